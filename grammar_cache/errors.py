@@ -1,0 +1,79 @@
+"""Why a constraint is refused: every refusal of the core is one of these, and nothing else is raised at a caller's input.
+
+    GrammarError(ValueError)      code, message, pointer | line, column
+    ├── GrammarSyntaxError        the text is not a grammar of its dialect        (invalid_grammar)
+    ├── UnsupportedFeature        understood, but it can't be enforced             (unsupported_feature)
+    ├── EmptyLanguage             no text belongs, or the vocabulary spells none   (empty_language)
+    ├── LimitExceeded             one of `Limits` was hit                          (limit_exceeded)
+    └── VocabularyError           the tokenizer can't be read as bytes             (unsupported_tokenizer)
+"""
+
+from __future__ import annotations
+
+
+class GrammarError(ValueError):
+    """A typed refusal.
+
+    `pointer` is a JSON Pointer into a JSON Schema (RFC 6901, "" = the root); `line` and `column` count from 1
+    in a grammar text. Those that don't apply are None.
+    """
+
+    code = "invalid_grammar"
+
+    def __init__(
+        self, message: str, *, pointer: str | None = None, line: int | None = None, column: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.pointer = pointer
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        if self.pointer is not None:
+            return f"{self.message} (at {self.pointer or '/'})"
+        if self.line is not None:
+            return f"{self.message} (line {self.line}, column {self.column})"
+        return self.message
+
+
+class GrammarSyntaxError(GrammarError):
+    """The text is not a grammar (schema, regex, list of choices) of its dialect."""
+
+    code = "invalid_grammar"
+
+
+class UnsupportedFeature(GrammarError):
+    """The construct is understood, but the automaton can't enforce it: refused rather than ignored."""
+
+    code = "unsupported_feature"
+
+
+class EmptyLanguage(GrammarError):
+    """Nothing belongs to the language, or the vocabulary can't spell any of it."""
+
+    code = "empty_language"
+
+
+class LimitExceeded(GrammarError):
+    """A limit of `Limits` was hit; `limit` names the field."""
+
+    code = "limit_exceeded"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: str,
+        pointer: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message, pointer=pointer, line=line, column=column)
+        self.limit = limit
+
+
+class VocabularyError(GrammarError):
+    """The tokenizer's tokens can't be read as byte strings."""
+
+    code = "unsupported_tokenizer"

@@ -1,0 +1,126 @@
+"""A grammar as frozen data: what every dialect is translated to, and all that the automaton knows of it.
+
+The language is one of byte strings. A dialect speaks of code points through `CharClass`, which stands for the
+UTF-8 encodings of its members. `And` and `Not` are defined on *regular* operands only: expressions in which no
+`Ref` leads back to itself (the network inlines the rules they name).
+
+This module knows no dialect, no vocabulary and no automaton.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+MAX_CODE_POINT = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+
+Range: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Exactly these bytes; `Bytes(b"")` is the empty string."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CharClass:
+    """One code point out of sorted, disjoint, inclusive ranges; surrogates never belong. Build it with `char_class`."""
+
+    ranges: tuple[Range, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """The items one after the other; `Seq(())` is the empty string."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alt:
+    """Any one of the items; `Alt(())` is the empty language."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`item` from `least` to `most` times (`None`: any number). Large counts are not unrolled by the network."""
+
+    item: Expression
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """The rule of that name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """The intersection of regular expressions."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """All byte strings outside a regular expression. Keep it inside an `And`, which says what a text may look like."""
+
+    item: Expression
+
+
+Expression: TypeAlias = Bytes | CharClass | Seq | Alt | Repeat | Ref | And | Not
+
+EMPTY = Bytes(b"")
+NOTHING = Alt(())
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Named rules and the one that derives whole texts.
+
+    `ignored` lists what the dialect accepted without enforcing it (annotations, or keywords dropped under
+    `lenient`), as human-readable lines such as "/properties/a/x-order: annotation".
+    """
+
+    rules: Mapping[str, Expression]
+    start: str
+    ignored: tuple[str, ...] = field(default=())
+
+
+def text(value: str) -> Bytes:
+    """The UTF-8 bytes of a string. Raises UnicodeEncodeError for lone surrogates."""
+    return Bytes(value.encode())
+
+
+def char_class(ranges: Iterable[Range], *, negated: bool = False) -> CharClass:
+    """Sorted, merged and freed of surrogates; `negated` takes the other code points."""
+    merged: list[list[int]] = []
+    for low, high in sorted(r for r in ranges if r[0] <= r[1]):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1][1] = max(merged[-1][1], high)
+        else:
+            merged.append([low, high])
+    if negated:
+        gaps, after = [], 0
+        for low, high in merged:
+            gaps.append([after, low - 1])
+            after = high + 1
+        merged = [*gaps, [after, MAX_CODE_POINT]]
+    kept: list[Range] = []
+    for low, high in merged:
+        for part in ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high)):
+            if part[0] <= part[1]:
+                kept.append(part)
+    return CharClass(tuple(kept))
+
+
+ANY_CHAR = char_class([(0, MAX_CODE_POINT)])

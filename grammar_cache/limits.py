@@ -1,0 +1,37 @@
+"""What one constraint may cost. Counts, never seconds, so that the same request always meets the same answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Each field: what is counted, its unit, and where the default comes from. Hitting one raises `LimitExceeded`."""
+
+    text_bytes: int = 1 << 20
+    """Bytes of grammar text. A megabyte is 15 times the largest schema of JSONSchemaBench's published sample."""
+
+    nesting: int = 256
+    """Levels of nesting in a grammar text, regex or schema. vLLM allows 64 for JSON; real schemas stay below 40."""
+
+    rules: int = 50_000
+    """Rules a dialect may produce."""
+
+    expression_size: int = 2_000_000
+    """Nodes of all expressions after repetition by doubling (llguidance: grammar size 500,000)."""
+
+    rule_states: int = 100_000
+    """States of one rule's automaton while it is made deterministic (llguidance: 250,000 lexer states)."""
+
+    states: int = 500_000
+    """States of all rules together."""
+
+    configurations: int = 2_000_000
+    """Configurations a compiled grammar may intern before it stops growing: about 0.5 kB each."""
+
+    search_fuel: int = 20_000_000
+    """Trie nodes one exact search may visit. A search that runs dry leaves the additive bound in force."""
+
+    table_bytes: int = 64 << 20
+    """Bytes of whole-vocabulary tables kept per grammar; the least recently used go first."""
