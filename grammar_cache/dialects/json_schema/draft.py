@@ -1,0 +1,67 @@
+"""Which draft of JSON Schema a text speaks, and what differs between them here."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
+
+_DRAFT = re.compile(r"https?://json-schema\.org/(?:draft-(\d\d)|draft/(\d{4}-\d\d))/schema#?\Z")
+
+
+class Draft(IntEnum):
+    """Ordered by age."""
+
+    DRAFT_4 = 4
+    DRAFT_6 = 6
+    DRAFT_7 = 7
+    DRAFT_2019_09 = 8
+    DRAFT_2020_12 = 9
+
+    @property
+    def id_keyword(self) -> str:
+        return "id" if self is Draft.DRAFT_4 else "$id"
+
+    @property
+    def ref_stands_alone(self) -> bool:
+        """Whether the keywords next to a `$ref` are ignored."""
+        return self <= Draft.DRAFT_7
+
+    @property
+    def has_item_lists(self) -> bool:
+        """Whether `items` may be a list, which `additionalItems` continues."""
+        return self <= Draft.DRAFT_2019_09
+
+    @property
+    def has_boolean_exclusives(self) -> bool:
+        """Whether `exclusiveMinimum` says how to read `minimum`."""
+        return self is Draft.DRAFT_4
+
+    @property
+    def has_integral_decimals(self) -> bool:
+        """Whether 1.0 is an integer."""
+        return self is not Draft.DRAFT_4
+
+
+_NAMES = {
+    "04": Draft.DRAFT_4,
+    "06": Draft.DRAFT_6,
+    "07": Draft.DRAFT_7,
+    "2019-09": Draft.DRAFT_2019_09,
+    "2020-12": Draft.DRAFT_2020_12,
+}
+DEFAULT = Draft.DRAFT_2020_12
+
+
+def named(uri: object, pointer: str) -> Draft | None:
+    """The draft that a value of `$schema` names; None for a dialect that is not one of the standard's."""
+    if not isinstance(uri, str):
+        raise GrammarSyntaxError("$schema must be a string", pointer=pointer)
+    match = _DRAFT.match(uri)
+    if match is None:
+        return None
+    name = match[1] or match[2]
+    if name not in _NAMES:
+        raise UnsupportedFeature(f"draft {name} of JSON Schema is not supported", pointer=pointer)
+    return _NAMES[name]

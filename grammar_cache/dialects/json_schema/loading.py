@@ -1,0 +1,87 @@
+"""From the text of a schema to its values, with every number exact and no depth beyond the limit.
+
+Knows JSON, not JSON Schema.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal, InvalidOperation
+from typing import NoReturn, TypeAlias
+
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
+from grammar_cache.limits import Limits
+
+Json: TypeAlias = "None | bool | int | Decimal | str | list[Json] | dict[str, Json]"
+
+_LONGEST_NUMBER = 4000
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def load(text: str, limits: Limits) -> Json:
+    """The value of a JSON text (RFC 8259; neither NaN nor Infinity, no lone surrogates)."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise _syntax(text, "the schema holds a lone surrogate", error.start) from error
+    if size > limits.text_bytes:
+        raise LimitExceeded(f"the schema is longer than {limits.text_bytes} bytes", limit="text_bytes")
+    _check_nesting(text, limits.nesting)
+    try:
+        value: Json = json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise _syntax(text, f"the schema is not JSON: {error.msg}", error.pos) from error
+    if _SURROGATE.search(text):
+        _check_surrogates(value)
+    return value
+
+
+def _check_nesting(text: str, most: int) -> None:
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        bracket = match[0][0]
+        if bracket in "[{":
+            depth += 1
+            if depth > most:
+                message = f"the schema nests more than {most} levels"
+                line, column = _position(text, match.start())
+                raise LimitExceeded(message, limit="nesting", line=line, column=column)
+        elif bracket in "]}":
+            depth -= 1
+
+
+def _decimal(literal: str) -> Decimal:
+    if len(literal) > _LONGEST_NUMBER:
+        raise GrammarSyntaxError(f"the schema holds a number of more than {_LONGEST_NUMBER} characters")
+    try:
+        return Decimal(literal)
+    except InvalidOperation as error:
+        raise GrammarSyntaxError(f"the schema holds a number out of range: {literal}") from error
+
+
+def _integer(literal: str) -> int:
+    if len(literal) > _LONGEST_NUMBER:
+        raise GrammarSyntaxError(f"the schema holds a number of more than {_LONGEST_NUMBER} digits")
+    return int(literal)
+
+
+def _refuse(literal: str) -> NoReturn:
+    raise GrammarSyntaxError(f"the schema is not JSON: {literal} is not a number of JSON")
+
+
+def _check_surrogates(value: Json) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        raise GrammarSyntaxError("the schema holds a lone surrogate, which UTF-8 can't write") from error
+
+
+def _syntax(text: str, message: str, place: int) -> GrammarSyntaxError:
+    line, column = _position(text, place)
+    return GrammarSyntaxError(message, line=line, column=column)
+
+
+def _position(text: str, place: int) -> tuple[int, int]:
+    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)

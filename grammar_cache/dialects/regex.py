@@ -1,0 +1,70 @@
+"""Regular expressions as expressions over code points.
+
+Two readings: a pattern that the whole text must match, and (`search`) JSON Schema's `pattern`, which by
+ECMA-262 matches anywhere. Anchors and lookaheads are exact in both; what no regular language can express
+(back-references), or what is not supported (lookbehind, word boundaries), is refused. This module knows no
+automaton.
+"""
+
+from __future__ import annotations
+
+from grammar_cache.dialects.regex_fragment import LookaheadError, close
+from grammar_cache.dialects.regex_syntax import RegexReader
+from grammar_cache.errors import LimitExceeded, UnsupportedFeature
+from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Repeat, Seq
+from grammar_cache.limits import Limits
+
+START_RULE = "root"
+_DEFAULT = Limits()
+
+
+def parse(text: str, *, search: bool = False, limits: Limits = _DEFAULT) -> Expression:
+    """The texts that match `text`; with `search`, the texts that hold a match, by the rules of ECMA-262.
+
+    Without `search` the differences between Python and ECMA-262 (`.`, `\\s`, `[]`, `{,n}`) are settled as in
+    Python with the flag ASCII. One difference stays: `$` is the end of the text, not a place before its last
+    line feed.
+    """
+    if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
+        raise LimitExceeded(
+            f"regex: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1
+        )
+    piece = RegexReader(text, ecma=search, limits=limits).read()
+    try:
+        whole = close(piece, search=search)
+    except LookaheadError as refusal:
+        raise UnsupportedFeature(f"regex: {refusal}", line=1, column=1) from refusal
+    if whole.height > limits.nesting + 2:
+        message = f"regex: more than {limits.nesting} levels of nesting"
+        raise LimitExceeded(message, limit="nesting", line=1, column=1)
+    expression = whole.whole
+    if _size(expression) > limits.expression_size:
+        message = f"regex: more than {limits.expression_size} nodes once its anchors are resolved"
+        raise LimitExceeded(message, limit="expression_size", line=1, column=1)
+    return expression
+
+
+def parse_grammar(text: str, *, limits: Limits = _DEFAULT) -> Grammar:
+    """The texts that match `text`, as a grammar of one rule."""
+    return Grammar({START_RULE: parse(text, limits=limits)}, START_RULE)
+
+
+def _size(expression: Expression) -> int:
+    """Nodes of the expression as a tree; anchors make shared parts, which are counted wherever they stand."""
+    sizes: dict[int, int] = {}
+    stack = [expression]
+    while stack:
+        node = stack[-1]
+        waiting = [child for child in _children(node) if id(child) not in sizes]
+        if waiting:
+            stack.extend(waiting)
+        else:
+            stack.pop()
+            sizes[id(node)] = 1 + sum(sizes[id(child)] for child in _children(node))
+    return sizes[id(expression)]
+
+
+def _children(node: Expression) -> tuple[Expression, ...]:
+    if isinstance(node, Seq | Alt | And):
+        return node.items
+    return (node.item,) if isinstance(node, Repeat | Not) else ()

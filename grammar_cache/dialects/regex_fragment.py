@@ -1,0 +1,329 @@
+"""The algebra that makes anchors and lookaheads exact: what a piece of a pattern means in each context.
+
+A piece matches a part of the text. Whether `^` holds at its left edge, or `$` at its right edge, depends on
+what stands around it, so a `Fragment` holds four languages, one for each pair (left edge is the text's start,
+right edge is the text's end). They are monotone: an edge *not known* to be the text's may well be, and then
+only more matches; `join` and `times` lean on that. A lookahead speaks of all that follows it, so a piece
+that holds one is kept as `Paths`, alternative sequences of steps, until `close` knows the remainder.
+
+This module knows no syntax: `regex_syntax` builds fragments while it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from grammar_cache.dialects.combine import repetition, sequence, union
+from grammar_cache.expression import (
+    ANY_CHAR,
+    EMPTY,
+    NOTHING,
+    And,
+    CharClass,
+    Expression,
+    Not,
+    Repeat,
+    Seq,
+)
+
+ByContext: TypeAlias = "tuple[Expression, Expression, Expression, Expression]"
+Flags: TypeAlias = "tuple[bool, bool, bool, bool]"
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A piece without lookahead: its language, and whether that has the empty string, by context (`_at`)."""
+
+    languages: ByContext
+    nullable: Flags
+    height: int = 1
+    starts: bool = False
+    ends: bool = False
+
+    @property
+    def whole(self) -> Expression:
+        """Its language as a whole text."""
+        return self.languages[_at(True, True)]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it means the same in every context."""
+        return not (self.starts or self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookahead:
+    """A condition on the text from here to its end: it does (`wanted`) or doesn't start with the body."""
+
+    body: Piece
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """A piece with lookaheads: any one of these sequences of steps."""
+
+    paths: tuple[tuple[Fragment | Lookahead, ...], ...]
+    height: int
+
+
+Piece: TypeAlias = Fragment | Paths
+
+
+class LookaheadError(Exception):
+    """A lookahead is repeated, so that its remainder isn't known; or there are too many paths."""
+
+
+MAX_COPIED = 64
+"""Longer sequences are nested rather than copied, so that many anchors in a long pattern stay cheap."""
+
+MAX_PATHS = 256
+"""Paths through the lookaheads of one pattern: alternatives multiply along a sequence."""
+
+
+def _at(start: bool, end: bool) -> int:
+    return 2 * start + end
+
+
+def plain(expression: Expression, nullable: bool, height: int = 1) -> Fragment:
+    """A piece that looks at nothing around it."""
+    if expression == CharClass(()):
+        expression = NOTHING
+    return Fragment((expression,) * 4, (nullable,) * 4, height)
+
+
+NIL = plain(EMPTY, nullable=True)
+ANY_TEXT = plain(Repeat(ANY_CHAR, 0, None), nullable=True)
+START = Fragment((NOTHING, NOTHING, EMPTY, EMPTY), (False, False, True, True), starts=True)
+END = Fragment((NOTHING, EMPTY, NOTHING, EMPTY), (False, True, False, True), ends=True)
+
+
+def join(pieces: Sequence[Piece]) -> Piece:
+    """One after the other."""
+    runs: list[Piece] = []
+    run: list[Fragment] = []
+    for piece in pieces:
+        if isinstance(piece, Fragment) and piece.plain:
+            run.append(piece)
+            continue
+        if run:
+            runs.append(_join_plain(run))
+            run = []
+        runs.append(piece)
+    if run or not runs:
+        runs.append(_join_plain(run))
+    fragments = [piece for piece in runs if isinstance(piece, Fragment)]
+    if len(fragments) == len(runs):
+        return _join_anchored(fragments)
+    if prod(len(piece.paths) for piece in runs if isinstance(piece, Paths)) > MAX_PATHS:
+        raise LookaheadError("too many alternatives with lookaheads")
+    choices = product(*(piece.paths if isinstance(piece, Paths) else ((piece,),) for piece in runs))
+    paths = tuple(tuple(step for path in choice for step in path) for choice in choices)
+    return Paths(paths, 1 + max(piece.height for piece in runs))
+
+
+def _join_plain(run: Sequence[Fragment]) -> Fragment:
+    if len(run) == 1:
+        return run[0]
+    height = 1 + max((piece.height for piece in run), default=0)
+    expression = sequence([piece.languages[0] for piece in run])
+    return plain(expression, all(piece.nullable[0] for piece in run), height)
+
+
+def _join_anchored(fragments: Sequence[Fragment]) -> Fragment:
+    joined = fragments[-1]
+    for fragment in reversed(fragments[:-1]):
+        joined = _pair(fragment, joined)
+    return joined
+
+
+def _pair(first: Fragment, second: Fragment) -> Fragment:
+    def language(start: bool, end: bool) -> Expression:
+        first_empty = first.nullable[_at(start, False)]
+        second_empty = second.nullable[_at(False, end)]
+        options = [_sequence(first.languages[_at(start, False)], second.languages[_at(False, end)])]
+        if start and second.starts and first_empty:
+            options.append(second.languages[_at(start, end)])
+        if end and first.ends and second_empty:
+            options.append(first.languages[_at(start, end)])
+        if nullable[_at(start, end)] and not (first_empty or second_empty):
+            options.append(EMPTY)
+        return union(options)
+
+    starts, ends = first.starts or second.starts, first.ends or second.ends
+    nullable = _both(first.nullable, second.nullable)
+    height = 1 + max(first.height, second.height)
+    return Fragment(_by_context(language, starts, ends), nullable, height, starts, ends)
+
+
+def choice(pieces: Sequence[Piece]) -> Piece:
+    """Any one of them."""
+    if len(pieces) == 1:
+        return pieces[0]
+    fragments = [piece for piece in pieces if isinstance(piece, Fragment)]
+    height = 1 + max(piece.height for piece in pieces)
+    merged: list[Fragment] = []
+    if fragments:
+        starts = any(piece.starts for piece in fragments)
+        ends = any(piece.ends for piece in fragments)
+
+        def language(start: bool, end: bool) -> Expression:
+            return union(piece.languages[_at(start, end)] for piece in fragments)
+
+        empty = [any(piece.nullable[context] for piece in fragments) for context in range(4)]
+        nullable = (empty[0], empty[1], empty[2], empty[3])
+        merged.append(Fragment(_by_context(language, starts, ends), nullable, height, starts, ends))
+    if len(fragments) == len(pieces):
+        return merged[0]
+    paths = [(fragment,) for fragment in merged]
+    return Paths(
+        (*paths, *(path for piece in pieces if isinstance(piece, Paths) for path in piece.paths)), height
+    )
+
+
+def times(piece: Piece, least: int, most: int | None) -> Piece:
+    """From `least` to `most` times. Raises `LookaheadError` where lookaheads would be repeated."""
+    if most == 0:
+        return NIL
+    if (least, most) == (1, 1):
+        return piece
+    if isinstance(piece, Paths):
+        if (least, most) != (0, 1):
+            raise LookaheadError("a lookahead inside a repeated group")
+        return choice([NIL, piece])
+    height = 1 + piece.height
+    if piece.plain:
+        nullable = least == 0 or piece.nullable[0]
+        return plain(repetition(piece.languages[0], least, most), nullable, height)
+
+    def language(start: bool, end: bool) -> Expression:
+        return _repeated_at_edges(piece, least, most, start, end)
+
+    flags = piece.nullable if least else (True,) * 4
+    return Fragment(_by_context(language, piece.starts, piece.ends), flags, height, piece.starts, piece.ends)
+
+
+def _repeated_at_edges(piece: Fragment, least: int, most: int | None, start: bool, end: bool) -> Expression:
+    """Only the first non-empty match can touch the start, only the last one the end.
+
+    Matches of the empty string change nothing but the count, so where one is possible at an edge, it makes up
+    for any number of missing ones.
+    """
+    inner = piece.languages[_at(False, False)]
+    if piece.nullable[_at(start, False)] or piece.nullable[_at(False, end)]:
+        least = min(least, 1)
+    options: list[Expression] = []
+    if least == 0 or piece.nullable[_at(start, end)]:
+        options.append(EMPTY)
+    if least <= 1:
+        options.append(piece.languages[_at(start, end)])
+    if most is None or most >= 2:
+        middle = repetition(inner, max(least - 2, 0), None if most is None else most - 2)
+        first, last = piece.languages[_at(start, False)], piece.languages[_at(False, end)]
+        options.append(_sequence(_sequence(first, middle), last))
+    return union(options)
+
+
+def lookahead(body: Piece, wanted: bool) -> Paths:
+    """The condition that what follows does, or doesn't, start with the body."""
+    return Paths(((Lookahead(body, wanted),),), 1 + body.height)
+
+
+def close(piece: Piece, *, search: bool) -> Fragment:
+    """The piece as whole texts (`Fragment.whole`): those that match, or (`search`) hold a match."""
+    return _whole(join([ANY_TEXT, piece, ANY_TEXT]) if search else piece)
+
+
+def _whole(piece: Piece) -> Fragment:
+    """The piece as a `Fragment` whose right edge is the end of the text; its other contexts are invalid."""
+    if isinstance(piece, Fragment):
+        return piece
+    wholes = [_remainder(path) for path in piece.paths]
+    inner, outer = (union(whole.languages[_at(start, True)] for whole in wholes) for start in (False, True))
+    empty = [any(whole.nullable[_at(start, True)] for whole in wholes) for start in (False, True)]
+    starts = any(whole.starts for whole in wholes)
+    return Fragment(
+        (NOTHING, inner, NOTHING, outer), (False, empty[0], False, empty[1]), piece.height, starts, True
+    )
+
+
+def _remainder(path: Sequence[Fragment | Lookahead]) -> Fragment:
+    rest = END
+    exact = False  # whether a lookahead further right asks where the text starts: then knowing is not enough
+    for step in reversed(path):
+        if isinstance(step, Fragment):
+            rest = _before(step, rest, exact)
+        else:
+            body = _whole(join([step.body, ANY_TEXT]))
+            rest = _looking(body, step.wanted, rest)
+            exact = exact or body.starts
+    return rest
+
+
+def _looking(body: Fragment, wanted: bool, rest: Fragment) -> Fragment:
+    languages, nullable = [], []
+    for start in (False, True):
+        here = body.languages[_at(start, True)]
+        condition = here if wanted else Not(here)
+        language = rest.languages[_at(start, True)]
+        if NOTHING in (language, condition):
+            language = NOTHING
+        elif condition != Not(NOTHING):
+            language = And((language, condition))
+        languages.append(language)
+        nullable.append(rest.nullable[_at(start, True)] and body.nullable[_at(start, True)] is wanted)
+    by_context = (NOTHING, languages[0], NOTHING, languages[1])
+    flags = (False, nullable[0], False, nullable[1])
+    return Fragment(by_context, flags, 1 + rest.height, rest.starts or body.starts, True)
+
+
+def _before(step: Fragment, rest: Fragment, exact: bool) -> Fragment:
+    """`_pair` where `rest` reaches the end of the text; `exact`: it need not be monotone in its left edge."""
+
+    def language(start: bool) -> Expression:
+        apart, closed = step.languages[_at(start, False)], step.languages[_at(start, True)]
+        if start and exact:
+            apart, closed = _not_empty(apart), _not_empty(closed)
+        options = [_sequence(apart, rest.languages[_at(False, True)])]
+        if start and rest.starts and step.nullable[_at(start, False)]:
+            options.append(rest.languages[_at(True, True)])
+        if step.ends and rest.nullable[_at(False, True)]:
+            options.append(closed)
+        if nullable[_at(start, True)] and not step.nullable[_at(start, False)]:
+            options.append(EMPTY)
+        return union(options)
+
+    nullable = _both(step.nullable, rest.nullable)
+    by_context = (NOTHING, language(False), NOTHING, language(True))
+    return Fragment(by_context, nullable, 1 + max(step.height, rest.height), step.starts or rest.starts, True)
+
+
+def _not_empty(expression: Expression) -> Expression:
+    return expression if expression == NOTHING else And((expression, Repeat(ANY_CHAR, 1, None)))
+
+
+def _both(first: Flags, second: Flags) -> Flags:
+    pairs = [one and other for one, other in zip(first, second, strict=True)]
+    return pairs[0], pairs[1], pairs[2], pairs[3]
+
+
+def _by_context(language: Callable[[bool, bool], Expression], starts: bool, ends: bool) -> ByContext:
+    """Each context that can differ is computed once, so that equal languages are one object."""
+    found = {(start, end): language(start, end) for start in {False, starts} for end in {False, ends}}
+    keys = [(start and starts, end and ends) for start in (False, True) for end in (False, True)]
+    return found[keys[0]], found[keys[1]], found[keys[2]], found[keys[3]]
+
+
+def _sequence(first: Expression, second: Expression) -> Expression:
+    if NOTHING in (first, second):
+        return NOTHING
+    if first == EMPTY:
+        return second
+    if second == EMPTY:
+        return first
+    parts = sum(len(item.items) for item in (first, second) if isinstance(item, Seq))
+    return sequence((first, second)) if parts <= MAX_COPIED else Seq((first, second))

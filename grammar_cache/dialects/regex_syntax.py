@@ -1,0 +1,272 @@
+"""Reading a pattern, with an explicit stack of open groups, into the piece that it means.
+
+The dialect is what Python's `re` and ECMA-262 have in common; where they differ, `ecma` chooses. Whether a
+match must cover the text is not decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from grammar_cache.dialects.regex_escapes import CharSet, Cursor, one_char, read_class, read_escape
+from grammar_cache.dialects.regex_fragment import (
+    END,
+    NIL,
+    START,
+    LookaheadError,
+    Piece,
+    choice,
+    join,
+    lookahead,
+    plain,
+    times,
+)
+from grammar_cache.expression import Bytes, CharClass, char_class
+from grammar_cache.limits import Limits
+
+MAX_COUNT = 10**9
+"""Counts in braces beyond this are taken for an attack."""
+
+_PLAIN = re.compile(r"[^\\\[(){.^$|*+?\ud800-\udfff]+")
+_COUNTS = re.compile(r"\{([0-9]*)(?:(,)([0-9]*))?\}")
+_NAME = re.compile(r"\?P?<([^\W\d]\w*)>")
+_FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_COMMENT = re.compile(r"\(\?#[^)]*\)")
+_EDGES = {"^": START, "\\A": START, "$": END, "\\Z": END, "\\z": END}
+_REFUSED_GROUPS = {
+    "?<=": "lookbehind",
+    "?<!": "lookbehind",
+    "?>": "an atomic group",
+    "?(": "a conditional group",
+    "?P=": "a back-reference",
+    "?P>": "a subroutine call",
+    "?|": "a branch reset group",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    ignore_case: bool = False
+    dot_all: bool = False
+
+
+@dataclass(slots=True)
+class _Group:
+    """An open group: what was read of it so far."""
+
+    opened: int
+    outer: _Flags
+    wanted: bool | None = None
+    """For a lookahead, whether it is a positive one."""
+    branches: list[Piece] = field(default_factory=list)
+    items: list[Piece] = field(default_factory=list)
+
+    def end_branch(self) -> None:
+        self.branches.append(join(self.items))
+        self.items = []
+
+
+class RegexReader:
+    """One pattern being read."""
+
+    def __init__(self, text: str, *, ecma: bool, limits: Limits) -> None:
+        self._cursor = Cursor(text, ecma)
+        self._limits = limits
+        self._flags = _Flags()
+        self._stack = [_Group(0, self._flags)]
+        self._names: set[str] = set()
+
+    def read(self) -> Piece:
+        """The whole pattern."""
+        cursor = self._cursor
+        while not cursor.at_end:
+            start = cursor.offset
+            try:
+                self._step(cursor.peek(), start)
+            except LookaheadError as refusal:
+                raise cursor.unsupported(str(refusal), start) from refusal
+        if len(self._stack) > 1:
+            raise cursor.syntax_error("the group is not closed", self._stack[-1].opened)
+        try:
+            return self._finish(self._stack[0])
+        except LookaheadError as refusal:
+            raise cursor.unsupported(str(refusal), 0) from refusal
+
+    def _step(self, char: str, start: int) -> None:
+        cursor = self._cursor
+        edge = _EDGES.get(char if char != "\\" else cursor.peek(2))
+        if edge is not None:
+            cursor.offset += 1 if char != "\\" else 2
+            self._stack[-1].items.append(edge)
+            if self._at_quantifier():
+                raise cursor.syntax_error("an anchor can't be repeated", cursor.offset)
+        elif char == "(":
+            self._open(start)
+        elif char == ")":
+            self._close(start)
+        elif char == "|":
+            cursor.offset += 1
+            self._stack[-1].end_branch()
+        elif char == "[":
+            self._add_class(read_class(cursor, self._flags.ignore_case), start)
+        elif char == "\\":
+            self._add_chars(read_escape(cursor), start)
+        elif char == ".":
+            cursor.offset += 1
+            self._add_class(self._dot(), start)
+        elif self._at_quantifier():
+            raise cursor.syntax_error("nothing to repeat", start)
+        else:
+            self._add_literal(start)
+
+    def _dot(self) -> CharClass:
+        if self._flags.dot_all:
+            return char_class((), negated=True)
+        lines = "\n\r\u2028\u2029" if self._cursor.ecma else "\n"
+        return char_class(((ord(c), ord(c)) for c in lines), negated=True)
+
+    def _add_literal(self, start: int) -> None:
+        """A run of ordinary characters; a quantifier takes only the last."""
+        cursor = self._cursor
+        run = None if self._flags.ignore_case else cursor.match(_PLAIN)
+        if run is None:
+            cursor.offset += 1
+            self._add_chars(one_char(ord(cursor.text[start])), start)
+            return
+        value = run[0]
+        if len(value) > 1 and self._at_quantifier():
+            self._stack[-1].items.append(plain(Bytes(value[:-1].encode()), nullable=False))
+            value = value[-1]
+        self._add(plain(Bytes(value.encode()), nullable=False), start)
+
+    def _add_chars(self, chars: CharSet, start: int) -> None:
+        ranges = chars.folded(self._flags.ignore_case)
+        self._add_class(char_class(ranges), start)
+
+    def _add_class(self, members: CharClass, start: int) -> None:
+        single = CharSet(members.ranges).single
+        expression = members if single is None else Bytes(chr(single).encode())
+        self._add(plain(expression, nullable=False), start)
+
+    def _add(self, piece: Piece, start: int) -> None:
+        """One atom with the quantifier behind it."""
+        cursor = self._cursor
+        counts = self._quantifier()
+        if counts is not None:
+            piece = times(piece, *counts)
+            if self._at_quantifier():
+                raise cursor.syntax_error("a quantifier behind a quantifier", cursor.offset)
+        self._check_height(piece, start)
+        self._stack[-1].items.append(piece)
+
+    def _check_height(self, piece: Piece, start: int) -> None:
+        if piece.height > self._limits.nesting:
+            message = f"more than {self._limits.nesting} levels of nesting"
+            raise self._cursor.limit_exceeded(message, "nesting", start)
+
+    def _at_quantifier(self) -> bool:
+        cursor = self._cursor
+        char = cursor.peek()
+        return char != "" and (char in "*+?" or (char == "{" and self._counts() is not None))
+
+    def _counts(self) -> re.Match[str] | None:
+        """The counts in braces at the cursor; other braces are ordinary characters."""
+        cursor = self._cursor
+        found = _COUNTS.match(cursor.text, cursor.offset)
+        if found is None or found[1] or not found[3]:
+            return found if found and found[1] else None
+        if cursor.ecma:
+            raise cursor.syntax_error("{,n} is not a quantifier of ECMA-262: write {0,n}", cursor.offset)
+        return found
+
+    def _quantifier(self) -> tuple[int, int | None] | None:
+        cursor = self._cursor
+        start = cursor.offset
+        simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+        counts = simple.get(cursor.peek())
+        if counts is not None:
+            cursor.offset += 1
+        elif cursor.peek() == "{" and (found := self._counts()) is not None:
+            cursor.offset = found.end()
+            least = self._count(found[1] or "0", start)
+            most = self._count(found[3], start) if found[3] else None if found[2] else least
+            if most is not None and most < least:
+                raise cursor.syntax_error(f"the counts {least} and {most} are in the wrong order", start)
+            counts = least, most
+        else:
+            return None
+        if cursor.peek() == "+":
+            raise cursor.unsupported("a possessive quantifier", start)
+        cursor.take("?")
+        return counts
+
+    def _count(self, digits: str, start: int) -> int:
+        digits = digits.lstrip("0") or "0"
+        if len(digits) > 10 or int(digits) > MAX_COUNT:
+            raise self._cursor.limit_exceeded(f"a count beyond {MAX_COUNT}", "expression_size", start)
+        return int(digits)
+
+    def _open(self, start: int) -> None:
+        cursor = self._cursor
+        if cursor.match(_COMMENT):
+            return
+        cursor.offset += 1
+        group = _Group(start, self._flags)
+        if cursor.peek() == "?":
+            refused = next((text for mark, text in _REFUSED_GROUPS.items() if cursor.take(mark)), None)
+            if refused:
+                raise cursor.unsupported(refused, start)
+            if cursor.take("?=") or cursor.take("?!"):
+                group.wanted = cursor.text[cursor.offset - 1] == "="
+            elif name := cursor.match(_NAME):
+                self._name(name[1], start)
+            elif self._set_flags(start):
+                return
+        if len(self._stack) > self._limits.nesting:
+            message = f"more than {self._limits.nesting} groups inside each other"
+            raise cursor.limit_exceeded(message, "nesting", start)
+        self._stack.append(group)
+
+    def _name(self, name: str, start: int) -> None:
+        if name in self._names:
+            raise self._cursor.syntax_error(f"two groups named {name}", start)
+        self._names.add(name)
+
+    def _set_flags(self, start: int) -> bool:
+        """Reads the inside of `(?flags:` or `(?flags)`; whether it was the latter, which opens no group."""
+        cursor = self._cursor
+        found = cursor.match(_FLAGS)
+        if found is None or (found[3] == ")" and (not found[1] or found[2])):
+            raise cursor.syntax_error("an unknown kind of group", start)
+        for flag in found[1] + (found[2] or ""):
+            if flag not in "isa":
+                raise cursor.unsupported(f"the flag {flag}", start)
+        if found[3] == ")" and start > 0:
+            raise cursor.syntax_error("flags for the whole pattern belong at its start", start)
+        on, off = set(found[1]), set(found[2] or "")
+        if on & off:
+            raise cursor.syntax_error("a flag both set and cleared", start)
+        self._flags = _Flags(
+            ignore_case="i" in on or (self._flags.ignore_case and "i" not in off),
+            dot_all="s" in on or (self._flags.dot_all and "s" not in off),
+        )
+        return found[3] == ")"
+
+    def _close(self, start: int) -> None:
+        cursor = self._cursor
+        if len(self._stack) == 1:
+            raise cursor.syntax_error("an unmatched closing parenthesis", start)
+        cursor.offset += 1
+        group = self._stack.pop()
+        piece = self._finish(group)
+        self._flags = group.outer
+        if group.wanted is not None:
+            piece = lookahead(piece, group.wanted)
+        self._add(piece, group.opened)
+
+    def _finish(self, group: _Group) -> Piece:
+        group.end_branch()
+        piece = choice(group.branches) if group.branches else NIL
+        self._check_height(piece, group.opened)
+        return piece

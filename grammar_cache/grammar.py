@@ -1,0 +1,207 @@
+"""A grammar compiled for a vocabulary: the face that decoding, the command line and comparisons use.
+
+One thread owns a compiled grammar: its tables grow as texts are followed. Everything it answers is a pure function of
+the grammar, the vocabulary and the limits; what was asked before only makes it faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.configuration import DEAD, Configurations
+from grammar_cache.distance import INFINITE, Distances
+from grammar_cache.errors import EmptyLanguage
+from grammar_cache.expression import Grammar
+from grammar_cache.limits import Limits
+from grammar_cache.network import Network, build
+from grammar_cache.tables import Tables
+from grammar_cache.tightening import Tightening
+from grammar_cache.vocabulary import Vocabulary
+
+ALGORITHM_VERSION = "1"
+"""Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """The fewest tokens of a complete answer; `exact`, or else an upper bound that is always enough."""
+
+    tokens: int
+    exact: bool
+
+
+class CompiledGrammar:
+    """Configurations are ints; `start` is that of the empty text."""
+
+    def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits, ignored: tuple[str, ...]) -> None:
+        """Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded."""
+        self.vocabulary = vocabulary
+        self.limits = limits
+        self.ignored = ignored
+        self.network = network
+        self._configurations = Configurations(network, limits.configurations)
+        self._tables = Tables(self._configurations, vocabulary, limits.table_bytes)
+        self._distances = Distances(self._configurations, vocabulary)
+        self._tightening = Tightening(self._tables)
+        self._minimum: Minimum | None = None
+        self._proposals: dict[int, NDArray[np.int32]] = {}
+        self.start: int = self._configurations.start
+        if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
+            raise EmptyLanguage("the model's vocabulary can't spell any text of this grammar")
+
+    @property
+    def minimum(self) -> Minimum:
+        """The fewest tokens that a complete answer needs, searched for once."""
+        if self._minimum is None:
+            bound = self._additive(self.start)
+            exact = self._tightening.within(self.start, bound, self.limits.start_fuel)
+            if exact:
+                self._minimum = Minimum(self._tightening.known(self.start) or 0, True)
+            else:
+                self._minimum = Minimum(bound, bound == 0)
+        return self._minimum
+
+    @property
+    def size(self) -> dict[str, int]:
+        """Rules, states, byte classes, configurations and stack nodes in use."""
+        return {
+            "rules": len(self.network.entry),
+            "states": len(self.network.states),
+            "byte_classes": self.network.class_count,
+            "configurations": self._configurations.count,
+            "nodes": len(self._configurations.edges),
+        }
+
+    def consume(self, configuration: int, token: int) -> int | None:
+        """The configuration after a token; None where no text of the language begins so, and for a stop id."""
+        after = self.consume_batch(np.array([configuration], np.int32), np.array([[token]], np.int32))
+        return None if after[0, 0] == DEAD else int(after[0, 0])
+
+    def consume_bytes(self, configuration: int, data: bytes) -> int | None:
+        """The configuration after some bytes; None where no text of the language begins so."""
+        after = self._tables.consume_bytes(configuration, data)
+        return None if after == DEAD else after
+
+    def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        """int32[rows] and int32[rows, k] → int32[rows, k]; DEAD (-1) where a token leads nowhere."""
+        return self._tables.consume(configurations, tokens)
+
+    def accepts(self, configuration: int) -> bool:
+        """Whether the text so far is complete."""
+        return self._tables.accepts(configuration)
+
+    def ends(self, configuration: int) -> bool:
+        """Whether the text is complete and nothing can follow it."""
+        return self.accepts(configuration) and not self._configurations.items[configuration]
+
+    def distance(self, configuration: int) -> int | None:
+        """An upper bound on the tokens still needed, 0 iff complete; None if no completion is known.
+
+        Consistent: where it is n > 0 some token leads to a configuration of at most n - 1.
+        """
+        self._tighten_unknown(configuration)
+        known = self._tightening.known(configuration)
+        value = self._additive(configuration) if known is None else min(known, self._additive(configuration))
+        return None if value >= INFINITE else value
+
+    def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        """Distances as decoding uses them with `tokens` left: additive where that is enough, else exact; INFINITE
+        where more is needed than is left, and for DEAD. Any shape, int32.
+        """
+        self._distances.update()
+        values = np.where(configurations >= 0, self._distances.additive[configurations], INFINITE)
+        for place in np.argwhere((values > tokens) & (configurations >= 0)):
+            values[tuple(place)] = self._exactly_within(int(configurations[tuple(place)]), tokens)
+        return values.astype(np.int32)
+
+    def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
+        """Which ids may come next, bool[vocabulary.size], read-only: with a budget, those after which the rest fits.
+
+        Without one, those after which a completion is known at all. A stop id is allowed iff the text is complete.
+        """
+        table = self._tables.table(configuration)
+        tokens = INFINITE - 1 if budget is None else budget - 1
+        viable = np.zeros(len(self.vocabulary.strings) + 1, np.bool_)
+        if tokens >= 0:
+            fits = self.distances(table.successors.configurations, tokens) <= tokens
+            viable[table.strings] = fits[table.which]
+        mask = viable[self.vocabulary.string_of]
+        mask[list(self.vocabulary.stop_ids)] = self.accepts(configuration)
+        mask.flags.writeable = False
+        return mask
+
+    def only_token(self, configuration: int, budget: int) -> int | None:
+        """The one token that may come next; None if there are several, or if the text may also end here."""
+        if self.accepts(configuration):
+            return None
+        table = self._tables.table(configuration)
+        fits = self.distances(table.successors.configurations, budget - 1) <= budget - 1
+        strings = table.strings[fits[table.which]]
+        if len(strings) != 1:
+            return None
+        offsets = self.vocabulary.token_offsets
+        first, past = offsets[strings[0]], offsets[strings[0] + 1]
+        return int(self.vocabulary.token_list[first]) if past - first == 1 else None
+
+    def proposals(self, configuration: int) -> NDArray[np.int32]:
+        """Tokens that lead nearer to an end along each way to go on: int32, ascending, few."""
+        known = self._proposals.get(configuration)
+        if known is None:
+            self._distances.update()
+            known = np.array([self._token(s) for s in self._distances.proposals(configuration)], np.int32)
+            known.sort()
+            self._proposals[configuration] = known
+        return known
+
+    def witness(self, configuration: int) -> tuple[int, ...]:
+        """Tokens that complete the text, at most `distance(configuration)` of them. Raises EmptyLanguage if unknown."""
+        found: list[int] = []
+        while not self.accepts(configuration):
+            self._tighten_unknown(configuration)
+            known = self._tightening.known(configuration)
+            additive = self._additive(configuration)
+            if known is not None and known < additive:
+                string = self._tightening.witness(configuration)
+            elif additive < INFINITE:
+                string = self._distances.witness(configuration)
+            else:
+                raise EmptyLanguage("no completion of this text is known")
+            found.append(self._token(string))
+            configuration = self._tables.consume_bytes(configuration, self.vocabulary.strings[string])
+        return tuple(found)
+
+    def _additive(self, configuration: int) -> int:
+        self._distances.update()
+        return int(self._distances.additive[configuration])
+
+    def _tighten_unknown(self, configuration: int) -> None:
+        if self._additive(configuration) >= INFINITE:
+            self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
+
+    def _exactly_within(self, configuration: int, tokens: int) -> int:
+        """The exact distance if it is at most `tokens`, else INFINITE."""
+        _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
+        if tokens >= 0 and self._tightening.within(configuration, tokens, self.limits.step_fuel):
+            return self._tightening.known(configuration) or 0
+        return INFINITE
+
+    def _token(self, string: int) -> int:
+        return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])
+
+
+def compile_expression(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> CompiledGrammar:
+    """The last step of every dialect: network, configurations, distances."""
+    return CompiledGrammar(build(grammar, limits), vocabulary, limits, grammar.ignored)
+
+
+def grammar_id(parts: Sequence[str], vocabulary: Vocabulary) -> str:
+    """A content hash: equal for equal grammar texts and options, tokenizer and algorithm, on any machine."""
+    digest = sha256()
+    for part in (*parts, vocabulary.fingerprint, ALGORITHM_VERSION):
+        digest.update(len(part).to_bytes(8, "big") + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:32]

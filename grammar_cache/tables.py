@@ -1,0 +1,139 @@
+"""All successors of a configuration: what every token of the vocabulary leads to, walked once and remembered.
+
+The tables of a grammar are bounded in bytes, the least recently used go first; the distinct successors, which
+searches live on, are small and stay. This module knows tokens, but no distances.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.configuration import DEAD, UNKNOWN, Configurations
+from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.walk import consume, whole_vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Successors:
+    """The distinct configurations one token away, ascending by the least string that leads there; `visited` trie nodes."""
+
+    configurations: NDArray[np.int32]
+    strings: NDArray[np.int32]
+    visited: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """`strings` that are alive, ascending, and which of `successors.configurations` each leads to."""
+
+    strings: NDArray[np.int32]
+    which: NDArray[np.int32]
+    successors: Successors
+
+    @property
+    def size_bytes(self) -> int:
+        return self.strings.nbytes + self.which.nbytes
+
+
+class Tables:
+    """Token steps over the growing table of configurations, one at a time, in batches, and for the whole vocabulary."""
+
+    def __init__(self, configurations: Configurations, vocabulary: Vocabulary, limit_bytes: int) -> None:
+        self._configurations = configurations
+        self._vocabulary = vocabulary
+        self._limit = limit_bytes
+        self._tables: OrderedDict[int, Table] = OrderedDict()
+        self._bytes = 0
+        self._successors: dict[int, Successors] = {}
+
+    def accepts(self, configuration: int) -> bool:
+        """Whether the text that led here is in the language."""
+        return bool(self._configurations.accepts[configuration])
+
+    def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The configuration after each token: int32[rows, k] from int32[rows] and int32[rows, k]; DEAD where none."""
+        table, vocabulary = self._configurations, self._vocabulary
+        after = np.full(tokens.shape, UNKNOWN, np.int32)
+        missed = np.empty(after.size, np.int32)
+        while True:
+            misses = consume(
+                table.next,
+                table.network.classes,
+                vocabulary.data,
+                vocabulary.data_offsets,
+                configurations,
+                tokens,
+                after,
+                missed,
+            )
+            if not misses:
+                return after
+            for unknown in np.unique(missed[:misses]).tolist():
+                table.expand(unknown)
+
+    def consume_bytes(self, configuration: int, data: bytes) -> int:
+        """The configuration after these bytes, or DEAD."""
+        table = self._configurations
+        for byte in data:
+            if configuration == DEAD:
+                break
+            table.expand(configuration)
+            configuration = int(table.next[configuration, table.network.classes[byte]])
+        return configuration
+
+    def table(self, configuration: int) -> Table:
+        """The whole-vocabulary table of a configuration."""
+        known = self._tables.get(configuration)
+        if known is not None:
+            self._tables.move_to_end(configuration)
+            return known
+        made = self._walk(configuration)
+        self._tables[configuration] = made
+        self._bytes += made.size_bytes
+        while self._bytes > self._limit and len(self._tables) > 1:
+            self._bytes -= self._tables.popitem(last=False)[1].size_bytes
+        return made
+
+    def successors(self, configuration: int) -> Successors:
+        """The distinct configurations one token away."""
+        known = self._successors.get(configuration)
+        return known if known is not None else self.table(configuration).successors
+
+    def _walk(self, configuration: int) -> Table:
+        table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
+        reached = np.full(len(vocabulary.strings), DEAD, np.int32)
+        missed_nodes = np.empty(trie.size, np.int32)
+        missed_configurations = np.empty(trie.size, np.int32)
+        nodes, before = np.zeros(1, np.int32), np.array([configuration], np.int32)
+        total = 0
+        while len(nodes):
+            for unknown in np.unique(before).tolist():
+                table.expand(unknown)
+            misses, visited = whole_vocabulary(
+                trie.byte,
+                trie.depth,
+                trie.skip,
+                trie.string,
+                table.network.classes,
+                table.next,
+                nodes,
+                before,
+                vocabulary.longest,
+                reached,
+                missed_nodes,
+                missed_configurations,
+            )
+            nodes, before = missed_nodes[:misses].copy(), missed_configurations[:misses].copy()
+            total += visited - misses
+        strings = np.flatnonzero(reached != DEAD).astype(np.int32)
+        distinct, first, which = np.unique(reached[strings], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        successors = Successors(distinct[order], strings[first[order]], total)
+        self._successors[configuration] = successors
+        return Table(strings, rank[which].astype(np.int32), successors)

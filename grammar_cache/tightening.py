@@ -1,0 +1,100 @@
+"""The exact distance, by search: additive distances charge a token that spans the end of a rule twice.
+
+Breadth first over distinct configurations, token by token, until one accepts. What a search finds is exact, so it
+may be remembered: a shortest path from e also holds the shortest path from everything on it, and a search from
+there would have visited no more than this one did. So the answers of `within` are a pure function of grammar,
+vocabulary, limits and configuration, whatever was searched before; memory only makes them faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grammar_cache.distance import INFINITE
+from grammar_cache.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """`distance` tokens if known; else at least `least`, and `dry` if looking again would tell no more."""
+
+    distance: int | None
+    least: int
+    dry: bool
+
+
+class Tightening:
+    """Exact distances found so far, with the string that begins a shortest completion."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._known: dict[int, _Outcome] = {}
+        self._next: dict[int, int] = {}
+        self.searches = 0
+
+    def known(self, configuration: int) -> int | None:
+        """The exact distance, if a search has met this configuration on a shortest path."""
+        outcome = self._known.get(configuration)
+        return outcome.distance if outcome else None
+
+    def witness(self, configuration: int) -> int:
+        """The least string that begins a shortest completion, given that the distance is known and above 0."""
+        return self._next[configuration]
+
+    def within(self, configuration: int, tokens: int, fuel: int) -> bool:
+        """Whether the exact distance is at most `tokens`, as far as the fuel tells."""
+        outcome = self._known.get(configuration)
+        if outcome is None or (outcome.distance is None and not outcome.dry and outcome.least <= tokens):
+            outcome = self._search(configuration, tokens, fuel)
+        return outcome.distance is not None and outcome.distance <= tokens
+
+    def _search(self, start: int, horizon: int, fuel: int) -> _Outcome:
+        self.searches += 1
+        levels = [[start]]
+        seen = {start}
+        while True:
+            accepting = [c for c in levels[-1] if self._tables.accepts(c)]
+            depth = len(levels) - 1
+            if accepting:
+                self._record(levels, set(accepting))
+                return self._known[start]
+            if not levels[-1]:
+                outcome = _Outcome(None, INFINITE, True)
+                break
+            if depth == horizon:
+                outcome = _Outcome(None, horizon + 1, False)
+                break
+            following: list[int] = []
+            for configuration in levels[-1]:
+                successors = self._tables.successors(configuration)
+                fuel -= successors.visited + len(successors.strings) + 1
+                for after in successors.configurations.tolist():
+                    if after not in seen:
+                        seen.add(after)
+                        following.append(after)
+                if fuel < 0:
+                    break
+            if fuel < 0:
+                outcome = _Outcome(None, depth + 1, True)
+                break
+            levels.append(following)
+        self._known[start] = outcome
+        return outcome
+
+    def _record(self, levels: list[list[int]], accepting: set[int]) -> None:
+        """Walks the levels back from the end: what lies on a shortest path learns its distance and next string."""
+        ahead = accepting
+        for configuration in accepting:
+            self._known[configuration] = _Outcome(0, 0, False)
+        for distance, level in enumerate(reversed(levels[:-1]), start=1):
+            here: set[int] = set()
+            for configuration in level:
+                successors = self._tables.successors(configuration)
+                strings = successors.strings.tolist()
+                for after, string in zip(successors.configurations.tolist(), strings, strict=True):
+                    if after in ahead:
+                        here.add(configuration)
+                        self._known[configuration] = _Outcome(distance, distance, False)
+                        self._next[configuration] = string
+                        break  # successors come in the order of their strings
+            ahead = here

@@ -1,0 +1,82 @@
+"""The distinct byte strings of a vocabulary as a preorder trie of flat arrays, ready for a compiled walk.
+
+Preorder with skips makes a walk one loop: at node i go on to i + 1, or to `skip[i]` to leave out everything
+that begins like i. This module knows byte strings only: no token ids, no tokenizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trie:
+    """Node 0 is the root (the empty string; its byte means nothing). Siblings stand in byte order."""
+
+    byte: NDArray[np.uint8]
+    """[nodes] The last byte of the node's string."""
+    depth: NDArray[np.int32]
+    """[nodes] The length of the node's string."""
+    skip: NDArray[np.int32]
+    """[nodes] The first node behind this node's subtree; the number of nodes where none follows."""
+    string: NDArray[np.int32]
+    """[nodes] The index of the string that ends here, or -1. Ascending in preorder."""
+
+    @staticmethod
+    def of(strings: Sequence[bytes]) -> Trie:
+        """The trie of sorted, distinct, non-empty strings."""
+        data, offsets = flatten(strings)
+        byte, depth, skip, string = _build(data, offsets)
+        return Trie(byte, depth, skip, string)
+
+    @property
+    def size(self) -> int:
+        """The number of nodes, the root included."""
+        return len(self.byte)
+
+
+def flatten(strings: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """All strings in one array, and where each begins: string i is `data[offsets[i] : offsets[i + 1]]`."""
+    offsets = np.zeros(len(strings) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, strings), np.int32, len(strings)), out=offsets[1:])
+    return np.frombuffer(bytearray(b"".join(strings)), np.uint8), offsets
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _build(
+    data: NDArray[np.uint8], offsets: NDArray[np.int32]
+) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    capacity = len(data) + 1  # no string shares a prefix with the one before it
+    byte = np.zeros(capacity, np.uint8)
+    depth = np.zeros(capacity, np.int32)
+    skip = np.zeros(capacity, np.int32)
+    string = np.full(capacity, -1, np.int32)
+    longest = 0
+    for s in range(len(offsets) - 1):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    path = np.zeros(
+        longest + 1, np.int32
+    )  # by depth, the nodes whose subtrees are still open; the root stays so
+    opened, nodes = 0, 1
+    for s in range(len(offsets) - 1):
+        start, length = offsets[s], offsets[s + 1] - offsets[s]
+        shared = 0
+        while shared < min(opened, length) and byte[path[shared + 1]] == data[start + shared]:
+            shared += 1
+        for level in range(shared + 1, opened + 1):
+            skip[path[level]] = nodes
+        for level in range(shared + 1, length + 1):
+            byte[nodes] = data[start + level - 1]
+            depth[nodes] = level
+            path[level] = nodes
+            nodes += 1
+        string[nodes - 1] = s
+        opened = length
+    for level in range(opened + 1):
+        skip[path[level]] = nodes
+    return byte[:nodes].copy(), depth[:nodes].copy(), skip[:nodes].copy(), string[:nodes].copy()

@@ -1,0 +1,212 @@
+"""The compiled loops: tokens through the table `next` of the configurations.
+
+All three skip what they meet unexpanded and report it, so that the caller expands in bulk and calls again:
+the interpreter is entered once per new configuration, never once per token. Configurations are int32; UNKNOWN and
+DEAD as in `configuration`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+
+_UNKNOWN = -2
+_DEAD = -1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def whole_vocabulary(
+    byte: NDArray[np.uint8],
+    depth: Ints,
+    skip: Ints,
+    string: Ints,
+    classes: NDArray[np.uint8],
+    table: NDArray[np.int32],
+    seed_nodes: Ints,
+    seed_configurations: Ints,
+    longest: int,
+    reached: Ints,
+    missed_nodes: Ints,
+    missed_configurations: Ints,
+) -> tuple[int, int]:
+    """Writes `reached[string]`, the configuration after each string below the seeds that is alive.
+
+    A seed is a trie node and the configuration before its byte (the root: the configuration itself). Returns how
+    many subtrees were left out for an unexpanded configuration, themselves seeds for the next call, and how many
+    nodes were visited.
+    """
+    path = np.empty(longest + 1, np.int32)
+    missed = 0
+    visited = 0
+    for k in range(len(seed_nodes)):
+        i = seed_nodes[k]
+        end = skip[i]
+        if i == 0:
+            path[0] = seed_configurations[k]
+            i = 1
+        else:
+            path[depth[i] - 1] = seed_configurations[k]
+        while i < end:
+            visited += 1
+            before = path[depth[i] - 1]
+            after = table[before, classes[byte[i]]]
+            if after < 0:
+                if after == _UNKNOWN:
+                    missed_nodes[missed] = i
+                    missed_configurations[missed] = before
+                    missed += 1
+                i = skip[i]
+                continue
+            path[depth[i]] = after
+            if string[i] >= 0:
+                reached[string[i]] = after
+            i += 1
+    return missed, visited
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def distinct_reach(
+    byte: NDArray[np.uint8],
+    depth: Ints,
+    skip: Ints,
+    string: Ints,
+    classes: NDArray[np.uint8],
+    table: NDArray[np.int32],
+    origin: Ints,
+    seed_sources: Ints,
+    seed_nodes: Ints,
+    seed_configurations: Ints,
+    longest: int,
+    found: NDArray[np.int32],
+    missed: NDArray[np.int32],
+) -> tuple[int, int]:
+    """The distinct configurations that one token reaches from each source: rows (source, configuration, string).
+
+    Below a string that leads back to its source's own configuration `origin[source]` nothing is looked at: what
+    follows it is found from the source itself. Seeds of one source are adjacent. Returns how many rows of `found`
+    and of `missed` (source, node, configuration) are needed; more than there is room for means: call again with more.
+    """
+    path = np.empty(longest + 1, np.int32)
+    stamp = np.full(len(table), -1, np.int32)
+    rows = 0
+    misses = 0
+    for k in range(len(seed_nodes)):
+        source = seed_sources[k]
+        i = seed_nodes[k]
+        end = skip[i]
+        if i == 0:
+            path[0] = seed_configurations[k]
+            i = 1
+        else:
+            path[depth[i] - 1] = seed_configurations[k]
+        while i < end:
+            before = path[depth[i] - 1]
+            after = table[before, classes[byte[i]]]
+            if after < 0:
+                if after == _UNKNOWN:
+                    if misses < len(missed):
+                        missed[misses, 0] = source
+                        missed[misses, 1] = i
+                        missed[misses, 2] = before
+                    misses += 1
+                i = skip[i]
+                continue
+            path[depth[i]] = after
+            if string[i] >= 0:
+                if after == origin[source]:
+                    i = skip[i]
+                    continue
+                if stamp[after] != source:
+                    stamp[after] = source
+                    if rows < len(found):
+                        found[rows, 0] = source
+                        found[rows, 1] = after
+                        found[rows, 2] = string[i]
+                    rows += 1
+            i += 1
+    return rows, misses
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def consume(
+    table: NDArray[np.int32],
+    classes: NDArray[np.uint8],
+    data: NDArray[np.uint8],
+    offsets: Ints,
+    configurations: Ints,
+    tokens: NDArray[np.int32],
+    after: NDArray[np.int32],
+    missed: Ints,
+) -> int:
+    """Fills the entries of `after` [rows, tokens a row] that are UNKNOWN; returns how many wait for `missed`.
+
+    Ids outside the vocabulary and ids without bytes lead nowhere.
+    """
+    misses = 0
+    for i in range(tokens.shape[0]):
+        for j in range(tokens.shape[1]):
+            if after[i, j] != _UNKNOWN:
+                continue
+            at = configurations[i]
+            token = tokens[i, j]
+            if token < 0 or token >= len(offsets) - 1 or offsets[token] == offsets[token + 1]:
+                at = _DEAD
+            if at >= 0:
+                for k in range(offsets[token], offsets[token + 1]):
+                    before = at
+                    at = table[before, classes[data[k]]]
+                    if at < 0:
+                        if at == _UNKNOWN:
+                            missed[misses] = before
+                            misses += 1
+                        break
+            after[i, j] = at
+    return misses
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def least_costs(
+    final: NDArray[np.bool_],
+    reach_offsets: Ints,
+    reach: Ints,
+    item_offsets: Ints,
+    items: NDArray[np.int32],
+    edge_offsets: Ints,
+    edges: NDArray[np.int32],
+    accepts: NDArray[np.bool_],
+    infinite: int,
+) -> tuple[Ints, Ints, Ints]:
+    """Knuth's least fixpoint: the cost of every state, of every node, of every configuration, in tokens.
+
+    cost(state) = 0 at the end of its rule, else 1 + least cost of a configuration one token away;
+    cost(node) = least cost(return state) + cost(parent); cost(configuration) = least cost(state) + cost(node).
+    Costs only fall from infinity, so sweeping until nothing changes ends in the least solution.
+    """
+    states = np.where(final, 0, infinite).astype(np.int32)
+    nodes = np.full(len(edge_offsets) - 1, infinite, np.int32)
+    configurations = np.where(accepts, 0, infinite).astype(np.int32)
+    changed = True
+    while changed:
+        changed = False
+        for n in range(len(nodes)):
+            for k in range(edge_offsets[n], edge_offsets[n + 1]):
+                value = 0 if edges[k, 0] < 0 else states[edges[k, 0]] + nodes[edges[k, 1]]
+                if value < nodes[n]:
+                    nodes[n] = value
+                    changed = True
+        for x in range(len(configurations)):
+            for k in range(item_offsets[x], item_offsets[x + 1]):
+                value = states[items[k, 0]] + nodes[items[k, 1]]
+                if value < configurations[x]:
+                    configurations[x] = value
+                    changed = True
+        for s in range(len(states) - 1, -1, -1):
+            for k in range(reach_offsets[s], reach_offsets[s + 1]):
+                value = 1 + configurations[reach[k]]
+                if value < states[s]:
+                    states[s] = value
+                    changed = True
+    return states, nodes, configurations

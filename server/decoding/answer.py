@@ -1,0 +1,26 @@
+"""What decoding yields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+FinishReason: TypeAlias = Literal["stop", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A finished text.
+
+    `text` is the concatenation of the tokens' bytes. `tokens` are the content tokens; `tokens_used` also counts an
+    end token, if one was emitted. `complete` is always true under a grammar; without one it says that the model
+    ended by itself. `score` is the sum of the guided log-probabilities (eq. 17).
+    """
+
+    text: bytes
+    tokens: tuple[int, ...]
+    tokens_used: int
+    complete: bool
+    finish_reason: FinishReason
+    score: float
+    budget_forced_tokens: int

@@ -1,0 +1,85 @@
+"""Which tokens a beam looks at, and which of them fit: the model's best and the grammar's proposals, within the horizon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.decoding.language import Language
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Viable tokens of one beam: ids, the configurations and distances behind them, and their logits, best first.
+
+    `end` is the id of the end token among the candidates, if the text may end here: its distance is 0 and its
+    configuration is that of the beam. `forced`: the budget kept a better token of the grammar out.
+    """
+
+    tokens: NDArray[np.int32]
+    configurations: NDArray[np.int32]
+    distances: NDArray[np.int32]
+    logits: NDArray[np.float64]
+    end: int | None
+    forced: bool
+
+
+def highest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Indices of the `count` highest values, best first; equal values in the order of their index."""
+    if count < len(values):
+        bar = np.partition(values, len(values) - count)[len(values) - count]
+        above = np.flatnonzero(values > bar)
+        level = np.flatnonzero(values == bar)[: count - len(above)]
+        chosen = np.concatenate([above, level])
+    else:
+        chosen = np.arange(len(values))
+    return chosen[np.lexsort((chosen, -values[chosen]))]
+
+
+def candidates(
+    language: Language, configuration: int, logits: NDArray[np.float64], tokens_left: int, count: int
+) -> Candidates:
+    """The model's best `count` tokens and the grammar's proposals, where viable. If none of the model's best is, the
+    best `count` of all viable tokens.
+    """
+    end = _end_token(language, configuration, logits)
+    best = highest(logits, count)
+    tokens = np.union1d(best, language.proposals(configuration)).astype(np.int32)
+    after, distances = _after(language, configuration, tokens, tokens_left)
+    viable = distances < tokens_left
+    if end is None and not viable[np.isin(tokens, best)].any():
+        allowed = np.flatnonzero(language.mask(configuration, tokens_left)).astype(np.int32)
+        tokens = allowed[highest(logits[allowed], count)]
+        after, distances = _after(language, configuration, tokens, tokens_left)
+        viable = distances < tokens_left
+        forced = False
+    else:
+        lost = logits[tokens[(after >= 0) & ~viable]]
+        kept = logits[tokens[viable]]
+        best_kept = max(kept.max(initial=-np.inf), -np.inf if end is None else logits[end])
+        forced = bool(lost.max(initial=-np.inf) > best_kept)
+    tokens, after, distances = tokens[viable], after[viable], distances[viable]
+    if end is not None:
+        tokens = np.append(tokens, np.int32(end))
+        after = np.append(after, np.int32(configuration))
+        distances = np.append(distances, np.int32(0))
+    order = np.lexsort((tokens, distances, -logits[tokens]))
+    tokens = tokens[order]
+    return Candidates(tokens, after[order], distances[order], logits[tokens], end, forced)
+
+
+def _after(
+    language: Language, configuration: int, tokens: NDArray[np.int32], tokens_left: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    after = language.consume_batch(np.array([configuration], np.int32), tokens[None, :])[0]
+    return after, language.distances(after, tokens_left - 1)
+
+
+def _end_token(language: Language, configuration: int, logits: NDArray[np.float64]) -> int | None:
+    """The likeliest of the model's end tokens where the text may end."""
+    stops = language.vocabulary.stop_ids
+    if not stops or not language.accepts(configuration):
+        return None
+    return max(stops, key=lambda token: (logits[token], -token))

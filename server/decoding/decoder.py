@@ -1,0 +1,193 @@
+"""Algorithm 1 for one answer, one step at a time: it asks for the logits of prefixes, and is given them.
+
+Every token it takes is viable (the distance behind it fits into the tokens that remain), so whatever the logits
+are, the answer is complete within the budget. It knows no engine and no request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.decoding.answer import Answer
+from server.decoding.beam import Beam
+from server.decoding.candidates import candidates
+from server.decoding.language import AnyText, Language
+from server.decoding.parameters import Parameters
+from server.decoding.sampling import draw
+from server.decoding.scoring import finite, guided, log_softmax
+
+LONGEST_JUMP = 64
+"""Tokens jumped over before the model is asked again, so that no single step gets long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The prefixes whose logits come next: row i extends row `parents[i]` of the step before by `tokens[i]`."""
+
+    parents: tuple[int, ...]
+    tokens: tuple[tuple[int, ...], ...]
+
+
+class Decoder:
+    """Call `advance` with the logits of `wanted` until `answer` is there."""
+
+    def __init__(self, language: Language, parameters: Parameters) -> None:
+        """Needs parameters.budget ≥ the distance of the language's start."""
+        self._language = language
+        self._parameters = parameters
+        self._random = np.random.default_rng(parameters.seed)
+        self._shared = 0
+        start = Beam(language.start)
+        ended = parameters.budget <= 0 or language.ends(language.start)
+        self._beams = [self._jump(replace(start, ended=ended))]
+        self._place()
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the model is to be asked, while there is no answer."""
+        live = [b for b in self._beams if not b.ended]
+        return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live))
+
+    @property
+    def answer(self) -> Answer | None:
+        """The best complete text, once no beam under way can overtake it: scores only fall."""
+        best = self._beams[0]
+        if not best.ended:
+            return None
+        free = isinstance(self._language, AnyText) and not best.stopped
+        return Answer(
+            text=best.text,
+            tokens=best.tokens,
+            tokens_used=best.used,
+            complete=not free,
+            finish_reason="length" if free else "stop",
+            score=best.score,
+            budget_forced_tokens=best.forced,
+        )
+
+    @property
+    def agreed(self) -> bytes:
+        """What all kept beams have in common, up to a whole code point. It only ever grows."""
+        texts = [b.text[self._shared :] for b in self._beams]
+        self._shared += sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*texts, strict=False)))
+        return whole_code_points(self._beams[0].text[: self._shared])
+
+    def advance(self, logits: NDArray[np.float32]) -> None:
+        """One step for all beams: float32[rows of `wanted`, vocabulary size]."""
+        live = [b for b in self._beams if not b.ended]
+        fed = [replace(b, row=row, unfed=()) for row, b in enumerate(live)]
+        found = [b for b in self._beams if b.ended]
+        for beam, row in zip(fed, finite(logits), strict=True):
+            found += [self._sample(beam, row)] if self._parameters.samples else self._children(beam, row)
+        self._beams = [self._jump(b) for b in self._best(found)]
+        self._place()
+
+    def finish_by_witness(self) -> None:
+        """Completes the best beam along its witness, without the model: for when something else has failed."""
+        beam = self._beams[0]
+        for token in self._language.witness(beam.configuration):
+            after = self._language.consume_batch(
+                np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
+            )
+            beam = beam.extend(
+                token,
+                int(after[0, 0]),
+                self._language,
+                self._parameters.budget,
+                score=beam.score,
+                raw=beam.raw,
+                forced=True,
+            )
+        if len(beam.tokens) > self._parameters.budget or not self._language.accepts(beam.configuration):
+            raise AssertionError("the witness does not fit: distances are inconsistent")
+        self._beams = [replace(beam, ended=True)]
+
+    def _left(self, beam: Beam) -> int:
+        return self._parameters.budget - len(beam.tokens)
+
+    def _children(self, beam: Beam, logits: NDArray[np.float64]) -> list[Beam]:
+        """The best M continuations of a beam and a few more, in case some spell the same text."""
+        left = self._left(beam)
+        if self._parameters.temperature > 0:
+            logits = logits / self._parameters.temperature
+        options = candidates(
+            self._language, beam.configuration, logits, left, self._parameters.candidates
+        )
+        scores = guided(options.logits, options.distances, left, self._parameters.alpha)
+        raws = log_softmax(options.logits)
+        order = np.lexsort((options.tokens, options.distances, -raws, -scores))[: 2 * self._parameters.beam_width]
+        return [
+            self._child(
+                beam,
+                int(options.tokens[i]),
+                int(options.configurations[i]),
+                beam.score + float(scores[i]),
+                beam.raw + float(raws[i]),
+                forced=options.forced,
+            )
+            for i in order
+        ]
+
+    def _child(
+        self, beam: Beam, token: int, configuration: int, score: float, raw: float, *, forced: bool
+    ) -> Beam:
+        if token in self._language.vocabulary.stop_ids:
+            return beam.stop(score, raw, forced=forced)
+        return beam.extend(
+            token, configuration, self._language, self._parameters.budget, score=score, raw=raw, forced=forced
+        )
+
+    def _sample(self, beam: Beam, logits: NDArray[np.float64]) -> Beam:
+        token, forced = draw(
+            self._language, beam.configuration, logits, self._left(beam), self._parameters, self._random
+        )
+        after = self._language.consume_batch(
+            np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
+        )
+        score = beam.score + float(log_softmax(logits)[token])
+        return self._child(beam, token, int(after[0, 0]), score, score, forced=forced)
+
+    def _best(self, beams: list[Beam]) -> list[Beam]:
+        """The best M distinct texts. Several tokenisations of a text reach one configuration: the best one stands."""
+        kept: dict[tuple[bytes, bool], Beam] = {}
+        for beam in sorted(beams, key=lambda b: (-b.score, -b.raw, b.tokens)):
+            if len(kept) == self._parameters.beam_width:
+                break
+            kept.setdefault((beam.text, beam.ended), beam)
+        return list(kept.values())
+
+    def _jump(self, beam: Beam) -> Beam:
+        """Takes tokens that have no alternative without asking the model: their share of the softmax is 1."""
+        if not self._parameters.jump_forward:
+            return beam
+        for _ in range(LONGEST_JUMP):
+            if beam.ended:
+                break
+            token = self._language.only_token(beam.configuration, self._left(beam))
+            if token is None:
+                break
+            after = self._language.consume_batch(
+                np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
+            )
+            beam = self._child(beam, token, int(after[0, 0]), beam.score, beam.raw, forced=False)
+        return beam
+
+    def _place(self) -> None:
+        """Best first."""
+        self._beams.sort(key=lambda b: (-b.score, -b.raw, b.tokens))
+
+
+def whole_code_points(data: bytes) -> bytes:
+    """The longest prefix that doesn't end inside a code point of UTF-8."""
+    for back in range(1, min(3, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            needed = 2 + (byte >= 0xE0) + (byte >= 0xF0)
+            return data[:-back] if needed > back else data
+        if byte < 0x80:
+            break
+    return data

@@ -1,0 +1,69 @@
+"""What decoding asks of a language. A compiled grammar is one; so is the language of all texts, for plain requests."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.configuration import DEAD
+from grammar_cache.vocabulary import Vocabulary
+
+
+class Language(Protocol):
+    """See `grammar_cache.grammar.CompiledGrammar`, which says what each of these means."""
+
+    vocabulary: Vocabulary
+    start: int
+
+    def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]: ...
+
+    def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]: ...
+
+    def accepts(self, configuration: int) -> bool: ...
+
+    def ends(self, configuration: int) -> bool: ...
+
+    def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]: ...
+
+    def only_token(self, configuration: int, budget: int) -> int | None: ...
+
+    def proposals(self, configuration: int) -> NDArray[np.int32]: ...
+
+    def witness(self, configuration: int) -> tuple[int, ...]: ...
+
+
+class AnyText:
+    """All texts over a vocabulary: every one is complete, every token may follow. One configuration, 0."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.start = 0
+        self._mask = vocabulary.string_of >= 0
+        self._mask[list(vocabulary.stop_ids)] = True
+        self._mask.flags.writeable = False
+
+    def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.where(self.vocabulary.string_of[tokens] >= 0, 0, DEAD).astype(np.int32)
+
+    def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        return np.where(configurations == DEAD, np.iinfo(np.int32).max, 0).astype(np.int32)
+
+    def accepts(self, configuration: int) -> bool:
+        return True
+
+    def ends(self, configuration: int) -> bool:
+        return False
+
+    def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
+        return self._mask
+
+    def only_token(self, configuration: int, budget: int) -> int | None:
+        return None
+
+    def proposals(self, configuration: int) -> NDArray[np.int32]:
+        return np.empty(0, np.int32)
+
+    def witness(self, configuration: int) -> tuple[int, ...]:
+        return ()

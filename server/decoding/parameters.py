@@ -1,0 +1,30 @@
+"""How one answer is to be decoded: numbers only, checked where the request is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """`budget`: tokens the answer may have (T). `beam_width`: M ≥ 1. `alpha`: α_min of the distance-guided scoring.
+
+    `candidates`: the model's top-k tokens that a beam looks at. `temperature` > 0 with M = 1 samples, truncated to
+    `top_k` tokens (0: all), then to the `top_p` nucleus, of the viable ones; with M > 1 it only scales the logits.
+    `seed` None: drawn from the system.
+    """
+
+    budget: int
+    beam_width: int = 1
+    alpha: float = 0.0
+    candidates: int = 64
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    seed: int | None = None
+    jump_forward: bool = True
+
+    @property
+    def samples(self) -> bool:
+        """Whether tokens are drawn rather than ranked."""
+        return self.beam_width == 1 and self.temperature > 0

@@ -1,0 +1,122 @@
+"""A causal language model of `transformers` as a function: rows and next tokens in, logits and rows out.
+
+Knows how transformers wants masks, positions and caches; no sequences, no requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import AutoModelForCausalLM
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+
+from server.engines.kv import KeyValueRows, LayerTensors
+
+
+class CausalModel:
+    """Weights in memory, in inference mode. `context_window` comes from the model's configuration."""
+
+    def __init__(self, path: Path, dtype: torch.dtype) -> None:
+        self._model = AutoModelForCausalLM.from_pretrained(
+            path, dtype=dtype, local_files_only=True, trust_remote_code=False
+        ).eval()
+        if dtype is not torch.float32:
+            _widen_head(self._model)
+        _refuse_other_states(self._model)
+        self.context_window = _context_window(self._model.config)
+        self.tokens: int = self._model.get_input_embeddings().num_embeddings
+
+    def extend(
+        self, rows: KeyValueRows | None, chunks: Sequence[Sequence[int]]
+    ) -> tuple[NDArray[np.float32], KeyValueRows]:
+        """Logits after each row's chunk, and the longer rows. `rows` as `gather` aligns them; None: empty.
+
+        Chunks of different length are padded on the right: causality hides the padding from every real token.
+        """
+        if rows is None:
+            rows = KeyValueRows((), 0, (0,) * len(chunks), (0,) * len(chunks))
+        lengths = [len(chunk) for chunk in chunks]
+        longest = max(lengths)
+        lasts = sorted({length - 1 for length in lengths})
+        cache = _cache(rows.layers)
+        with torch.inference_mode():
+            output = self._model(
+                input_ids=torch.tensor([[*chunk, *[0] * (longest - len(chunk))] for chunk in chunks]),
+                position_ids=self._positions(rows, longest),
+                attention_mask=_mask(rows, longest),
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1 if lasts == [longest - 1] else torch.tensor(lasts),
+            )
+            picked = output.logits[
+                torch.arange(len(chunks)), torch.tensor([lasts.index(length - 1) for length in lengths])
+            ]
+            logits: NDArray[np.float32] = picked.float().numpy()
+        layers = tuple((layer.keys, layer.values) for layer in cache.layers)
+        stops = tuple(rows.columns + length for length in lengths)
+        return logits, KeyValueRows(layers, rows.columns + longest, rows.starts, stops)
+
+    def _positions(self, rows: KeyValueRows, longest: int) -> torch.Tensor:
+        lengths = torch.tensor([rows.length(row) for row in range(len(rows.starts))])
+        # Padding behind a row's last token must not leave the table of learned positions.
+        return (lengths[:, None] + torch.arange(longest)).clamp(max=self.context_window - 1)
+
+
+def _widen_head(model: Any) -> None:
+    """Lets the last layer compute in float32: bfloat16 logits tie for the best token on every tenth step."""
+    narrow = model.get_output_embeddings()
+    head = torch.nn.Linear(narrow.in_features, narrow.out_features, bias=narrow.bias is not None)
+    head.load_state_dict(narrow.state_dict())
+    head.register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
+    model.set_output_embeddings(head.eval())
+
+
+def _mask(rows: KeyValueRows, longest: int) -> torch.Tensor | None:
+    """1 for the columns that a row uses, 0 for the padding on its left; None where there is none."""
+    if not any(rows.starts):
+        return None
+    columns = torch.arange(rows.columns + longest)
+    return (columns[None, :] >= torch.tensor(rows.starts)[:, None]).long()
+
+
+def _cache(layers: Sequence[LayerTensors]) -> Cache:
+    # Plain layers for sliding windows too: the mask confines the window, and rows can still be realigned.
+    if not layers:
+        return DynamicCache()
+    return Cache(layers=[_layer(keys, values) for keys, values in layers])
+
+
+def _layer(keys: torch.Tensor, values: torch.Tensor) -> DynamicLayer:
+    # Handing the tensors to the layer's own `update` would copy them.
+    layer = DynamicLayer()
+    layer.lazy_initialization(keys, values)
+    layer.keys, layer.values = keys, values
+    return layer
+
+
+def _refuse_other_states(model: Any) -> None:
+    """A row's state must be the keys and values of its tokens: nothing else can be picked and realigned."""
+    config = model.config.get_text_config()
+    other = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
+    if not other:
+        # Models that say no layer types, share keys among layers, or keep a state beside them.
+        kinds = {type(layer) for layer in DynamicCache(config=config).layers}
+        other = {kind.__name__ for kind in kinds - {DynamicLayer, DynamicSlidingWindowLayer}}
+    if not other and (model._is_stateful or getattr(config, "attention_chunk_size", None) is not None):
+        other = {config.model_type}
+    if other:
+        raise ValueError(
+            f"only layers of plain or sliding attention can run here, not {', '.join(sorted(other))}"
+        )
+
+
+def _context_window(config: Any) -> int:
+    window = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if not isinstance(window, int):
+        raise ValueError("the model's configuration doesn't say its context window")
+    return window

@@ -1,0 +1,71 @@
+"""What an engine is to the rest of the server: prompts in, logits out. It knows no grammar and no HTTP.
+
+A *sequence* is one request's tree of beams over one prompt. A `Forward` says how its rows continue: row i of the
+new step extends row `parents[i]` of the step before by `tokens[i]` (several tokens where the decoder jumped
+forward). The first `Forward` of a sequence is `parents=(0,), tokens=((),)`: the logits after the prompt alone.
+
+One thread, the owner of the engine, calls everything here except `encode`, which any thread may call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.vocabulary import Vocabulary
+
+SequenceId: TypeAlias = int
+Message: TypeAlias = Mapping[str, str]
+
+
+class EngineError(RuntimeError):
+    """The engine failed this request; the others go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """One step of one sequence; see the module's text. `parents` and `tokens` have the same length, at least 1."""
+
+    sequence: SequenceId
+    parents: tuple[int, ...]
+    tokens: tuple[tuple[int, ...], ...]
+
+
+class Engine(ABC):
+    """A causal language model with its tokenizer."""
+
+    name: str
+    """The model's name, as `GET /v1/models` lists it."""
+
+    vocabulary: Vocabulary
+
+    context_window: int
+    """Tokens of prompt and answer together."""
+
+    @abstractmethod
+    def encode(self, messages: Sequence[Message]) -> list[int]:
+        """Token ids of a chat with the generation prompt appended. Raises ValueError for a chat the template refuses."""
+
+    @abstractmethod
+    def open(self, prompt: Sequence[int]) -> SequenceId:
+        """Starts a sequence; the prompt is computed with its first `Forward`, once."""
+
+    @abstractmethod
+    def step(self, forwards: Sequence[Forward]) -> list[NDArray[np.float32] | EngineError]:
+        """Logits after each row: float32 [rows, vocabulary.size] per forward, in order. May share one model call.
+
+        A forward that fails yields its `EngineError`; the others are unharmed.
+        """
+
+    @abstractmethod
+    def close(self, sequence: SequenceId) -> None:
+        """Frees a sequence. Closing one twice, or one that failed, is no error."""
+
+    @abstractmethod
+    def shutdown(self) -> None:
+        """Frees everything. Nothing is called afterwards."""

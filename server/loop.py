@@ -1,0 +1,249 @@
+"""The thread that decodes: it alone touches the engine and the tables of grammars.
+
+Each round takes one step of every request under way, so that requests share the engine fairly, whatever their
+length. Results go back to the caller's event loop; a caller that goes away cancels its request. An engine's error
+ends the request it struck; a fault in decoding itself is mended by the witness, the completion known without a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache import CompiledGrammar, Constraint, compile_grammar
+from server.decoding.answer import Answer
+from server.decoding.decoder import Decoder
+from server.decoding.language import AnyText, Language
+from server.decoding.parameters import Parameters
+from server.engines.contract import Engine, EngineError, Forward, SequenceId
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One answer to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum."""
+
+    prompt: tuple[int, ...]
+    grammar: CompiledGrammar | None
+    parameters: Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Newly agreed text, whole code points; all pieces of an answer make up its text."""
+
+    text: bytes
+
+
+class _Request:
+    """A piece of work under way. Its fields belong to the decoding thread; `cancelled` is set from outside."""
+
+    def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
+        self.work = work
+        self.cancelled = threading.Event()
+        self.events: asyncio.Queue[Piece | Answer | Exception] = asyncio.Queue()
+        self.decoder: Decoder | None = None
+        self.sequence: SequenceId | None = None
+        self.sent = 0
+        self.fed = False
+        self._loop = loop
+
+    def tell(self, event: Piece | Answer | Exception) -> None:
+        """Hands an event over; a caller whose event loop is gone no longer wants it."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.events.put_nowait, event)
+
+
+class EngineLoop:
+    """Runs any number of requests over one engine. `start` it once; `stop` fails what is still under way."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._any_text = AnyText(engine.vocabulary)
+        self._arriving: SimpleQueue[_Request | None] = SimpleQueue()
+        self._requests: list[_Request] = []
+        self._ready = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="swyb-decoding", daemon=True)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the engine is warm and requests are being decoded."""
+        return self._ready.is_set() and self._thread.is_alive() and not self._stopping.is_set()
+
+    @property
+    def active(self) -> int:
+        """Requests under way or waiting."""
+        return len(self._requests) + self._arriving.qsize()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the step at hand, and shuts the engine down."""
+        self._stopping.set()
+        self._arriving.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    async def run(self, work: Work) -> AsyncIterator[Piece | Answer]:
+        """Pieces of text as they are agreed, then the answer. Raises EngineError. Closing the iterator cancels."""
+        request = _Request(work, asyncio.get_running_loop())
+        if self._stopping.is_set():
+            raise EngineError("the server is shutting down")
+        self._arriving.put(request)
+        try:
+            while True:
+                event = await request.events.get()
+                if isinstance(event, Exception):
+                    raise event
+                yield event
+                if isinstance(event, Answer):
+                    return
+        finally:
+            request.cancelled.set()
+
+    def _run(self) -> None:
+        try:
+            self._warm_up()
+            self._ready.set()
+            while not self._stopping.is_set():
+                self._admit()
+                self._round()
+        except Exception as error:
+            _log.exception("the decoding thread has failed")
+            self._fail_all(error)
+            raise
+        finally:
+            self._stopping.set()
+            self._fail_all(EngineError("the server is shutting down"))
+            self.engine.shutdown()
+
+    def _warm_up(self) -> None:
+        """Decodes one tiny answer, so that no user waits for what is compiled or loaded on first use."""
+        vocabulary = self.engine.vocabulary
+        grammar = compile_grammar(Constraint(kind="regex", text="[0-9]{1,2}"), vocabulary)
+        decoder = Decoder(grammar, Parameters(budget=grammar.minimum.tokens + 1))
+        prompt = [int(vocabulary.token_list[0])]
+        sequence = self.engine.open(prompt)
+        try:
+            while decoder.answer is None:
+                wanted = decoder.wanted
+                [logits] = self.engine.step([Forward(sequence, wanted.parents, wanted.tokens)])
+                if isinstance(logits, EngineError):
+                    raise logits
+                decoder.advance(logits)
+        finally:
+            self.engine.close(sequence)
+
+    def _admit(self) -> None:
+        """Takes in what has arrived; sleeps while there is nothing to do."""
+        block = not self._requests
+        while True:
+            try:
+                request = self._arriving.get(block=block)
+            except Empty:
+                return
+            if request is None:
+                return
+            block = False
+            if request.cancelled.is_set():
+                continue
+            try:
+                self._open(request)
+            except Exception as error:
+                _log.exception("a request could not be started")
+                self._end(request, _as_engine_error(error))
+
+    def _open(self, request: _Request) -> None:
+        work = request.work
+        language: Language = work.grammar if work.grammar is not None else self._any_text
+        request.decoder = Decoder(language, work.parameters)
+        self._requests.append(request)
+        if not self._report(request, request.decoder):
+            # Tokens that had no alternative from the start are part of the prompt for the model.
+            [jumped] = request.decoder.wanted.tokens
+            request.sequence = self.engine.open((*work.prompt, *jumped))
+
+    def _round(self) -> None:
+        """One step of every request."""
+        for request in [r for r in self._requests if r.cancelled.is_set()]:
+            self._end(request, None)
+        stepping = list(self._requests)
+        if not stepping:
+            return
+        results = self.engine.step([_forward(r) for r in stepping])
+        for request, result in zip(stepping, results, strict=True):
+            if isinstance(result, EngineError):
+                self._end(request, result)
+            else:
+                self._advance(request, result)
+
+    def _advance(self, request: _Request, logits: NDArray[np.float32]) -> None:
+        decoder = request.decoder
+        assert decoder is not None, "a request is opened before it is stepped"
+        try:
+            try:
+                decoder.advance(logits)
+            except Exception:
+                _log.exception("a decoding step has failed; the answer is completed by its witness")
+                decoder.finish_by_witness()
+            self._report(request, decoder)
+        except Exception as error:
+            _log.exception("an answer could not be completed")
+            self._end(request, _as_engine_error(error))
+
+    def _report(self, request: _Request, decoder: Decoder) -> bool:
+        """Sends what is new; returns whether the request has ended."""
+        answer = decoder.answer
+        text = answer.text if answer is not None else decoder.agreed
+        if len(text) > request.sent:
+            request.tell(Piece(text[request.sent :]))
+            request.sent = len(text)
+        if answer is not None:
+            self._end(request, answer)
+        return answer is not None
+
+    def _end(self, request: _Request, event: Answer | Exception | None) -> None:
+        if request in self._requests:
+            self._requests.remove(request)
+        if request.sequence is not None:
+            self.engine.close(request.sequence)
+        if event is not None:
+            request.tell(event)
+
+    def _fail_all(self, error: Exception) -> None:
+        for request in list(self._requests):
+            self._end(request, _as_engine_error(error))
+        while True:
+            try:
+                request_or_end = self._arriving.get(block=False)
+            except Empty:
+                return
+            if request_or_end is not None:
+                request_or_end.tell(_as_engine_error(error))
+
+
+def _forward(request: _Request) -> Forward:
+    assert request.decoder is not None and request.sequence is not None, "only opened requests are stepped"
+    wanted = request.decoder.wanted
+    if request.fed:
+        return Forward(request.sequence, wanted.parents, wanted.tokens)
+    request.fed = True
+    return Forward(request.sequence, (0,), ((),))
+
+
+def _as_engine_error(error: Exception) -> EngineError:
+    if isinstance(error, EngineError):
+        return error
+    made = EngineError("the request failed inside the server")
+    made.__cause__ = error
+    return made

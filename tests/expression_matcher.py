@@ -1,0 +1,112 @@
+"""Brute force as an oracle: does a byte string belong to a grammar? From the definitions, with no automaton.
+
+For a node and a place in the data it computes the set of places where a match can end. Rules are a system of
+equations over such sets; its least solution is found by a worklist, so left recursion and nullable cycles
+need no care. `Not` needs final sets, and its operand holds no recursion, so it is solved by its own matcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+
+Key: TypeAlias = "tuple[str, int]"
+
+
+def matches(grammar: Grammar | Expression, data: bytes) -> bool:
+    """Whether the whole of `data` belongs to the language."""
+    if isinstance(grammar, Grammar):
+        return len(data) in _Matcher(grammar.rules, data).solve(Ref(grammar.start), 0)
+    return len(data) in _Matcher({}, data).solve(grammar, 0)
+
+
+class _Matcher:
+    def __init__(self, rules: Mapping[str, Expression], data: bytes) -> None:
+        self._rules = rules
+        self._data = data
+        self._table: dict[Key, frozenset[int]] = {}
+        self._readers: dict[Key, set[Key]] = {}
+        self._queue: list[Key] = []
+        self._complements: dict[tuple[int, int], frozenset[int]] = {}
+
+    def solve(self, node: Expression, place: int) -> frozenset[int]:
+        """All places where a match of `node` from `place` can end."""
+        self._ends(node, place, ("", place))
+        while self._queue:
+            key = self._queue.pop()
+            ends = self._ends(self._rules[key[0]], key[1], key)
+            if ends != self._table[key]:
+                self._table[key] = ends
+                self._queue.extend(reader for reader in self._readers[key] if reader[0])
+        return self._ends(node, place, ("", place))
+
+    def _ends(self, node: Expression, place: int, reader: Key) -> frozenset[int]:
+        """By the present table; what is read from it is noted, so that `reader` follows its changes."""
+        match node:
+            case Bytes(data):
+                return frozenset({place + len(data)} if self._data.startswith(data, place) else ())
+            case CharClass(ranges):
+                size, point = _decode(self._data, place)
+                return frozenset({place + size} if any(a <= point <= b for a, b in ranges) else ())
+            case Seq(items):
+                ends = frozenset({place})
+                for item in items:
+                    ends = self._step(item, ends, reader)
+                return ends
+            case Alt(items):
+                return frozenset().union(*(self._ends(item, place, reader) for item in items))
+            case And(items):
+                return frozenset.intersection(*(self._ends(item, place, reader) for item in items))
+            case Not(item):
+                return self._complement(item, place)
+            case Repeat(item, least, most):
+                return self._repeat(item, least, most, place, reader)
+            case Ref(name):
+                key = (name, place)
+                if key not in self._table:
+                    self._table[key] = frozenset()
+                    self._readers[key] = set()
+                    self._queue.append(key)
+                self._readers[key].add(reader)
+                return self._table[key]
+
+    def _step(self, item: Expression, places: frozenset[int], reader: Key) -> frozenset[int]:
+        return frozenset().union(*(self._ends(item, place, reader) for place in places))
+
+    def _repeat(
+        self, item: Expression, least: int, most: int | None, place: int, reader: Key
+    ) -> frozenset[int]:
+        """Count by count, until nothing can change: the places are used up, or stay the same."""
+        places, count = frozenset({place}), 0
+        found = places if least == 0 else frozenset()
+        while places and (most is None or count < most):
+            after = self._step(item, places, reader)
+            count += 1
+            if after == places:
+                return found | after
+            places = after
+            if count >= least:
+                if after <= found:
+                    return found
+                found |= after
+        return found
+
+    def _complement(self, item: Expression, place: int) -> frozenset[int]:
+        key = (id(item), place)
+        if key not in self._complements:
+            ends = _Matcher(self._rules, self._data).solve(item, place)
+            self._complements[key] = frozenset(range(place, len(self._data) + 1)) - ends
+        return self._complements[key]
+
+
+def _decode(data: bytes, place: int) -> tuple[int, int]:
+    """Bytes and value of the code point at a place, or (0, -1) where there is none."""
+    for size in range(1, 5):
+        try:
+            value = data[place : place + size].decode()
+        except UnicodeDecodeError:
+            continue
+        return (size, ord(value)) if value else (0, -1)
+    return 0, -1
