@@ -89,22 +89,25 @@ class Builder:
     """Builds automata of expressions. Rules with a number in `called` are called, the others inlined from `body`."""
 
     def __init__(
-        self, called: Mapping[str, int], body: Callable[[str], Expression], states_limit: int
+        self, called: Mapping[str, int], body: Callable[[str], Expression], states_limit: int, nesting: int
     ) -> None:
         self._called = called
         self._body = body
         self._limit = states_limit
+        self._nesting = nesting
 
-    def nfa(self, expression: Expression, *, regular: bool = False) -> Nfa:
+    def nfa(self, expression: Expression, *, regular: bool = False, depth: int = 0) -> Nfa:
         """Thompson's construction with an explicit stack: expressions are as deep as a user likes.
 
-        `regular`: inline every rule, as under And and Not.
+        `regular`: inline every rule, as under And and Not; `depth`: how many of those it stands under.
         """
         nfa = Nfa()
         todo: list[tuple[Expression, int, int]] = [(expression, 0, 1)]
+        steps = 0  # counted too, since rules that name a rule twice make many parts out of few without any state
         while todo:
             item, source, target = todo.pop()
-            if len(nfa.edges) > 8 * self._limit:
+            steps += 1
+            if max(steps, len(nfa.edges)) > 8 * self._limit:
                 raise too_many_states(self._limit)
             match item:
                 case Bytes(data):
@@ -133,12 +136,14 @@ class Builder:
                     else:
                         todo.append((self._body(name), source, target))
                 case And() | Not():
-                    _embed(nfa, self._regular(item), source, target)
+                    _embed(nfa, self._regular(item, depth + 1), source, target)
         return nfa
 
     def _repeat(
         self, nfa: Nfa, repeat: Repeat, source: int, target: int
     ) -> Iterator[tuple[Expression, int, int]]:
+        if repeat.most is not None and repeat.most < repeat.least:
+            return
         for _ in range(repeat.least):
             after = nfa.add()
             yield repeat.item, source, after
@@ -161,19 +166,23 @@ class Builder:
                 raise too_many_states(self._limit)
         nfa.epsilon[source].append(target)
 
-    def _regular(self, expression: Expression) -> _Total:
+    def _regular(self, expression: Expression, depth: int) -> _Total:
         """The total automaton over bytes of an expression without calls. Recursion only through And and Not."""
+        if depth > self._nesting:
+            raise LimitExceeded(
+                f"more than {self._nesting} intersections and complements inside each other", limit="nesting"
+            )
         match expression:
             case Not(item):
-                inner = self._regular(item)
+                inner = self._regular(item, depth + 1)
                 return _Total(inner.table, [not f for f in inner.final])
             case And(items):
                 result = _Total(np.zeros((1, 256), np.int32), [True])
                 for item in items:
-                    result = _product(result, self._regular(item), self._limit)
+                    result = _product(result, self._regular(item, depth + 1), self._limit)
                 return result
             case _:
-                nfa = self.nfa(expression, regular=True)
+                nfa = self.nfa(expression, regular=True, depth=depth)
                 classes = byte_classes([nfa])
                 return _total(determinise(nfa, classes, (), self._limit), classes)
 

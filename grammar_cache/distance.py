@@ -87,12 +87,15 @@ class Distances:
                     changed = True
 
     def witness(self, configuration: int) -> int:
-        """The string whose consumption lowers d, given 0 < d < INFINITE. The least one where several items tie."""
+        """The string whose consumption lowers d, given 0 < d < INFINITE. The least one where several items tie.
+
+        An item at the end of its rule ties with what it returns to, which is an item too, and has no string itself.
+        """
         d = self.additive[configuration]
         return min(
             self._witness[s]
             for s, n in self._configurations.items[configuration]
-            if self._states[s] + self._nodes[n] == d
+            if self._witness[s] >= 0 and self._states[s] + self._nodes[n] == d
         )
 
     def proposals(self, configuration: int) -> list[int]:

@@ -31,10 +31,10 @@ class Limits:
     """Configurations a compiled grammar may intern before it stops growing: about 0.5 kB each."""
 
     start_fuel: int = 20_000_000
-    """Trie nodes that the exact search from the start may visit: some 100 ms. Run dry, the additive bound stays."""
+    """What the exact search from the start may cost, in trie nodes (some 100 ms). Run dry, the additive bound stays."""
 
-    step_fuel: int = 1_000_000
-    """Trie nodes that the exact search for one candidate at the horizon may visit."""
+    step_fuel: int = 2_000_000
+    """What the exact search for one candidate at the horizon may cost, in trie nodes."""
 
     table_bytes: int = 64 << 20
     """Bytes of whole-vocabulary tables kept per grammar; the least recently used go first."""

@@ -63,7 +63,7 @@ def build(grammar: Grammar, limits: Limits) -> Network:
     rules = _Rules(grammar, limits)
     names = rules.order()
     number = {name: i for i, name in enumerate(names)}
-    builder = Builder(number, rules.body, limits.rule_states)
+    builder = Builder(number, rules.body, limits.rule_states, limits.nesting)
     nfas = [builder.nfa(rules.body(name)) for name in names]
     nullable = _closed_under(nfas, reads=False)
     productive = _closed_under(nfas, reads=True)
@@ -143,7 +143,7 @@ class _Rules:
 
     def _call_size(self, name: str) -> int:
         known = self._sizes.get(name, INLINE_SIZE + 1)
-        return known if known <= INLINE_SIZE else 1
+        return known + 1 if known <= INLINE_SIZE else 1  # one more: else chains of rules are inlined at any length
 
     def _spelled(self, expression: Expression, base: str) -> Expression:
         """The expression with large repetitions replaced by calls of made-up rules. Post-order, explicit stack."""
@@ -222,16 +222,22 @@ class _Rules:
 
 
 def size(expression: Expression, call_size: Callable[[str], int]) -> int:
-    """Transitions of the expression's automaton, roughly. Explicit stack of (expression, times it is repeated)."""
+    """Transitions of the expression's automaton, roughly. Explicit stack of (expression, times it is repeated).
+
+    Never 0: what is free would be inlined for ever, and two rules that each name the next one twice, and so on,
+    would double it at every step.
+    """
     total = 0
     todo: list[tuple[Expression, int]] = [(expression, 1)]
     while todo:
         item, times = todo.pop()
         match item:
             case Bytes(data):
-                total += times * len(data)
+                total += times * max(1, len(data))
             case CharClass(ranges):
-                total += times * sum(len(s) for r in ranges for s in utf8_sequences(*r))
+                total += times * max(1, sum(len(s) for r in ranges for s in utf8_sequences(*r)))
+            case Seq(()) | Alt(()):
+                total += times
             case Seq(items) | Alt(items):
                 todo += [(part, times) for part in items]
             case Repeat(inner, least, most):
@@ -239,6 +245,7 @@ def size(expression: Expression, call_size: Callable[[str], int]) -> int:
             case Ref(name):
                 total += times * call_size(name)
             case And(items):
+                total += times
                 todo += [(part, 4 * times) for part in items]
             case Not(inner):
                 todo.append((inner, 4 * times))
@@ -329,7 +336,7 @@ def components(successors: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], tu
         work = [(root, 0)]
         while work:
             v, position = work.pop()
-            if position == 0:
+            if index[v] < 0:
                 index[v] = low[v] = clock
                 clock += 1
                 stack.append(v)

@@ -19,11 +19,14 @@ from grammar_cache.walk import consume, whole_vocabulary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Successors:
-    """The distinct configurations one token away, ascending by the least string that leads there; `visited` trie nodes."""
+    """The distinct configurations one token away, ascending by the least string that leads there.
+
+    `cost`: what finding them took, in trie nodes visited; interning a configuration counts as so many of them.
+    """
 
     configurations: NDArray[np.int32]
     strings: NDArray[np.int32]
-    visited: int
+    cost: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +40,11 @@ class Table:
     @property
     def size_bytes(self) -> int:
         return self.strings.nbytes + self.which.nbytes
+
+
+_CONFIGURATION_COST = 1_000
+_ITEM_COST = 100
+"""In trie nodes (a few nanoseconds each): what expanding one configuration, and each of its items, takes."""
 
 
 class Tables:
@@ -134,6 +142,7 @@ class Tables:
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        successors = Successors(distinct[order], strings[first[order]], total)
+        cost = total + _CONFIGURATION_COST + _ITEM_COST * len(table.items[configuration])
+        successors = Successors(distinct[order], strings[first[order]], cost)
         self._successors[configuration] = successors
         return Table(strings, rank[which].astype(np.int32), successors)

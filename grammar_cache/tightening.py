@@ -67,7 +67,7 @@ class Tightening:
             following: list[int] = []
             for configuration in levels[-1]:
                 successors = self._tables.successors(configuration)
-                fuel -= successors.visited + len(successors.strings) + 1
+                fuel -= successors.cost
                 for after in successors.configurations.tolist():
                     if after not in seen:
                         seen.add(after)

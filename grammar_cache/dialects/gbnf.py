@@ -127,7 +127,7 @@ class _Parser:
                 stack[-1].items.append(item)
             elif token.text in {"*", "+", "?", "{"}:
                 self._quantify(stack[-1].items, token)
-            elif token.text in {"<", "!"}:
+            elif token.kind == "vocabulary":
                 raise self._unsupported("a token as terminal", token.offset)
             else:
                 raise syntax_error(f"unexpected {token.text}", self._text, token.offset)

@@ -15,7 +15,7 @@ from grammar_cache.dialects.position import line_and_column
 from grammar_cache.errors import GrammarSyntaxError
 from grammar_cache.expression import ANY_CHAR, MAX_CODE_POINT, Bytes, CharClass, Range, char_class
 
-Kind: TypeAlias = Literal["name", "assign", "terminal", "punctuation", "end"]
+Kind: TypeAlias = Literal["name", "assign", "terminal", "vocabulary", "punctuation", "end"]
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+|\#[^\r\n]*)
@@ -23,7 +23,8 @@ _TOKEN = re.compile(
       | (?P<name>[A-Za-z0-9_.-]+)
       | (?P<literal>"(?:[^"\\]|\\.)*")
       | (?P<class>\[(?:[^\]\\]|\\.)*\])
-      | (?P<punctuation>[()|*+?{},=<!])""",
+      | (?P<vocabulary>!?<[^<>\r\n]*>)
+      | (?P<punctuation>[()|*+?{},=])""",
     re.VERBOSE | re.DOTALL,
 )
 _CHAR = re.compile(
@@ -41,7 +42,10 @@ _CLASS_ESCAPES = {**_ESCAPES, **{char: ord(char) for char in "^$.*+(){}|/"}}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`text` is what stands there; terminals have their meaning as `terminal`."""
+    """`text` is what stands there; terminals have their meaning as `terminal`.
+
+    Kind "vocabulary" is a token of the tokenizer: `<think>`, `<[7]>`, `!<think>`.
+    """
 
     kind: Kind
     text: str
@@ -88,10 +92,8 @@ def _token(found: re.Match[str], text: str) -> Token:
             return Token("terminal", value, offset, _literal(text, offset + 1, found.end() - 1))
         case "class":
             return Token("terminal", value, offset, _class(text, offset + 1, found.end() - 1))
-        case "name":
-            return Token("name", value, offset)
-        case "assign":
-            return Token("assign", value, offset)
+        case "name" | "assign" | "vocabulary" as kind:
+            return Token(kind, value, offset)
         case _:
             return Token("punctuation", value, offset)
 

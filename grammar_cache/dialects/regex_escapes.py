@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from grammar_cache.dialects.position import line_and_column
 from grammar_cache.dialects.unicode_classes import (
@@ -43,6 +44,18 @@ class CharSet:
 
     def folded(self, ignore_case: bool) -> tuple[Range, ...]:
         return tuple(with_case_variants(self.ranges)) if ignore_case and self.folds else self.ranges
+
+
+def _named_sets(space: tuple[Range, ...]) -> MappingProxyType[str, CharSet]:
+    ranges = {"d": DIGIT, "w": WORD, "s": space}
+    sets = {name: CharSet(char_class(members).ranges, folds=False) for name, members in ranges.items()}
+    for name, members in ranges.items():
+        sets[name.upper()] = CharSet(char_class(members, negated=True).ranges, folds=False)
+    return MappingProxyType(sets)
+
+
+_ASCII_SETS = _named_sets(ASCII_SPACE)
+_ECMA_SETS = _named_sets(ECMA_SPACE)
 
 
 @dataclass(slots=True)
@@ -91,7 +104,7 @@ def one_char(point: int) -> CharSet:
     return CharSet(((point, point),))
 
 
-def read_escape(cursor: Cursor, *, in_class: bool = False) -> CharSet:
+def read_escape(cursor: Cursor, ignore_case: bool, *, in_class: bool = False) -> CharSet:
     """The character or class that the escape at the cursor (on its backslash) stands for."""
     start = cursor.offset
     cursor.offset += 1
@@ -100,11 +113,9 @@ def read_escape(cursor: Cursor, *, in_class: bool = False) -> CharSet:
         raise cursor.syntax_error("a backslash at the end", start)
     if char in "dDwWsS":
         cursor.offset += 1
-        space = ECMA_SPACE if cursor.ecma else ASCII_SPACE
-        ranges = {"d": DIGIT, "w": WORD, "s": space}[char.lower()]
-        return CharSet(char_class(ranges, negated=char.isupper()).ranges, folds=False)
+        return (_ECMA_SETS if cursor.ecma else _ASCII_SETS)[char]
     if char in "pP":
-        return _property(cursor, start)
+        return _property(cursor, ignore_case, start)
     if char in "xuU":
         return one_char(_hexadecimal(cursor, start))
     return one_char(_simple_escape(cursor, char, start, in_class))
@@ -130,15 +141,15 @@ def _simple_escape(cursor: Cursor, char: str, start: int, in_class: bool) -> int
     return ord(char)
 
 
-def _property(cursor: Cursor, start: int) -> CharSet:
+def _property(cursor: Cursor, ignore_case: bool, start: int) -> CharSet:
     negated = cursor.peek() == "P"
     found = cursor.match(_PROPERTY)
     if not found:
         raise cursor.syntax_error("\\p needs the name of a property in braces", start)
-    ranges = unicode_property(found[1])
+    ranges = unicode_property(found[1], negated=negated, ignore_case=ignore_case)
     if ranges is None:
         raise cursor.unsupported(f"the Unicode property {found[1]}", start)
-    return CharSet(char_class(ranges, negated=negated).ranges)
+    return CharSet(ranges, folds=False)
 
 
 def _hexadecimal(cursor: Cursor, start: int) -> int:
@@ -165,22 +176,24 @@ def read_class(cursor: Cursor, ignore_case: bool) -> CharClass:
     cursor.offset += 1
     negated = cursor.take("^")
     first = cursor.offset
-    ranges: list[Range] = []
+    members: dict[int, CharSet] = {}  # by identity: escapes give the same set again, however often they occur
     while cursor.peek() != "]" or (cursor.offset == first and not cursor.ecma):
         if cursor.at_end:
             raise cursor.syntax_error("the class is not closed", opened)
-        ranges.extend(_read_member(cursor).folded(ignore_case))
+        member = _read_member(cursor, ignore_case)
+        members[id(member.ranges)] = member
     cursor.offset += 1
+    ranges = (r for member in members.values() for r in member.folded(ignore_case))
     return char_class(ranges, negated=negated)
 
 
-def _read_member(cursor: Cursor) -> CharSet:
+def _read_member(cursor: Cursor, ignore_case: bool) -> CharSet:
     start = cursor.offset
-    low = _read_class_char(cursor)
+    low = _read_class_char(cursor, ignore_case)
     if cursor.peek() != "-" or cursor.peek(2) in {"-", "-]"}:
         return low
     cursor.offset += 1
-    high = _read_class_char(cursor)
+    high = _read_class_char(cursor, ignore_case)
     if low.single is None or high.single is None:
         raise cursor.syntax_error("a class escape can't bound a range (write \\- for a hyphen)", start)
     if low.single > high.single:
@@ -188,8 +201,8 @@ def _read_member(cursor: Cursor) -> CharSet:
     return CharSet(((low.single, high.single),))
 
 
-def _read_class_char(cursor: Cursor) -> CharSet:
+def _read_class_char(cursor: Cursor, ignore_case: bool) -> CharSet:
     if cursor.peek() == "\\":
-        return read_escape(cursor, in_class=True)
+        return read_escape(cursor, ignore_case, in_class=True)
     cursor.offset += 1
     return one_char(ord(cursor.text[cursor.offset - 1]))

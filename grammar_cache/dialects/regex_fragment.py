@@ -214,17 +214,25 @@ def _repeated_at_edges(piece: Fragment, least: int, most: int | None, start: boo
     for any number of missing ones.
     """
     inner = piece.languages[_at(False, False)]
+    if not (start or end):
+        return repetition(inner, least, most)
     if piece.nullable[_at(start, False)] or piece.nullable[_at(False, end)]:
         least = min(least, 1)
     options: list[Expression] = []
     if least == 0 or piece.nullable[_at(start, end)]:
         options.append(EMPTY)
-    if least <= 1:
-        options.append(piece.languages[_at(start, end)])
-    if most is None or most >= 2:
-        middle = repetition(inner, max(least - 2, 0), None if most is None else most - 2)
-        first, last = piece.languages[_at(start, False)], piece.languages[_at(False, end)]
-        options.append(_sequence(_sequence(first, middle), last))
+    first, last = piece.languages[_at(start, False)], piece.languages[_at(False, end)]
+    others = repetition(inner, max(least - 1, 0), None if most is None else most - 1)
+    if not end:
+        options.append(_sequence(first, others))
+    elif not start:
+        options.append(_sequence(others, last))
+    else:
+        if least <= 1:
+            options.append(piece.languages[_at(start, end)])
+        if most is None or most >= 2:
+            middle = repetition(inner, max(least - 2, 0), None if most is None else most - 2)
+            options.append(_sequence(_sequence(first, middle), last))
     return union(options)
 
 
@@ -273,7 +281,8 @@ def _looking(body: Fragment, wanted: bool, rest: Fragment) -> Fragment:
         if NOTHING in (language, condition):
             language = NOTHING
         elif condition != Not(NOTHING):
-            language = And((language, condition))
+            earlier = language.items if isinstance(language, And) else (language,)
+            language = And((*earlier, condition))
         languages.append(language)
         nullable.append(rest.nullable[_at(start, True)] and body.nullable[_at(start, True)] is wanted)
     by_context = (NOTHING, languages[0], NOTHING, languages[1])

@@ -22,12 +22,14 @@ from grammar_cache.dialects.regex_fragment import (
     plain,
     times,
 )
-from grammar_cache.expression import Bytes, CharClass, char_class
+from grammar_cache.expression import ANY_CHAR, Bytes, CharClass, char_class
 from grammar_cache.limits import Limits
 
 MAX_COUNT = 10**9
 """Counts in braces beyond this are taken for an attack."""
 
+_NOT_LINE_FEED = char_class([(0x0A, 0x0A)], negated=True)
+_NOT_ECMA_LINE_END = char_class([(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)], negated=True)
 _PLAIN = re.compile(r"[^\\\[(){.^$|*+?\ud800-\udfff]+")
 _COUNTS = re.compile(r"\{([0-9]*)(?:(,)([0-9]*))?\}")
 _NAME = re.compile(r"\?P?<([^\W\d]\w*)>")
@@ -76,6 +78,8 @@ class RegexReader:
         self._flags = _Flags()
         self._stack = [_Group(0, self._flags)]
         self._names: set[str] = set()
+        self._lookaheads = 0
+        self._classes: dict[tuple[int | None, bool], CharClass] = {}
 
     def read(self) -> Piece:
         """The whole pattern."""
@@ -111,7 +115,7 @@ class RegexReader:
         elif char == "[":
             self._add_class(read_class(cursor, self._flags.ignore_case), start)
         elif char == "\\":
-            self._add_chars(read_escape(cursor), start)
+            self._add_chars(read_escape(cursor, self._flags.ignore_case), start)
         elif char == ".":
             cursor.offset += 1
             self._add_class(self._dot(), start)
@@ -122,9 +126,8 @@ class RegexReader:
 
     def _dot(self) -> CharClass:
         if self._flags.dot_all:
-            return char_class((), negated=True)
-        lines = "\n\r\u2028\u2029" if self._cursor.ecma else "\n"
-        return char_class(((ord(c), ord(c)) for c in lines), negated=True)
+            return ANY_CHAR
+        return _NOT_ECMA_LINE_END if self._cursor.ecma else _NOT_LINE_FEED
 
     def _add_literal(self, start: int) -> None:
         """A run of ordinary characters; a quantifier takes only the last."""
@@ -141,8 +144,13 @@ class RegexReader:
         self._add(plain(Bytes(value.encode()), nullable=False), start)
 
     def _add_chars(self, chars: CharSet, start: int) -> None:
-        ranges = chars.folded(self._flags.ignore_case)
-        self._add_class(char_class(ranges), start)
+        if not chars.folds:
+            self._add_class(CharClass(chars.ranges), start)
+            return
+        key = (chars.single, self._flags.ignore_case)
+        if key not in self._classes:
+            self._classes[key] = char_class(chars.folded(self._flags.ignore_case))
+        self._add_class(self._classes[key], start)
 
     def _add_class(self, members: CharClass, start: int) -> None:
         single = CharSet(members.ranges).single
@@ -262,6 +270,10 @@ class RegexReader:
         piece = self._finish(group)
         self._flags = group.outer
         if group.wanted is not None:
+            self._lookaheads += 1
+            if self._lookaheads > self._limits.nesting:
+                message = f"more than {self._limits.nesting} lookaheads"
+                raise cursor.limit_exceeded(message, "nesting", group.opened)
             piece = lookahead(piece, group.wanted)
         self._add(piece, group.opened)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from types import MappingProxyType
 
-from grammar_cache.expression import MAX_CODE_POINT, Range
+from grammar_cache.expression import MAX_CODE_POINT, Range, char_class
 
 DIGIT: tuple[Range, ...] = ((0x30, 0x39),)
 WORD: tuple[Range, ...] = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
@@ -79,27 +79,37 @@ _LONG_NAMES = MappingProxyType(
     }
 )
 
+_CATEGORIES = frozenset(_LONG_NAMES.values())
+_OTHER_PROPERTIES: MappingProxyType[str, tuple[Range, ...]] = MappingProxyType(
+    {"Any": ((0, MAX_CODE_POINT),), "ASCII": ((0, 0x7F),)}
+)
 
-def unicode_property(name: str) -> tuple[Range, ...] | None:
+
+def unicode_property(name: str, *, negated: bool, ignore_case: bool) -> tuple[Range, ...] | None:
     """The members of `\\p{name}`: a general category, `Any`, `ASCII` or `Assigned`; None for others."""
     prefix, equals, value = name.partition("=")
     if equals:
         if prefix not in {"gc", "General_Category"}:
             return None
         name = value
-    elif name == "Any":
-        return ((0, MAX_CODE_POINT),)
-    elif name == "ASCII":
-        return ((0, 0x7F),)
     elif name == "Assigned":
-        return tuple(r for key, ranges in _categories().items() if key != "Cn" for r in ranges)
+        return _property_ranges("Cn", not negated, ignore_case)
     short = _LONG_NAMES.get(name, name)
-    keys = (
-        ("Lu", "Ll", "Lt") if short == "LC" else tuple(key for key in _categories() if key.startswith(short))
-    )
-    if short not in {"LC", *_LONG_NAMES.values()}:
+    if short not in _CATEGORIES and (equals or name not in _OTHER_PROPERTIES):
         return None
-    return tuple(r for key in keys for r in _categories().get(key, ()))
+    return _property_ranges(short, negated, ignore_case)
+
+
+@cache
+def _property_ranges(name: str, negated: bool, ignore_case: bool) -> tuple[Range, ...]:
+    """Each set is built once, and so is one object: the known names bound how many there are."""
+    if name in _OTHER_PROPERTIES:
+        ranges = _OTHER_PROPERTIES[name]
+    else:
+        keys = ("Lu", "Ll", "Lt") if name == "LC" else tuple(k for k in _categories() if k.startswith(name))
+        ranges = tuple(r for key in keys for r in _categories().get(key, ()))
+    members = char_class(ranges, negated=negated).ranges
+    return char_class(with_case_variants(members)).ranges if ignore_case else members
 
 
 @cache

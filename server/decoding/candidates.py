@@ -41,8 +41,9 @@ def highest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 def candidates(
     language: Language, configuration: int, logits: NDArray[np.float64], tokens_left: int, count: int
 ) -> Candidates:
-    """The model's best `count` tokens and the grammar's proposals, where viable. If none of the model's best is, the
-    best `count` of all viable tokens.
+    """The model's best `count` tokens and the grammar's proposals, where viable.
+
+    If none of the model's best is, the best `count` of all viable tokens. None at all only where the text is complete.
     """
     end = _end_token(language, configuration, logits)
     best = highest(logits, count)

@@ -117,6 +117,8 @@ class Decoder:
         options = candidates(
             self._language, beam.configuration, logits, left, self._parameters.candidates
         )
+        if not len(options.tokens):
+            return [self._over(beam)]
         scores = guided(options.logits, options.distances, left, self._parameters.alpha)
         raws = log_softmax(options.logits)
         order = np.lexsort((options.tokens, options.distances, -raws, -scores))[: 2 * self._parameters.beam_width]
@@ -145,16 +147,24 @@ class Decoder:
         token, forced = draw(
             self._language, beam.configuration, logits, self._left(beam), self._parameters, self._random
         )
+        if token is None:
+            return self._over(beam)
         after = self._language.consume_batch(
             np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
         )
         score = beam.score + float(log_softmax(logits)[token])
         return self._child(beam, token, int(after[0, 0]), score, score, forced=forced)
 
+    def _over(self, beam: Beam) -> Beam:
+        """A beam that nothing viable can follow: a complete text of a model that has no end token."""
+        if not self._language.accepts(beam.configuration):
+            raise AssertionError("no token is viable: distances are inconsistent")
+        return replace(beam, ended=True)
+
     def _best(self, beams: list[Beam]) -> list[Beam]:
         """The best M distinct texts. Several tokenisations of a text reach one configuration: the best one stands."""
         kept: dict[tuple[bytes, bool], Beam] = {}
-        for beam in sorted(beams, key=lambda b: (-b.score, -b.raw, b.tokens)):
+        for beam in sorted(beams, key=lambda b: (-b.score, -b.raw)):
             if len(kept) == self._parameters.beam_width:
                 break
             kept.setdefault((beam.text, beam.ended), beam)
@@ -177,8 +187,8 @@ class Decoder:
         return beam
 
     def _place(self) -> None:
-        """Best first."""
-        self._beams.sort(key=lambda b: (-b.score, -b.raw, b.tokens))
+        """Best first; the sort is stable, so that ties keep the order of their candidates."""
+        self._beams.sort(key=lambda b: (-b.score, -b.raw))
 
 
 def whole_code_points(data: bytes) -> bytes:

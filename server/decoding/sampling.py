@@ -25,10 +25,10 @@ def draw(
     tokens_left: int,
     parameters: Parameters,
     random: np.random.Generator,
-) -> tuple[int, bool]:
+) -> tuple[int | None, bool]:
     """A viable token id, or a stop id where the text may end; and whether the budget kept a likelier draw out.
 
-    Temperature comes first, then truncation, then the draw.
+    None where nothing is viable: a complete text, and a model without end tokens.
     """
     scaled = logits / parameters.temperature
     perturbed = scaled + random.gumbel(size=len(scaled))  # always drawn: the same seed stays in step with the text
@@ -42,6 +42,8 @@ def draw(
         token = int(order[viable.argmax()])
     else:
         allowed = np.flatnonzero(language.mask(configuration, tokens_left))
+        if not len(allowed):
+            return None, False
         kept = _truncated(allowed, scaled[allowed], parameters)
         token = int(kept[perturbed[kept].argmax()])
     return token, bool((perturbed[lost] > perturbed[token]).any())

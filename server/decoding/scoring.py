@@ -30,4 +30,4 @@ def guided(
     """
     ratio = np.minimum(1.0, distances / max(1, tokens_left - 1))
     weight = alpha + (1.0 - alpha) * ratio
-    return log_softmax((1.0 - weight) * logits + weight * logits.max())
+    return log_softmax((weight - 1.0) * (logits.max() - logits))  # z̃ less its maximum: equal logits stay equal

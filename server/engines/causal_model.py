@@ -30,6 +30,8 @@ class CausalModel:
         _refuse_other_states(self._model)
         self.context_window = _context_window(self._model.config)
         self.tokens: int = self._model.get_input_embeddings().num_embeddings
+        # Weights come in from the disk with their first use, and a model that can't be called shows it now.
+        self.extend(None, [(0,)])
 
     def extend(
         self, rows: KeyValueRows | None, chunks: Sequence[Sequence[int]]

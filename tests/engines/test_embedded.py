@@ -154,3 +154,13 @@ def test_it_answers(tokenizer: Any) -> None:
     )
     answer = model.generate(**prompt, max_new_tokens=20, do_sample=False)[0, prompt["input_ids"].shape[1] :]
     assert tokenizer.decode(answer) == "The capital of France is Paris.<|im_end|>"
+
+
+@pytest.mark.full
+@pytest.mark.model
+def test_making_it_again_gives_the_same_files(tmp_path: Path) -> None:
+    """The folder made from the installed package is byte for byte the one in the cache."""
+    cached, made = model_folder(), ensure_embedded_model(tmp_path, lambda line: None)
+    assert {path.name: path.read_bytes() == (cached / path.name).read_bytes() for path in made.iterdir()} == {
+        path.name: True for path in cached.iterdir()
+    }

@@ -209,6 +209,19 @@ def test_the_context_window_ends_a_sequence(llama: TransformersEngine) -> None:
     assert isinstance(llama.step([Forward(sequence, (0,), ((1,),))])[0], EngineError)
 
 
+def test_padding_stays_within_learned_positions(tiny_folder: Callable[[str], Path]) -> None:
+    """A row that ends at the context window is unharmed by a longer chunk of a shorter row beside it."""
+    folder = tiny_folder("learned positions")
+    engine = TransformersEngine(folder, threads=1, dtype="float32")
+    prompt = [3] * (CONTEXT_WINDOW - 5)
+    sequence = begin(engine, prompt)
+    engine.step([Forward(sequence, (0, 0), ((1,), (1, 2, 3, 4)))])
+    logits = engine.step([Forward(sequence, (1, 0), ((5,), (5, 6, 7)))])[0]
+    assert isinstance(logits, np.ndarray)
+    expected = Reference(folder).logits((*prompt, 1, 2, 3, 4, 5))[: engine.vocabulary.size]
+    np.testing.assert_allclose(logits[0], expected, atol=1e-3)
+
+
 @pytest.mark.parametrize("prompt", [[], [1] * (CONTEXT_WINDOW + 1), [-1], [TOKENS]])
 def test_impossible_prompts_are_refused(llama: TransformersEngine, prompt: list[int]) -> None:
     """A prompt that is empty, too long, or not of this model raises ValueError when it is opened."""

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grammar_cache.expression import EMPTY, NOTHING, Alt, And, Bytes, Expression, Not, Repeat, Seq, char_class
+from grammar_cache.expression import (
+    EMPTY,
+    NOTHING,
+    Alt,
+    And,
+    Bytes,
+    Expression,
+    Not,
+    Ref,
+    Repeat,
+    Seq,
+    char_class,
+)
 
 
 def seq(*items: Expression) -> Expression:
@@ -70,3 +82,18 @@ def larger_than(expression: Expression, size: int) -> bool:
         elif isinstance(node, Repeat | Not):
             stack.append(node.item)
     return bool(stack) or size < 0
+
+
+def references(expression: Expression) -> list[str]:
+    """The names of the rules an expression uses, each once, in order."""
+    found: dict[str, None] = {}
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Ref):
+            found[node.name] = None
+        elif isinstance(node, Seq | Alt | And):
+            stack.extend(reversed(node.items))
+        elif isinstance(node, Repeat | Not):
+            stack.append(node.item)
+    return list(found)

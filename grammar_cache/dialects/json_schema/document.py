@@ -16,7 +16,9 @@ from grammar_cache.dialects.json_schema.loading import Json
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
 _LITERALS = frozenset({"enum", "const", "default", "examples"})
-_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"})
+_MAPS = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -143,9 +145,7 @@ class Document:
         while stack:
             value, pointer, base, is_schema = stack.pop()
             if isinstance(value, list):
-                stack.extend(
-                    (item, f"{pointer}/{index}", base, True) for index, item in enumerate(value)
-                )
+                stack.extend((item, f"{pointer}/{index}", base, True) for index, item in enumerate(value))
             elif isinstance(value, dict):
                 if is_schema:
                     yield value, pointer, base

@@ -1,9 +1,9 @@
 """Text as JSON writes it between quotation marks.
 
-`encoded` turns a language of texts into the language of their spellings. Each code point has its own spellings,
-no two share one, and a spelling is never the start of another: so intersection and complement of texts stay
-intersection and complement of spellings. A character is written as itself where JSON allows that, else with its
-short escape, else as \\u00XX with either case of the digits.
+`encoded` turns a language of texts into the language of their spellings. Each code point has its own
+spellings, no two share one, and a spelling is never the start of another: so intersection and complement of
+texts stay intersection and complement of spellings. A character is written as itself where JSON allows that,
+else with its short escape, else as \\u00XX with either case of the digits.
 """
 
 from __future__ import annotations
@@ -68,7 +68,13 @@ def _encoded_class(members: CharClass) -> Expression:
 
 
 def _encoded_bytes(text: Bytes) -> Expression:
-    return seq(*(_encoded_class(char_class([(ord(char), ord(char))])) for char in text.data.decode()))
+    return seq(*map(_encoded_character, text.data.decode()))
+
+
+def _encoded_character(char: str) -> Expression:
+    if ord(char) >= _FIRST_RAW or char in _SHORT:
+        return Bytes(quoted(char).data[1:-1])
+    return _encoded_class(char_class([(ord(char), ord(char))]))
 
 
 CHARACTER = _encoded_class(ANY_CHAR)

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeAlias
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
-Json: TypeAlias = "None | bool | int | Decimal | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
 
 _LONGEST_NUMBER = 4000
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)

@@ -1,0 +1,237 @@
+"""Numbers between bounds, exactly, digit by digit.
+
+Where a bound is in force numbers are written out, without exponent, so that their order is that of their
+digits. Digits are capped, because models run away with them (outlines #1131): 20 before and after the point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from grammar_cache.dialects.json_schema.combine import alt, optional, repeat, seq
+from grammar_cache.dialects.json_schema.reading import Keywords
+from grammar_cache.errors import UnsupportedFeature
+from grammar_cache.expression import ANY_CHAR, NOTHING, And, Bytes, Expression, Ref, Repeat, char_class
+
+NUMBER_RULE = "json.number"
+INTEGER_RULE = "json.integer"
+DIGITS = 20
+_EXACT_DIGITS = 15
+"""Decimals of so many digits are told apart by every reader that keeps numbers as 64-bit floats."""
+_LONGEST_BOUND = 60
+_UTMOST = Decimal(10) ** _LONGEST_BOUND
+_TINIEST = -1000
+_CONTEXT = Context(prec=20_000, Emin=-999_999, Emax=999_999)
+
+_ZERO = Decimal(0)
+_DIGIT = char_class([(0x30, 0x39)])
+_NONZERO = char_class([(0x31, 0x39)])
+_ANYTHING = Repeat(ANY_CHAR, 0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    value: Decimal
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The numbers between two bounds, each of which may be absent."""
+
+    low: Bound | None = None
+    high: Bound | None = None
+
+    @staticmethod
+    def read(keywords: Keywords) -> Interval:
+        low, high = _bounds(keywords, "minimum"), _bounds(keywords, "maximum")
+        interval = Interval()
+        for bound in low:
+            interval = interval.both(Interval(low=bound))
+        for bound in high:
+            interval = interval.both(Interval(high=bound))
+        return interval
+
+    def both(self, other: Interval) -> Interval:
+        lows = [bound for bound in (self.low, other.low) if bound is not None]
+        highs = [bound for bound in (self.high, other.high) if bound is not None]
+        return Interval(
+            max(lows, key=lambda bound: (bound.value, bound.open), default=None),
+            min(highs, key=lambda bound: (bound.value, not bound.open), default=None),
+        )
+
+    @property
+    def free(self) -> bool:
+        return self.low is None and self.high is None
+
+    def holds(self, value: Decimal) -> bool:
+        above = self.low is None or (
+            value > self.low.value or (value == self.low.value and not self.low.open)
+        )
+        below = self.high is None or (
+            value < self.high.value or (value == self.high.value and not self.high.open)
+        )
+        return above and below
+
+    @property
+    def name(self) -> str:
+        low = "" if self.low is None else f"{self.low.value}{'<' if self.low.open else '<='}"
+        high = "" if self.high is None else f"{'<' if self.high.open else '<='}{self.high.value}"
+        return f"{low}x{high}"
+
+
+def _bounds(keywords: Keywords, name: str) -> list[Bound]:
+    """What `minimum` or `maximum` and its exclusive sibling say, in either form."""
+    exclusive = "exclusive" + name.capitalize()
+    value = keywords.number(name)
+    if keywords.draft.has_boolean_exclusives:
+        flag = keywords.boolean(exclusive)
+        found = [] if value is None else [(name, Bound(value, flag))]
+    else:
+        if isinstance(keywords.values.get(exclusive), bool):
+            raise keywords.wrong(exclusive, "a number (true and false are of draft-04, which $schema has to name)")
+        limit = keywords.number(exclusive)
+        found = [] if value is None else [(name, Bound(value, False))]
+        found += [] if limit is None else [(exclusive, Bound(limit, True))]
+    for keyword, bound in found:
+        if bound.value >= _UTMOST if name == "minimum" else bound.value <= -_UTMOST:
+            raise UnsupportedFeature("no number beyond this bound is written", pointer=keywords.at(keyword))
+    return [bound for _, bound in found]
+
+
+def number(interval: Interval, *, integral: bool) -> Expression:
+    """The numbers, or only the integers, in an interval."""
+    if interval.free:
+        return Ref(INTEGER_RULE if integral else NUMBER_RULE)
+    low, high = interval.low, interval.high
+    parts = []
+    if high is None or high.value > 0 or (high.value == 0 and not high.open):
+        start = low if low is not None and low.value >= 0 else Bound(_ZERO, False)
+        parts.append(_magnitudes(start, high, integral))
+    if low is None or low.value < 0:
+        start = (
+            Bound(high.value.copy_negate(), high.open)
+            if high is not None and high.value < 0
+            else Bound(_ZERO, True)
+        )
+        end = None if low is None else Bound(low.value.copy_negate(), low.open)
+        parts.append(seq(Bytes(b"-"), _magnitudes(start, end, integral)))
+    return alt(part for part in parts if part != NOTHING)
+
+
+def _magnitudes(low: Bound, high: Bound | None, integral: bool) -> Expression:
+    """Numbers without sign from `low`, which is not negative, to `high`."""
+    if high is None and low.value == 0:
+        syntax = _unsigned(DIGITS, 0 if integral else DIGITS, exponent=not integral)
+        return And((syntax, _NOT_ZERO)) if low.open else syntax
+    fraction = 0 if integral else min(_fraction_digits(low), _fraction_digits(high))
+    least = _scaled(low, fraction, ROUND_CEILING, 1)
+    most = (
+        None
+        if high is None or high.value.adjusted() >= _LONGEST_BOUND
+        else _scaled(high, fraction, ROUND_FLOOR, -1)
+    )
+    if most is not None and most < least:
+        return NOTHING
+    first = _digits(least, fraction)
+    longest = max(DIGITS, len(first[0]) + 1)
+    conditions = [_unsigned(longest, fraction, exponent=False), _at_least(*first, longest)]
+    if most is not None and most < 10 ** (longest + fraction):
+        conditions.append(_at_most(*_digits(most, fraction)))
+    return And(tuple(conditions))
+
+
+def _unsigned(whole: int, fraction: int, *, exponent: bool) -> Expression:
+    parts = [alt((Bytes(b"0"), seq(_NONZERO, Repeat(_DIGIT, 0, whole - 1))))]
+    if fraction:
+        parts.append(optional(seq(Bytes(b"."), Repeat(_DIGIT, 1, fraction))))
+    if exponent:
+        parts.append(optional(_exponent()))
+    return seq(*parts)
+
+
+def _exponent() -> Expression:
+    """Up to 279, so that a 64-bit float neither overflows nor becomes zero with 20 digits on either side."""
+    value = alt(
+        (
+            Repeat(_DIGIT, 1, 2),
+            seq(Bytes(b"1"), _DIGIT, _DIGIT),
+            seq(Bytes(b"2"), char_class([(0x30, 0x37)]), _DIGIT),
+        )
+    )
+    mark = char_class([(0x45, 0x45), (0x65, 0x65)])
+    sign = char_class([(0x2B, 0x2B), (0x2D, 0x2D)])
+    return seq(mark, optional(sign), value)
+
+
+_NOT_ZERO = seq(Repeat(char_class([(0x2E, 0x2E), (0x30, 0x30)]), 0, None), _NONZERO, _ANYTHING)
+ANY_INTEGER = seq(optional(Bytes(b"-")), _unsigned(DIGITS, 0, exponent=False))
+ANY_NUMBER = seq(optional(Bytes(b"-")), _unsigned(DIGITS, DIGITS, exponent=True))
+
+
+def _fraction_digits(bound: Bound | None) -> int:
+    """Digits after the point. Next to an open bound, few enough that no float reader rounds them onto it."""
+    if bound is None or not bound.open or bound.value == 0:
+        return DIGITS
+    return max(0, _EXACT_DIGITS - max(1, bound.value.adjusted() + 1))
+
+
+def _scaled(bound: Bound, fraction: int, rounding: str, inward: int) -> int:
+    """The bound in units of the last digit, moved inwards to one that may be reached."""
+    value = bound.value
+    if value.adjusted() < _TINIEST and value != 0:
+        return 1 if rounding == ROUND_CEILING else 0
+    exact = _CONTEXT.scaleb(value, fraction)
+    rounded = int(exact.to_integral_value(rounding=rounding, context=_CONTEXT))
+    return rounded + inward if bound.open and rounded == exact else rounded
+
+
+def _digits(scaled: int, fraction: int) -> tuple[str, str]:
+    text = str(scaled).zfill(fraction + 1)
+    return (text[:-fraction], text[-fraction:]) if fraction else (text, "")
+
+
+def _at_least(whole: str, fraction: str, longest: int) -> Expression:
+    """Loosely: what is not a number is cut off by the intersection with the syntax."""
+    parts: list[Expression] = [seq(Repeat(_DIGIT, len(whole) + 1, longest), _TAIL)]
+    for place, digit in enumerate(whole):
+        if digit < "9":
+            parts.append(seq(Bytes(whole[:place].encode()), _above(digit), _rest(whole, place), _TAIL))
+    kept = fraction.rstrip("0")
+    for place, digit in enumerate(kept):
+        if digit < "9":
+            parts.append(seq(Bytes(f"{whole}.{kept[:place]}".encode()), _above(digit), _MORE))
+    parts.append(seq(Bytes(f"{whole}.{kept}".encode()), _MORE) if kept else seq(Bytes(whole.encode()), _TAIL))
+    return alt(parts)
+
+
+def _at_most(whole: str, fraction: str) -> Expression:
+    parts: list[Expression] = [seq(Repeat(_DIGIT, 1, len(whole) - 1), _TAIL)] if len(whole) > 1 else []
+    for place, digit in enumerate(whole):
+        if digit > "0":
+            parts.append(seq(Bytes(whole[:place].encode()), _below(digit), _rest(whole, place), _TAIL))
+    parts.append(Bytes(whole.encode()))
+    for place, digit in enumerate(fraction):
+        start = f"{whole}.{fraction[:place]}".encode()
+        if digit > "0":
+            parts.append(seq(Bytes(start), _below(digit), _MORE))
+        parts.append(Bytes(start + digit.encode()))
+    return alt(parts)
+
+
+def _above(digit: str) -> Expression:
+    return char_class([(ord(digit) + 1, ord("9"))])
+
+
+def _below(digit: str) -> Expression:
+    return char_class([(ord("0"), ord(digit) - 1)])
+
+
+def _rest(whole: str, place: int) -> Expression:
+    count = len(whole) - place - 1
+    return repeat(_DIGIT, count, count)
+
+
+_MORE = Repeat(_DIGIT, 0, None)
+_TAIL = optional(seq(Bytes(b"."), _MORE))

@@ -1,0 +1,31 @@
+"""`GET /health` and `GET /ready`: for whoever watches over the process. They need no key."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from server.api.access import service_of
+from server.protocol.errors import ApiError, ErrorCode
+
+router = APIRouter()
+
+
+@router.get("/health")
+async def health(request: Request) -> dict[str, str | bool | int]:
+    """The process lives and its event loop turns."""
+    service = service_of(request)
+    return {
+        "status": "ok",
+        "ready": service.ready,
+        "active_requests": service.present,
+        "cached_grammars": service.grammars.kept,
+    }
+
+
+@router.get("/ready")
+async def ready(request: Request) -> dict[str, str]:
+    """The model is warm. 503 until then."""
+    service = service_of(request)
+    if not service.ready:
+        raise ApiError(ErrorCode.NOT_READY, "the model is not ready")
+    return {"status": "ready", "model": service.engine.name}

@@ -1,0 +1,32 @@
+"""`GET /v1/models`: the one model that is served."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from server.api.access import service_of
+from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.models import Model, ModelList
+from server.service import Service
+
+router = APIRouter()
+
+
+@router.get("/v1/models")
+def list_models(request: Request) -> ModelList:
+    """All models, of which there is one."""
+    return ModelList(data=[_model(service_of(request))])
+
+
+@router.get("/v1/models/{model:path}")
+def get_model(model: str, request: Request) -> Model:
+    """One model; its name may hold slashes."""
+    service = service_of(request)
+    if model != service.engine.name:
+        raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {service.engine.name!r}", param="model")
+    return _model(service)
+
+
+def _model(service: Service) -> Model:
+    engine = service.engine
+    return Model(id=engine.name, created=service.created, context_window=engine.context_window)

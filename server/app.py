@@ -1,0 +1,35 @@
+"""The HTTP application. It is told its settings and its engine, and owns both until it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import Depends, FastAPI
+
+from server.api import chat, errors, health, models
+from server.api.access import require_key
+from server.engines.contract import Engine
+from server.service import Service
+from server.settings import Settings
+
+
+def create_app(settings: Settings, engine: Engine) -> FastAPI:
+    """The application's life span starts and stops the engine's thread."""
+    service = Service(settings, engine)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        await asyncio.to_thread(service.stop)
+
+    # No generated documentation pages: they load scripts from elsewhere, and stand open beside the key.
+    app = FastAPI(title="SWYB", lifespan=lifespan, openapi_url=None)
+    app.state.service = service
+    errors.install(app)
+    for resource in (chat, models):
+        app.include_router(resource.router, dependencies=[Depends(require_key)])
+    app.include_router(health.router)
+    return app

@@ -1,0 +1,98 @@
+"""Command-line options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from grammar_cache import Constraint
+from grammar_cache.constraint import Whitespace
+from server.constraint import grammar_kind
+
+STDIN = "-"
+
+
+def add_model(parser: ArgumentParser) -> None:
+    """Which model; the embedded one is unpacked on first use."""
+    parser.add_argument(
+        "--model",
+        type=Path,
+        metavar="DIR",
+        help="a model's folder (default: the embedded SmolLM2-135M-Instruct)",
+    )
+
+
+def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
+    """At most one constraint, each read from a file; "-" is the standard input."""
+    group = parser.add_mutually_exclusive_group(required=required)
+    group.add_argument("--schema", metavar="FILE", help="a JSON Schema")
+    group.add_argument("--grammar", metavar="FILE", help="a GBNF grammar with the start rule `root`")
+    group.add_argument(
+        "--regex", metavar="FILE", help="a regular expression (a last line break is not part of it)"
+    )
+    group.add_argument("--choice", metavar="FILE", help="a JSON array of texts")
+    parser.add_argument(
+        "--whitespace", choices=("compact", "bounded", "any"), help="in JSON (default: bounded)"
+    )
+    parser.add_argument("--lenient", action="store_true", help="drop schema keywords that can't be enforced")
+
+
+def constraint(arguments: Namespace) -> Constraint | None:
+    """The constraint that was asked for."""
+    whitespace: Whitespace = arguments.whitespace or "bounded"
+    if arguments.schema is not None:
+        text = read(arguments.schema)
+        return Constraint("json_schema", text, whitespace=whitespace, lenient=arguments.lenient)
+    if arguments.grammar is not None:
+        text = read(arguments.grammar)
+        return Constraint(grammar_kind(text), text)
+    if arguments.regex is not None:
+        return Constraint("regex", read(arguments.regex).removesuffix("\n").removesuffix("\r"))
+    if arguments.choice is not None:
+        return Constraint("choice", read(arguments.choice))
+    return None
+
+
+def read(name: str) -> str:
+    """A file's text. Raises OSError, or UnicodeDecodeError where it isn't UTF-8."""
+    return read_bytes(name).decode()
+
+
+def read_bytes(name: str) -> bytes:
+    """A file's bytes, or those of the standard input."""
+    return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+
+
+def model_folder(arguments: Namespace) -> Path:
+    """The model's folder, made if it is the embedded one; progress goes to the standard error."""
+    if arguments.model is not None:
+        return Path(arguments.model)
+    from server.engines.embedded import default_cache, ensure_embedded_model
+
+    return ensure_embedded_model(default_cache(), report)
+
+
+def report(line: str) -> None:
+    """A line for the person who waits."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def print_json(value: object) -> None:
+    """A result for programs and people."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A TCP port; 0 is any free one."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)

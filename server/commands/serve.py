@@ -1,0 +1,155 @@
+"""`swyb serve`: the server, from the model's folder to a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import socket
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from server.app import create_app
+from server.commands.options import add_model, model_folder, port, positive, report
+from server.protocol.errors import ApiError
+from server.service import Service
+from server.settings import Settings
+
+API_KEY_VARIABLE = "SWYB_API_KEY"
+_EXAMPLE_SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "population": {"type": "integer"}},
+    "required": ["city", "population"],
+    "additionalProperties": False,
+}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    default = Settings()
+    add_model(parser)
+    parser.add_argument("--name", help="the model's name in requests (default: the folder's)")
+    parser.add_argument("--host", default=default.host)
+    parser.add_argument(
+        "--port", type=port, default=default.port, help="0: any free one (default: %(default)s)"
+    )
+    parser.add_argument("--api-key", help=f"what every /v1 request must carry (default: ${API_KEY_VARIABLE})")
+    parser.add_argument(
+        "--max-tokens", type=positive, default=default.default_max_tokens, help="of requests that don't say"
+    )
+    parser.add_argument("--running", type=positive, default=default.running, help="requests decoded together")
+    parser.add_argument("--waiting", type=positive, default=default.waiting, help="requests that may wait")
+    parser.add_argument("--grammars", type=positive, default=default.cached_grammars, help="kept compiled")
+
+
+def settings_of(arguments: Namespace) -> Settings:
+    """The settings that the command line and the environment ask for."""
+    return Settings(
+        host=arguments.host,
+        port=arguments.port,
+        model=arguments.model,
+        name=arguments.name,
+        api_key=arguments.api_key or os.environ.get(API_KEY_VARIABLE) or None,
+        default_max_tokens=arguments.max_tokens,
+        running=arguments.running,
+        waiting=arguments.waiting,
+        cached_grammars=arguments.grammars,
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Serves until SIGINT or SIGTERM; 0 after a clean end, 1 if the server couldn't start."""
+    settings = settings_of(arguments)
+    try:
+        listening = _listen(settings.host, settings.port)
+    except OSError as error:
+        report(f"swyb: can't listen on {settings.host}:{settings.port}: {error.strerror}")
+        return 1
+    with listening:
+        return _serve(settings, model_folder(arguments), listening)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Takes the port before the model is loaded, so that a port in use is told at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
+    from server.engines.transformers_engine import TransformersEngine
+
+    report(f"swyb: loading {folder}")
+    app = create_app(settings, TransformersEngine(folder, name=settings.name))
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+        server_header=False,
+    )
+    server = uvicorn.Server(config)
+    # uvicorn raises the signal that ended it once more; to us it has done its work by then.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _nothing)
+    asyncio.run(_run(server, app.state.service, listening))
+    report("swyb: stopped")
+    return 0 if server.started else 1
+
+
+async def _run(server: uvicorn.Server, service: Service, listening: socket.socket) -> None:
+    announcing = asyncio.create_task(_announce(service, listening))
+    try:
+        await server.serve([listening])
+    finally:
+        announcing.cancel()
+
+
+async def _announce(service: Service, listening: socket.socket) -> None:
+    try:
+        await service.until_ready()
+    except ApiError as error:
+        report(f"swyb: {error.message}")
+        return
+    host, port = listening.getsockname()[:2]
+    report(f"swyb: {service.engine.name} is ready at {address(host, port)}. Try:\n")
+    print(example(address(host, port), service.engine.name, keyed=service.settings.api_key is not None))
+    sys.stdout.flush()
+
+
+def address(host: str, port: int) -> str:
+    """The server's address as a client on this machine writes it."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"
+
+
+def example(base: str, model: str, *, keyed: bool) -> str:
+    """A curl line that asks for a small certified answer."""
+    body = {
+        "model": model,
+        "max_tokens": 32,
+        "messages": [{"role": "user", "content": "Name a large city and its population, as JSON."}],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "city", "schema": _EXAMPLE_SCHEMA},
+        },
+    }
+    key = f' -H "Authorization: Bearer ${API_KEY_VARIABLE}"' if keyed else ""
+    return (
+        f"curl {base}/v1/chat/completions -H 'Content-Type: application/json'{key}"
+        f" -d {shlex.quote(json.dumps(body))}"
+    )
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """Ends nothing; see `_serve`."""

@@ -1,0 +1,138 @@
+"""Every request shape that constrains an answer becomes one `Constraint`, or the request is refused.
+
+Knows the protocol's models and the core's nouns; compiles nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from grammar_cache import Constraint
+from grammar_cache.constraint import Kind
+from server.protocol.chat import ChatRequest, SwybOptions
+from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.formats import (
+    ChoiceFormat,
+    GrammarFormat,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    RegexFormat,
+    ResponseFormat,
+)
+
+ANY_OBJECT = {"type": "object"}
+"""What `json_object` without a schema asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A constraint and the request field that it came from."""
+
+    constraint: Constraint
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    kind: Kind
+    text: str
+    field: str
+
+
+def asked_for(request: ChatRequest) -> Asked | None:
+    """The request's constraint; None: any text. Raises ApiError, also where there are two."""
+    found = [source for source in (_format(request), _grammar(request), _json_schema(request)) if source]
+    if len(found) > 1:
+        fields = " and ".join(source.field for source in found)
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS, f"one constraint at a time, not {fields}", param=found[1].field
+        )
+    options = request.swyb or SwybOptions()
+    _refuse_idle_options(options, found[0].kind if found else None)
+    if not found:
+        return None
+    [source] = found
+    constraint = Constraint(
+        source.kind,
+        source.text,
+        whitespace=options.whitespace or "bounded",
+        lenient=options.lenient or False,
+    )
+    return Asked(constraint, source.field)
+
+
+def grammar_kind(text: str) -> Kind:
+    """The dialect of a grammar that doesn't name it."""
+    return "gbnf" if "::=" in text else "lark"
+
+
+def _refuse_idle_options(options: SwybOptions, kind: Kind | None) -> None:
+    for name in ("whitespace", "lenient"):
+        if getattr(options, name) is not None and kind != "json_schema":
+            raise ApiError(
+                ErrorCode.INVALID_VALUE,
+                f"swyb.{name} is about JSON: without a JSON constraint it would be ignored",
+                param=f"swyb.{name}",
+            )
+
+
+def _format(request: ChatRequest) -> _Source | None:
+    return None if request.response_format is None else _of_format(request.response_format)
+
+
+def _of_format(wanted: ResponseFormat) -> _Source | None:
+    match wanted:
+        case JsonObjectFormat(schema_=None):
+            return _Source("json_schema", _text(ANY_OBJECT, "response_format"), "response_format")
+        case JsonObjectFormat(schema_=schema):
+            return _schema(schema, "response_format.schema")
+        case JsonSchemaFormat(json_schema=named):
+            return _schema(named.schema_, "response_format.json_schema.schema")
+        case GrammarFormat(grammar=text, syntax=syntax):
+            kind: Kind = grammar_kind(text) if syntax is None else "lark" if syntax == "lark" else "gbnf"
+            return _Source(kind, text, "response_format.grammar")
+        case RegexFormat():
+            return _regex(wanted)
+        case ChoiceFormat(choice=choices):
+            return _Source("choice", json.dumps(choices, ensure_ascii=False), "response_format.choice")
+        case _:
+            return None  # text
+
+
+def _regex(wanted: RegexFormat) -> _Source:
+    given = wanted.model_dump(include={"regex", "pattern", "value"}, exclude_none=True)
+    if len(given) != 1:
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS if given else ErrorCode.MISSING_PARAMETER,
+            "a response_format of type regex has exactly one of regex, pattern and value",
+            param="response_format.regex",
+        )
+    [(name, text)] = given.items()
+    return _Source("regex", text, f"response_format.{name}")
+
+
+def _grammar(request: ChatRequest) -> _Source | None:
+    text = request.grammar
+    return None if text is None else _Source(grammar_kind(text), text, "grammar")
+
+
+def _json_schema(request: ChatRequest) -> _Source | None:
+    schema = request.json_schema
+    if isinstance(schema, str):
+        # As it was sent: the dialect tells what is wrong with it better than a round trip here would.
+        return _Source("json_schema", schema, "json_schema")
+    return None if schema is None else _schema(schema, "json_schema")
+
+
+def _schema(schema: dict[str, Any] | bool | None, field: str) -> _Source:
+    return _Source("json_schema", _text(schema, field), field)
+
+
+def _text(schema: object, field: str) -> str:
+    try:
+        # The order of keys is kept: it is the order of the generated properties.
+        return json.dumps(schema, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:  # a number such as 1e999
+        raise ApiError(ErrorCode.INVALID_VALUE, f"{field}: a number is too large", param=field) from error

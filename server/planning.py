@@ -1,0 +1,99 @@
+"""From a request to the numbers that decoding works with: the budget, and how tokens are chosen.
+
+Refuses what can't be kept. Pure: knows the protocol's models and what is known of a grammar, no engine.
+"""
+
+from __future__ import annotations
+
+from server.decoding.parameters import Parameters
+from server.grammars import Certified
+from server.protocol.chat import ChatRequest, SwybOptions
+from server.protocol.errors import ApiError, ErrorCode
+
+PLAIN_TEMPERATURE = 1.0
+"""Of plain text, as with OpenAI. Under a constraint, no temperature means the likeliest tokens."""
+
+
+def budget_for(
+    request: ChatRequest, prompt: int, window: int, default: int, certified: Certified | None
+) -> int:
+    """T: the tokens an answer may have. Raises ApiError if the prompt or the shortest answer doesn't fit."""
+    room = window - prompt
+    if room <= 0:
+        raise ApiError(
+            ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+            f"the messages have {prompt} tokens; with an answer, the model can take {window}",
+            param="messages",
+        )
+    field, wanted = _wanted(request)
+    minimum = certified.minimum.tokens if certified else 0
+    budget = min(wanted or max(default, minimum), room)
+    if certified is not None and budget < minimum:
+        raise _too_small(certified, budget, room, field)
+    return budget
+
+
+def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> Parameters:
+    """Raises ApiError for options that contradict each other."""
+    options = request.swyb or SwybOptions()
+    temperature = request.temperature
+    if temperature is None:
+        temperature = 0.0 if constrained or options.beam_width > 1 else PLAIN_TEMPERATURE
+    parameters = Parameters(
+        budget=budget,
+        beam_width=options.beam_width,
+        alpha=options.alpha,
+        candidates=options.top_k,
+        temperature=temperature,
+        top_p=1.0 if request.top_p is None else request.top_p,
+        top_k=max(0, request.top_k or 0),
+        # Generators take no negative seeds.
+        seed=None if request.seed is None else request.seed % (1 << 64),
+        jump_forward=options.jump_forward,
+    )
+    _check(parameters)
+    return parameters
+
+
+def _check(parameters: Parameters) -> None:
+    if parameters.samples and parameters.alpha > 0:
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            "swyb.alpha guides beams and greedy answers; with a temperature, tokens are drawn unguided",
+            param="swyb.alpha",
+        )
+    if parameters.beam_width > 1 and (parameters.top_p < 1 or parameters.top_k > 0):
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            "top_p and top_k truncate what is drawn from; beams are ranked (swyb.top_k bounds candidates)",
+            param="top_p" if parameters.top_p < 1 else "top_k",
+        )
+
+
+def _wanted(request: ChatRequest) -> tuple[str, int | None]:
+    """The field that says how long the answer may be, and what it says."""
+    old, new = request.max_tokens, request.max_completion_tokens
+    if old is not None and new is not None and old != new:
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            "max_tokens and max_completion_tokens are two names of one number, and differ",
+            param="max_tokens",
+        )
+    return ("max_completion_tokens", new) if new is not None else ("max_tokens", old)
+
+
+def _too_small(certified: Certified, budget: int, room: int, field: str) -> ApiError:
+    minimum = certified.minimum
+    needs = "needs" if minimum.exact else "may need"
+    why = f"the context window leaves {budget}" if budget == room else f"{field} allows {budget}"
+    return ApiError(
+        ErrorCode.BUDGET_TOO_SMALL,
+        f"a complete answer {needs} {minimum.tokens} tokens with this model's tokenizer, and {why}",
+        param=field,
+        details={
+            "min_tokens": minimum.tokens,
+            "exact": minimum.exact,
+            "budget": budget,
+            "example": certified.witness_text,
+        },
+    )

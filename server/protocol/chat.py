@@ -1,0 +1,76 @@
+"""A chat request as it is accepted: every field is honoured, or by its nature changes no answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from server.protocol.formats import ResponseFormat, Schema, StrictModel
+
+Whitespace = Literal["compact", "bounded", "any"]
+
+
+def _joined(content: object) -> object:
+    """The text of a content given in parts, one after the other with nothing between them."""
+    if not isinstance(content, list):
+        return content
+    texts = []
+    for part in content:
+        if not isinstance(part, dict) or part.get("type") != "text":
+            raise PydanticCustomError("content_part", "only parts of type text are supported")
+        if set(part) != {"type", "text"} or not isinstance(part["text"], str):
+            raise PydanticCustomError("content_part", "a text part has a type and a text, and nothing else")
+        texts.append(part["text"])
+    return "".join(texts)
+
+
+class ChatMessage(StrictModel):
+    """One turn. A `developer` is to the model's template a `system`."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[str, BeforeValidator(_joined)]
+
+
+class StreamOptions(StrictModel):
+    """`include_usage`: one more chunk before the end, with the usage. Chunks are never padded."""
+
+    include_usage: bool | None = None
+    include_obfuscation: Literal[False] | None = None
+    continuous_usage_stats: Literal[False] | None = None
+
+
+class SwybOptions(StrictModel):
+    """Our own fields; see `server.decoding.parameters` and `grammar_cache.constraint` for what they mean."""
+
+    beam_width: int = Field(default=1, ge=1, le=16)
+    alpha: float = Field(default=0.0, ge=0.0, le=1.0)
+    top_k: int = Field(default=64, ge=1, le=1024)
+    whitespace: Whitespace | None = None
+    lenient: bool | None = None
+    jump_forward: bool = True
+
+
+class ChatRequest(StrictModel):
+    """`POST /v1/chat/completions`. `server.protocol.reading` refuses other servers' fields."""
+
+    model: str
+    messages: list[ChatMessage] = Field(min_length=1)
+    temperature: float | None = Field(default=None, ge=0.0, le=2.0)
+    top_p: float | None = Field(default=None, gt=0.0, le=1.0)
+    top_k: int | None = Field(default=None, ge=-1)
+    seed: int | None = Field(default=None, ge=-(1 << 63), lt=1 << 64)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    response_format: ResponseFormat | None = None
+    grammar: str | None = None
+    json_schema: Schema | str | None = None
+    swyb: SwybOptions | None = None
+    # These name the caller and change no answer.
+    user: str | None = None
+    metadata: dict[str, Any] | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None

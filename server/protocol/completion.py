@@ -1,0 +1,98 @@
+"""What a chat request is answered with: OpenAI's shapes, and the certificate that goes with every answer."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from server.decoding.answer import FinishReason
+
+
+class AnswerModel(BaseModel):
+    """Values are ours, so nothing has to be checked; only fields that were set are sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Usage(AnswerModel):
+    """`completion_tokens` counts an end token too, as the budget does."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class Certificate(AnswerModel):
+    """What was guaranteed, and what it took. Without a constraint, the grammar's fields are null.
+
+    `complete`: the answer belongs to the constraint's language (without one: the model ended by itself).
+    `min_tokens` is the fewest tokens of any complete answer, `exact` whether that number can't be lowered.
+    `ignored` lists what of the constraint is not enforced: annotations, and what `lenient` dropped.
+    """
+
+    complete: bool
+    budget: int
+    tokens_used: int
+    min_tokens: int | None
+    exact: bool | None
+    budget_forced_tokens: int
+    beam_width: int
+    alpha: float
+    grammar_id: str | None
+    distance_version: str
+    compile_ms: float | None
+    cache: Literal["hit", "miss"] | None
+    ignored: list[str]
+
+
+class AssistantMessage(AnswerModel):
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+
+
+class Choice(AnswerModel):
+    index: int = 0
+    message: AssistantMessage
+    logprobs: None = None
+    finish_reason: FinishReason
+
+
+class ChatCompletion(AnswerModel):
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    system_fingerprint: str
+    choices: list[Choice]
+    usage: Usage
+    swyb: Certificate
+
+
+class Delta(AnswerModel):
+    """Unset fields are not sent."""
+
+    role: Literal["assistant"] | None = None
+    content: str | None = None
+    refusal: None = None
+
+
+class ChunkChoice(AnswerModel):
+    index: int
+    delta: Delta
+    logprobs: None
+    finish_reason: FinishReason | None
+
+
+class ChatChunk(AnswerModel):
+    """One event of a stream. `usage` is sent only if asked for, and null but for the last chunk."""
+
+    id: str
+    object: Literal["chat.completion.chunk"]
+    created: int
+    model: str
+    system_fingerprint: str
+    choices: list[ChunkChoice]
+    usage: Usage | None = None
+    swyb: Certificate | None = None

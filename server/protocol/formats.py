@@ -1,0 +1,76 @@
+"""The shapes of `response_format`, one model a type; `server.constraint` says what they constrain."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class StrictModel(BaseModel):
+    """Unknown fields are errors, and no value is converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Schema = dict[str, Any] | bool
+"""A JSON Schema, the order of its keys kept."""
+
+
+class TextFormat(StrictModel):
+    """No constraint."""
+
+    type: Literal["text"]
+
+
+class JsonObjectFormat(StrictModel):
+    """Any JSON object; with a `schema` (as llama.cpp and Fireworks have it), what the schema says."""
+
+    type: Literal["json_object"]
+    schema_: Schema | None = Field(default=None, alias="schema")
+
+
+class NamedSchema(StrictModel):
+    """OpenAI's wrapping of a schema. `strict: false` weakens nothing here: every schema is enforced."""
+
+    schema_: Schema = Field(alias="schema")
+    name: str | None = None
+    description: str | None = None
+    strict: bool | None = None
+
+
+class JsonSchemaFormat(StrictModel):
+    """A JSON Schema, as OpenAI has it."""
+
+    type: Literal["json_schema"]
+    json_schema: NamedSchema
+
+
+class GrammarFormat(StrictModel):
+    """A context-free grammar; without `syntax`, `::=` tells GBNF from Lark."""
+
+    type: Literal["grammar"]
+    grammar: str
+    syntax: Literal["gbnf", "ebnf", "lark"] | None = None
+
+
+class RegexFormat(StrictModel):
+    """A regular expression that the whole answer matches, under any one of the three names in use."""
+
+    type: Literal["regex"]
+    regex: str | None = None
+    pattern: str | None = None
+    value: str | None = None
+
+
+class ChoiceFormat(StrictModel):
+    """One of the listed texts."""
+
+    type: Literal["choice"]
+    choice: list[str]
+
+
+ResponseFormat = Annotated[
+    TextFormat | JsonObjectFormat | JsonSchemaFormat | GrammarFormat | RegexFormat | ChoiceFormat,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,119 @@
+"""From the bytes of a body to a `ChatRequest`; whatever is wrong with them becomes an `ApiError`.
+
+Knows JSON and the models, no HTTP: the command line comes through here too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import NoReturn, TypeAlias
+
+from pydantic import ValidationError
+
+from server.protocol.chat import ChatRequest
+from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.fields import MESSAGE, REQUEST, without_neutral
+
+_REQUEST_FIELDS = frozenset(ChatRequest.model_fields)
+_MESSAGE_FIELDS = frozenset({"role", "content"})
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_TAGGED = "response_format"
+"""The field whose error paths hold the name of the chosen type as well."""
+_JSON_TEXT_OR_OBJECT = "json_schema"
+
+Container: TypeAlias = dict[str, object] | list[object]
+
+
+def parse_json(body: bytes, nesting: int) -> object:
+    """The value of a JSON text (RFC 8259: no NaN, no lone surrogates) with at most that many levels."""
+    try:
+        value: object = json.loads(body, parse_constant=_refuse_constant)
+        if _SURROGATE_ESCAPE.search(body):
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise _too_deep(nesting) from None
+    except ValueError as error:  # also: not UTF-8, a lone surrogate, a number of thousands of digits
+        raise ApiError(ErrorCode.INVALID_JSON, f"the body is not a JSON text: {_reason(error)}") from error
+    if _deeper_than(value, nesting):
+        raise _too_deep(nesting)
+    return value
+
+
+def parse_chat(value: object) -> ChatRequest:
+    """The request that a JSON value describes."""
+    if not isinstance(value, dict):
+        raise ApiError(ErrorCode.INVALID_VALUE, "the body has to be a JSON object")
+    fields = without_neutral(value, _REQUEST_FIELDS, REQUEST)
+    messages = fields.get("messages")
+    if isinstance(messages, list):
+        fields["messages"] = [_message(message, at) for at, message in enumerate(messages)]
+    try:
+        return ChatRequest.model_validate(fields)
+    except ValidationError as error:
+        raise of_validation(error) from error
+
+
+def of_validation(error: ValidationError) -> ApiError:
+    """The first complaint, with the path of the field it is about."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    param = _path(first["loc"])
+    match first["type"]:
+        case "missing" | "union_tag_not_found":
+            code = ErrorCode.MISSING_PARAMETER
+        case "extra_forbidden":
+            code = ErrorCode.UNKNOWN_PARAMETER
+        case _:
+            code = ErrorCode.INVALID_VALUE
+    return ApiError(code, f"{param}: {first['msg']}", param=param)
+
+
+def _message(message: object, at: int) -> object:
+    if not isinstance(message, dict):
+        return message  # the model complains
+    return without_neutral(message, _MESSAGE_FIELDS, MESSAGE, f"messages.{at}.")
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    parts = [str(part) for part in location]
+    if parts[0] == _TAGGED:
+        del parts[1:2]
+    if parts[0] == _JSON_TEXT_OR_OBJECT:
+        del parts[1:]
+    # The names of a union's members are no fields.
+    return ".".join(part for part in parts if "[" not in part and part != "bool")
+
+
+def _deeper_than(value: object, nesting: int) -> bool:
+    level = _containers([value])
+    for _ in range(nesting):
+        if not level:
+            return False
+        level = [inner for outer in level for inner in _containers(_children(outer))]
+    return bool(level)
+
+
+def _containers(values: Iterable[object]) -> list[Container]:
+    return [value for value in values if isinstance(value, dict | list)]
+
+
+def _children(container: Container) -> Iterable[object]:
+    return container.values() if isinstance(container, dict) else container
+
+
+def _too_deep(nesting: int) -> ApiError:
+    message = f"the body is nested more than {nesting} levels deep"
+    return ApiError(ErrorCode.LIMIT_EXCEEDED, message, details={"limit": "body_nesting"})
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    if isinstance(error, UnicodeEncodeError):
+        return "a string holds a lone surrogate"
+    return str(error)

@@ -1,0 +1,56 @@
+"""What an operator decides, as one immutable value. Reads neither the environment nor the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grammar_cache import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Each field says its unit; the limits keep one client from using up what belongs to all."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0: any free port."""
+
+    model: Path | None = None
+    """A folder in Hugging Face format; None: the embedded model."""
+
+    name: str | None = None
+    """The model's name in requests; None: the folder's."""
+
+    api_key: str | None = field(default=None, repr=False)
+    """Asked for on every `/v1` route if set."""
+
+    default_max_tokens: int = 1024
+    """Tokens of an answer whose request names no number. A constraint that needs more gets what it needs."""
+
+    running: int = 32
+    """Requests decoded at the same time; they share each model call."""
+
+    waiting: int = 256
+    """Requests in preparation or waiting for a free place; more are turned away (429)."""
+
+    body_bytes: int = 8 << 20
+    """Bytes of a request body."""
+
+    body_nesting: int = 512
+    """Levels of nesting in a request body: above a grammar's (`Limits.nesting`), below Python's stack."""
+
+    cached_grammars: int = 64
+    """Compiled grammars kept for the next request."""
+
+    cached_states: int = 1_000_000
+    """States and configurations of all kept grammars together: about half a kilobyte each."""
+
+    compile_threads: int = 2
+    """Grammars compiled at the same time."""
+
+    shutdown_seconds: int = 10
+    """How long a stopping server lets running requests go on."""
+
+    limits: Limits = field(default_factory=lambda: Limits(table_bytes=16 << 20))
+    """What one grammar may cost; each of the kept ones may fill its tables."""

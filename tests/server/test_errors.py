@@ -1,0 +1,43 @@
+"""The closed list of errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from grammar_cache import GrammarError, GrammarSyntaxError, LimitExceeded
+from server.protocol.errors import ApiError, ErrorCode, of_grammar
+
+
+def _subclasses(kind: type[GrammarError]) -> list[type[GrammarError]]:
+    return [kind, *(deeper for below in kind.__subclasses__() for deeper in _subclasses(below))]
+
+
+@pytest.mark.parametrize("kind", _subclasses(GrammarError))
+def test_every_refusal_of_the_core_has_its_own_code(kind: type[GrammarError]) -> None:
+    """A refusal of the core is a 400 whose code is the core's, blamed on the field it came from."""
+    refusal = LimitExceeded("m", limit="rules") if kind is LimitExceeded else kind("m")
+    error = of_grammar(refusal, "grammar")
+    assert (error.code.value, error.code.status, error.param) == (kind.code, 400, "grammar")
+
+
+def test_a_refusal_says_where_and_which_limit() -> None:
+    """Pointer, line, column and limit are told where they are known, and only there."""
+    at_pointer = of_grammar(GrammarSyntaxError("m", pointer=""), None)
+    at_line = of_grammar(LimitExceeded("m", limit="nesting", line=2, column=3), None)
+    assert at_pointer.details == {"pointer": ""}
+    assert at_line.details == {"line": 2, "column": 3, "limit": "nesting"}
+
+
+@pytest.mark.parametrize("code", ErrorCode)
+def test_every_code_has_a_status_and_a_type(code: ErrorCode) -> None:
+    """Client's mistakes are 4xx, the server's 5xx, and the type of the error says the same."""
+    expected = {
+        401: "authentication_error",
+        429: "rate_limit_error",
+        500: "server_error",
+        503: "server_error",
+    }
+    error = ApiError(code, "m")
+    assert code.type == expected.get(code.status, "invalid_request_error")
+    assert code.status in (400, 401, 404, 405, 413, 429, 500, 503)
+    assert ("Retry-After" in error.headers) == (code.status in (429, 503))
