@@ -20,6 +20,9 @@ from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not
 
 _UTF8_LIMITS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 
+_WORK = 64
+"""Members of all subsets for each state that is allowed: `a?a?a?…` has few states, each a subset of all the rest."""
+
 
 @lru_cache(maxsize=4096)
 def utf8_sequences(low: int, high: int) -> tuple[tuple[Range, ...], ...]:
@@ -211,13 +214,17 @@ def determinise(
     """
     skipped, dropped = frozenset(nullable), frozenset(dead)
     of = classes.tolist()
-    closures = _Closures(nfa, skipped)
+    closures = _Closures(nfa, skipped, limit)
     start = closures.of_state(0)
     number = {start: 0}
+    work = 0
     order = [start]
     moves: list[dict[int, int]] = []
     calls: list[list[tuple[int, int]]] = []
     for subset in order:  # grows while it is read
+        work += len(subset)
+        if work > _WORK * limit:
+            raise too_many_states(limit)
         by_class: dict[int, set[int]] = {}
         by_rule: dict[int, set[int]] = {}
         for state in subset:
@@ -249,9 +256,11 @@ def determinise(
 class _Closures:
     """ε-closures, computed once per state. Closed sets keep only states that matter: with edges, calls, or accepting."""
 
-    def __init__(self, nfa: Nfa, skipped: frozenset[int]) -> None:
+    def __init__(self, nfa: Nfa, skipped: frozenset[int], limit: int) -> None:
         self._nfa = nfa
         self._skipped = skipped
+        self._limit = limit
+        self._work = 0
         self._known: dict[int, frozenset[int]] = {}
 
     def of_state(self, state: int) -> frozenset[int]:
@@ -265,6 +274,9 @@ class _Closures:
                     if target not in seen:
                         seen.add(target)
                         todo.append(target)
+            self._work += len(seen)
+            if self._work > _WORK * self._limit:
+                raise too_many_states(self._limit)
             known = frozenset(s for s in seen if s == 1 or nfa.edges[s] or nfa.calls[s])
             self._known[state] = known
         return known

@@ -107,6 +107,10 @@ class Configurations:
                 heappush(queue, (component[new], new))
         return items
 
+    def breadth(self, configuration: int) -> int:
+        """Items, and edges that they can pop: what a step from here has to look at."""
+        return sum(1 + len(self.edges[node]) for _, node in self.items[configuration])
+
     def _call(self, state: int, node: int, called: dict[int, set[Edge]], inside: int = -1) -> None:
         """Notes the calls of a state, but for those inside a component: its nodes know them already."""
         for rule, back in self._calls[state]:
@@ -143,10 +147,18 @@ class Configurations:
         edges: dict[int, set[Edge]] = {rule: set() for rule in nodes}
         for rule, external in outside:
             edges[rule].update(external)
+        shared: list[tuple[int, int]] = []
         for rule, node in nodes.items():
             for r, back in calls[entry[rule]]:
                 if component[r] == number:
-                    edges[r].add((back, node))
+                    if self.network.tail[back]:
+                        shared.append((rule, r))
+                    else:
+                        edges[r].add((back, node))
+        size = -1
+        while size != (size := sum(map(len, edges.values()))):
+            for caller, r in shared:
+                edges[r] |= edges[caller]
         self.edges += [tuple(sorted(edges[rule])) for rule in nodes]
         self._groups[outside] = nodes
         return nodes

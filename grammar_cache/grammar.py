@@ -181,6 +181,7 @@ class CompiledGrammar:
 
     def _tighten_unknown(self, configuration: int) -> None:
         if self._additive(configuration) >= INFINITE:
+            _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
             self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
 
     def _exactly_within(self, configuration: int, tokens: int) -> int:

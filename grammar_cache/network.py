@@ -69,12 +69,20 @@ def build(grammar: Grammar, limits: Limits) -> Network:
     productive = _closed_under(nfas, reads=True)
     if 0 not in productive:
         raise EmptyLanguage("no text belongs to the language of this grammar")
-    dead = [r for r in range(len(nfas)) if r not in productive]
     classes = byte_classes(nfas)
-    dfas = [
-        determinise(nfa, classes, nullable, limits.rule_states, dead) if r in productive else Dfa([{}], [[]], [False])
-        for r, nfa in enumerate(nfas)
-    ]
+
+    def automata(uncalled: set[int]) -> list[Dfa]:
+        return [
+            determinise(nfa, classes, nullable, limits.rule_states, uncalled)
+            if r in productive
+            else Dfa([{}], [[]], [False])
+            for r, nfa in enumerate(nfas)
+        ]
+
+    dfas = automata(set(range(len(nfas))) - productive)
+    silent = _silent(dfas)
+    if any(rule in silent for dfa in dfas for calls in dfa.calls for rule, _ in calls):
+        dfas = automata(silent)  # a call that can't read is only ever skipped: kept, it would look like a way on
     return _joined(dfas, classes, 0 in nullable, tuple(names), limits)
 
 
@@ -398,6 +406,22 @@ def _accepts(nfa: Nfa, passable: set[int], reads: bool) -> bool:
                 seen.add(t)
                 todo.append(t)
     return False
+
+
+def _silent(dfas: Sequence[Dfa]) -> set[int]:
+    """Rules that derive no text but, at most, the empty one: no byte in them or in whatever they call."""
+    callers: dict[int, set[int]] = {}
+    for r, dfa in enumerate(dfas):
+        for calls in dfa.calls:
+            for rule, _ in calls:
+                callers.setdefault(rule, set()).add(r)
+    reading = {r for r, dfa in enumerate(dfas) if any(dfa.moves)}
+    todo = list(reading)
+    while todo:
+        new = callers.get(todo.pop(), set()) - reading
+        reading |= new
+        todo += new
+    return set(range(len(dfas))) - reading
 
 
 def _joined(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, UNKNOWN, Configurations
 from grammar_cache.vocabulary import Vocabulary
-from grammar_cache.walk import consume, whole_vocabulary
+from grammar_cache.walk import compacted, consume, whole_vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class Table:
 
 _CONFIGURATION_COST = 1_000
 _ITEM_COST = 100
-"""In trie nodes (a few nanoseconds each): what expanding one configuration, and each of its items, takes."""
+"""In trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and edges."""
 
 
 class Tables:
@@ -137,12 +137,13 @@ class Tables:
             )
             nodes, before = missed_nodes[:misses].copy(), missed_configurations[:misses].copy()
             total += visited - misses
-        strings = np.flatnonzero(reached != DEAD).astype(np.int32)
-        distinct, first, which = np.unique(reached[strings], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        cost = total + _CONFIGURATION_COST + _ITEM_COST * len(table.items[configuration])
-        successors = Successors(distinct[order], strings[first[order]], cost)
+        rank = np.full(table.count, -1, np.int32)
+        strings, which = np.empty(len(reached), np.int32), np.empty(len(reached), np.int32)
+        alive, distinct = compacted(reached, rank, strings, which)
+        strings, which = strings[:alive].copy(), which[:alive].copy()
+        configurations, first = np.empty(distinct, np.int32), np.empty(distinct, np.int32)
+        configurations[which[::-1]], first[which[::-1]] = reached[strings[::-1]], strings[::-1]
+        cost = total + _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration)
+        successors = Successors(configurations, first, cost)
         self._successors[configuration] = successors
-        return Table(strings, rank[which].astype(np.int32), successors)
+        return Table(strings, which, successors)

@@ -1,6 +1,6 @@
 """The compiled loops: tokens through the table `next` of the configurations.
 
-All three skip what they meet unexpanded and report it, so that the caller expands in bulk and calls again:
+Those that walk skip what they meet unexpanded and report it, so that the caller expands in bulk and calls again:
 the interpreter is entered once per new configuration, never once per token. Configurations are int32; UNKNOWN and
 DEAD as in `configuration`.
 """
@@ -68,6 +68,27 @@ def whole_vocabulary(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def compacted(reached: Ints, rank: Ints, strings: Ints, which: Ints) -> tuple[int, int]:
+    """Splits `reached` into the strings that are alive and the place of each one's configuration among the distinct.
+
+    `rank[configuration]`, -1 on entry, becomes that place, in the order of the first string that leads there. Returns
+    how many strings are alive and how many configurations are distinct.
+    """
+    alive = 0
+    distinct = 0
+    for s in range(len(reached)):
+        configuration = reached[s]
+        if configuration >= 0:
+            if rank[configuration] < 0:
+                rank[configuration] = distinct
+                distinct += 1
+            strings[alive] = s
+            which[alive] = rank[configuration]
+            alive += 1
+    return alive, distinct
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def distinct_reach(
     byte: NDArray[np.uint8],
     depth: Ints,
@@ -85,12 +106,14 @@ def distinct_reach(
 ) -> tuple[int, int]:
     """The distinct configurations that one token reaches from each source: rows (source, configuration, string).
 
-    Below a string that leads back to its source's own configuration `origin[source]` nothing is looked at: what
-    follows it is found from the source itself. Seeds of one source are adjacent. Returns how many rows of `found`
-    and of `missed` (source, node, configuration) are needed; more than there is room for means: call again with more.
+    Nothing is looked at below a string that leads where a string no longer than it led before, or back to its
+    source's own configuration `origin[source]`: what follows it is found from there. That may leave out a cheaper
+    token, never one that costs rely on. Seeds of one source are adjacent. Returns how many rows of `found` and of
+    `missed` (source, node, configuration) are needed; more than there is room for means: call again with more.
     """
     path = np.empty(longest + 1, np.int32)
     stamp = np.full(len(table), -1, np.int32)
+    shortest = np.empty(len(table), np.int32)
     rows = 0
     misses = 0
     for k in range(len(seed_nodes)):
@@ -116,9 +139,10 @@ def distinct_reach(
                 continue
             path[depth[i]] = after
             if string[i] >= 0:
-                if after == origin[source]:
+                if after == origin[source] or (stamp[after] == source and shortest[after] <= depth[i]):
                     i = skip[i]
                     continue
+                shortest[after] = depth[i]
                 if stamp[after] != source:
                     stamp[after] = source
                     if rows < len(found):

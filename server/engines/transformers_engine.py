@@ -187,8 +187,8 @@ class TransformersEngine(Engine):
 def resolve_dtype(dtype: Dtype, path: Path) -> torch.dtype:
     """ "auto" is bfloat16 for half-precision weights on a processor that multiplies it; else float32.
 
-    With the embedded model a bfloat16 step takes half the time, but logits then vary with the rows that share
-    a call by more than many a runner-up lies behind: float32 keeps answers repeatable.
+    With the embedded model bfloat16 saves a third of a step, but logits then depend on how many rows share a
+    call: between 1 row and 8 the best token changed on 4 of 25 steps, in float32 on none.
     """
     if dtype != "auto":
         return torch.float32 if dtype == "float32" else torch.bfloat16

@@ -1,7 +1,7 @@
 """Random texts of a grammar, from its definition alone, with no automaton.
 
-Where a rule has to end, the alternative that ends soonest is taken. An intersection is sampled by trying the texts
-of its operands against the others; it may so be missed, and then there is no text.
+Where a rule has to end, the alternative that ends soonest is taken. An intersection is sampled by trying the
+texts of its operands against the others; it may so be missed, and then there is no text.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class Sampler:
         heights = [self._height(item) for item in items]
         if min(heights) >= _INFINITE:
             raise _MissedError
-        shallow = [item for item, height in zip(items, heights, strict=True) if height <= max(depth, min(heights))]
+        shallow = [
+            item for item, height in zip(items, heights, strict=True) if height <= max(depth, min(heights))
+        ]
         return self._random.choice(shallow)
 
     def _count(self, item: Expression, least: int, most: int | None, depth: int) -> int:

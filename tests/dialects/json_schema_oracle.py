@@ -46,4 +46,5 @@ def data_folder(name: str) -> Path:
 
 
 def records(name: str, file: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (data_folder(name) / file).read_text("utf-8").splitlines()]
+    with (data_folder(name) / file).open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]

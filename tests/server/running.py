@@ -33,7 +33,6 @@ WORDS = (
     "name",
     "age",
     "[]",
-    "{}",
     "true",
     "false",
     "null",

@@ -81,7 +81,7 @@ def asked(**fields: Any) -> Asked | None:
     ],
 )
 def test_a_shape_becomes_a_constraint(fields: dict[str, Any], kind: Any, text: str, field: str) -> None:
-    """Each accepted shape gives its kind, its text with the order of keys kept, and the field it came from."""
+    """Each accepted shape gives its kind, its text in the order it was sent, and its field."""
     assert asked(**fields) == Asked(Constraint(kind, text), field)
 
 

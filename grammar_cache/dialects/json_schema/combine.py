@@ -87,9 +87,13 @@ def larger_than(expression: Expression, size: int) -> bool:
 def references(expression: Expression) -> list[str]:
     """The names of the rules an expression uses, each once, in order."""
     found: dict[str, None] = {}
+    seen: set[int] = set()
     stack = [expression]
     while stack:
         node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, Ref):
             found[node.name] = None
         elif isinstance(node, Seq | Alt | And):

@@ -28,6 +28,8 @@ from grammar_cache.limits import Limits
 START_RULE = "root"
 VALUE_RULE = "json.value"
 _DEFAULT = Limits()
+_MEMBER_SIZE = 40
+"""Nodes that a member of an object makes, with what goes round it."""
 _INLINE = 8
 """Nodes up to which an expression is written out wherever it is used, instead of becoming a rule."""
 
@@ -69,8 +71,10 @@ class _Translator:
         self.layout = layout
         self._limits = limits
         self._conjunctions = Conjunctions(reader, limits)
+        self._patterns = strings.Patterns(limits)
+        integral_decimals = document.draft.has_integral_decimals
         self._literals = Literals(
-            self._conjunctions, layout, limits, integral_decimals=document.draft.has_integral_decimals
+            self._conjunctions, self._patterns, layout, integral_decimals=integral_decimals
         )
         self._values: dict[Conjunction, Expression] = {}
         self._rules: dict[str, Expression] = {}
@@ -107,7 +111,7 @@ class _Translator:
         if "array" in types:
             parts.append(self._array(shape))
         if "string" in types:
-            parts.append(self._shared("string", shape.key, strings.string(shape.text, self._limits)))
+            parts.append(self._shared("string", shape.key, strings.string(shape.text, self._patterns)))
         if "integer" in types:
             parts.append(self._number(shape.interval, integral="number" not in types))
         if "boolean" in types:
@@ -157,7 +161,7 @@ class _Translator:
 
     def _spend(self) -> None:
         """Each use of a subschema is a node or more: a schema of a few kilobytes can ask for millions."""
-        self._fuel -= 1
+        self._fuel -= _MEMBER_SIZE
         if self._fuel < 0:
             message = f"the schema makes expressions of more than {self._limits.expression_size} nodes"
             raise LimitExceeded(message, limit="expression_size")

@@ -21,8 +21,8 @@ from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
 Conjunction: TypeAlias = tuple[str, ...]
-_STEPS_PER_RULE = 10
-_MOST_SHAPES = 2_000
+_STEPS_PER_RULE = 4
+_MOST_SHAPES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,10 @@ class Conjunctions:
 
     def __init__(self, reader: FactReader, limits: Limits) -> None:
         self._reader = reader
+        self._limits = limits
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
+        self._ends: dict[str, str] = {}
 
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those whose types exclude each other."""
@@ -94,7 +96,8 @@ class Conjunctions:
             if item.own:
                 own[item.pointer] = None
                 continue
-            self._spend(item.pointer)
+            self.spend(item.pointer)
+            item = _Todo(self._end(item.pointer), item.parent)
             if item.pointer in seen:
                 if item.leads_back():
                     raise GrammarSyntaxError("the schema leads back to itself", pointer=item.pointer)
@@ -109,13 +112,31 @@ class Conjunctions:
                 return [_Todo(choice, item) for choice in facts.choices]
         return None
 
-    def _spend(self, pointer: str) -> None:
-        self._fuel -= 1
+    def _end(self, pointer: str) -> str:
+        """Where a chain of schemas that do nothing but refer to one other ends."""
+        trail: dict[str, None] = {}
+        while pointer not in self._ends:
+            if pointer in trail:
+                raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer)
+            trail[pointer] = None
+            facts = self._reader.facts(pointer)
+            if facts.asserts or facts.choices is not None or len(facts.others) != 1:
+                self._ends[pointer] = pointer
+            else:
+                pointer = facts.others[0]
+        end = self._ends[pointer]
+        self._ends.update(dict.fromkeys(trail, end))
+        return end
+
+    def spend(self, pointer: str, steps: int = 1) -> None:
+        """Count steps of work, of which a small schema can ask for millions."""
+        self._fuel -= steps
         if self._fuel < 0:
-            message = "the schema refers to too many others, again and again"
+            message = f"the schema asks for more than {self._limits.rules * _STEPS_PER_RULE} steps of work"
             raise LimitExceeded(message, limit="rules", pointer=pointer)
 
     def _shape(self, key: Conjunction) -> Shape:
+        self.spend(key[-1] if key else "", len(key))
         all_facts = [self._reader.facts(pointer) for pointer in key]
         text, interval = StringFacts(), Interval()
         for facts in all_facts:

@@ -6,34 +6,39 @@ text: no regular expression runs here, so none can run for long.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import json
 from decimal import Decimal
+from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema import arrays, objects
 from grammar_cache.dialects.json_schema.combine import alt, larger_than, seq
 from grammar_cache.dialects.json_schema.conjunction import Conjunction, Conjunctions, Shape
 from grammar_cache.dialects.json_schema.encoding import QUOTE, encoded, quoted
 from grammar_cache.dialects.json_schema.loading import Json
-from grammar_cache.dialects.json_schema.strings import StringFacts, contents
+from grammar_cache.dialects.json_schema.strings import Patterns, StringFacts
 from grammar_cache.dialects.json_schema.whitespace import Layout
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import NOTHING, And, Bytes, Expression, text
-from grammar_cache.limits import Limits
 
 _LARGEST = 100_000
+_LONGEST_INTEGER = 4_000
+_NO_NAME = "\ud800"
+_Task: TypeAlias = "tuple[Json, Conjunction]"
 
 
-def identity(value: Json) -> Hashable:
+def identity(value: Json) -> str:
     """Equal for values that JSON Schema holds equal: 1 and 1.0, but not 1 and true."""
-    if isinstance(value, bool) or value is None:
-        return ("constant", str(value))
-    if isinstance(value, int | Decimal):
-        return ("number", Decimal(value))
-    if isinstance(value, str):
-        return ("string", value)
-    if isinstance(value, list):
-        return ("array", tuple([identity(item) for item in value]))
-    return ("object", frozenset([(name, identity(item)) for name, item in value.items()]))
+    return json.dumps(value, sort_keys=True, default=_number_identity)
+
+
+def _number_identity(value: Decimal) -> Json:
+    """An integer as such; else digits and exponent, under a name that no member of an object has."""
+    if value.adjusted() < _LONGEST_INTEGER and value == value.to_integral_value():
+        return int(value)
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    kept = text.rstrip("0")
+    return {_NO_NAME: f"{sign} {kept} {int(exponent) + len(text) - len(kept)}"}
 
 
 def type_name(value: Json, *, integral_decimals: bool) -> str:
@@ -59,56 +64,95 @@ def number_text(value: int | Decimal) -> str:
     return short if short not in ("inf", "-inf") and Decimal(short) == value else str(value)
 
 
+def _key(value: Json, conjunction: Conjunction) -> tuple[int, Conjunction]:
+    """Values live as long as their document, so that each is known by its place in memory."""
+    return id(value), conjunction
+
+
 class Literals:
     """Writes the values of one schema text."""
 
     def __init__(
-        self, conjunctions: Conjunctions, layout: Layout, limits: Limits, *, integral_decimals: bool
+        self, conjunctions: Conjunctions, patterns: Patterns, layout: Layout, *, integral_decimals: bool
     ) -> None:
         self._conjunctions = conjunctions
         self._layout = layout
-        self._limits = limits
+        self._patterns = patterns
         self._integral_decimals = integral_decimals
         self._contents: dict[StringFacts, tuple[Expression, ...]] = {}
+        self._listings: dict[Conjunction, frozenset[str]] = {}
         self._known: dict[tuple[int, Conjunction], Expression] = {}
 
     def enumeration(self, shape: Shape) -> Expression:
         """The values that all enumerations of the shape hold, as far as they satisfy the rest of it."""
-        first, *others = shape.values
-        kept = [{identity(value) for value in values} for values in others]
-        found: dict[Hashable, Json] = {}
-        for value in first:
-            name = identity(value)
-            if all(name in names for names in kept):
-                found.setdefault(name, value)
+        found: dict[str, Json] = {}
+        for value in shape.values[0]:
+            if self._listed(value, shape):
+                found.setdefault(identity(value), value)
         return alt(
             form for form in (self._within(value, shape) for value in found.values()) if form != NOTHING
         )
 
     def _literal(self, value: Json, conjunction: Conjunction) -> Expression:
-        """The value as text if it satisfies the schemas, else nothing."""
-        key = (id(value), conjunction)
-        if key not in self._known:
-            plain = self._plain(value)
-            forms = [plain] if not conjunction else []
-            for shape in self._conjunctions.shapes(conjunction) if conjunction else ():
-                form = self._within(value, shape) if self._listed(value, shape) else NOTHING
-                if form == plain:
-                    forms = [plain]
-                    break
-                if form != NOTHING:
-                    forms.append(form)
-            self._known[key] = alt(forms)
-            if larger_than(self._known[key], _LARGEST):
-                raise LimitExceeded("a value of an enum satisfies its schema in too many ways", limit="rules")
-        return self._known[key]
+        """The value as text if it satisfies the schemas, else nothing; bottom up, with a stack of its own."""
+        stack = [(value, conjunction)]
+        while stack:
+            task = stack[-1]
+            waiting = [] if _key(*task) in self._known else self._parts(*task)
+            waiting = [part for part in waiting if _key(*part) not in self._known]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if _key(*task) not in self._known:
+                self._known[_key(*task)] = self._judged(*task)
+        return self._known[_key(value, conjunction)]
+
+    def _parts(self, value: Json, conjunction: Conjunction) -> list[_Task]:
+        """The items or members, each with what must be known of it before the value is judged."""
+        shapes = self._conjunctions.shapes(conjunction)
+        if isinstance(value, list):
+            plain: list[_Task] = [(item, ()) for item in value]
+            return plain + [
+                (item, arrays.about(shape.arrays, place))
+                for shape in shapes
+                for place, item in enumerate(value)
+            ]
+        if isinstance(value, dict):
+            plain = [(item, ()) for item in value.values()]
+            return plain + [
+                (item, objects.about(shape.objects, name)) for shape in shapes for name, item in value.items()
+            ]
+        return []
+
+    def _judged(self, value: Json, conjunction: Conjunction) -> Expression:
+        plain = self._plain(value)
+        if not conjunction:
+            return plain
+        forms: list[Expression] = []
+        for shape in self._conjunctions.shapes(conjunction):
+            form = self._within(value, shape) if self._listed(value, shape) else NOTHING
+            if form == plain:
+                return plain
+            if form != NOTHING:
+                forms.append(form)
+        found = alt(forms)
+        if larger_than(found, _LARGEST):
+            raise LimitExceeded("a value of an enum satisfies its schema in too many ways", limit="rules")
+        return found
 
     def _listed(self, value: Json, shape: Shape) -> bool:
-        name = identity(value)
-        return all(any(identity(member) == name for member in values) for values in shape.values)
+        """Whether all enumerations of the shape hold the value."""
+        if not shape.values:
+            return True
+        if shape.key not in self._listings:
+            listings = (frozenset(map(identity, values)) for values in shape.values)
+            self._listings[shape.key] = frozenset.intersection(*listings)
+        return identity(value) in self._listings[shape.key]
 
     def _within(self, value: Json, shape: Shape) -> Expression:
         """The value against the shape, its enumerations apart."""
+        self._conjunctions.spend(shape.key[-1] if shape.key else "")
         if type_name(value, integral_decimals=self._integral_decimals) not in shape.types:
             return NOTHING
         if isinstance(value, str):
@@ -132,7 +176,7 @@ class Literals:
         if not facts.allows_length(len(value)):
             return NOTHING
         if facts not in self._contents:
-            self._contents[facts] = contents(facts, self._limits)
+            self._contents[facts] = self._patterns.contents(facts)
         conditions = self._contents[facts]
         return seq(QUOTE, And((encoded(text(value)), *conditions)), QUOTE) if conditions else quoted(value)
 

@@ -90,7 +90,9 @@ def _bounds(keywords: Keywords, name: str) -> list[Bound]:
         found = [] if value is None else [(name, Bound(value, flag))]
     else:
         if isinstance(keywords.values.get(exclusive), bool):
-            raise keywords.wrong(exclusive, "a number (true and false are of draft-04, which $schema has to name)")
+            raise keywords.wrong(
+                exclusive, "a number (true and false are of draft-04, which $schema has to name)"
+            )
         limit = keywords.number(exclusive)
         found = [] if value is None else [(name, Bound(value, False))]
         found += [] if limit is None else [(exclusive, Bound(limit, True))]

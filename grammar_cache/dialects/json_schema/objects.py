@@ -6,7 +6,7 @@ that they don't repeat one another is not ensured (readers keep the last, and ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from grammar_cache.dialects.json_schema.combine import alt, optional, repeat, seq
@@ -77,54 +77,44 @@ def object_(
 
 def any_object(layout: Layout, any_value: Ref) -> Expression:
     member = seq(Ref(STRING_RULE), layout.colon, any_value)
-    return alt((layout.empty(b"{", b"}"), layout.enclosed(b"{", _some([], member, layout), b"}")))
-
-
-def _braces(
-    members: list[Expression], musts: Sequence[bool], other: Expression, layout: Layout
-) -> Expression:
-    if True in musts:
-        return layout.enclosed(b"{", _around(members, musts, other, layout), b"}")
-    content = _some(members, other, layout)
     return alt(
-        (layout.empty(b"{", b"}"), layout.enclosed(b"{", content, b"}"))
-        if content != NOTHING
-        else (layout.empty(b"{", b"}"),)
+        (
+            layout.empty(b"{", b"}"),
+            layout.enclosed(b"{", seq(member, repeat(seq(layout.comma, member), 0, None)), b"}"),
+        )
     )
 
 
-def _around(
-    members: list[Expression], musts: Sequence[bool], other: Expression, layout: Layout
-) -> Expression:
-    """Commas hang on the first member that is always there: they follow those before it, lead those after."""
-    pivot = list(musts).index(True)
-    before = [optional(seq(member, layout.comma)) for member in members[:pivot]]
+def _braces(members: list[Expression], musts: list[bool], other: Expression, layout: Layout) -> Expression:
     after = [
         seq(layout.comma, member) if must else optional(seq(layout.comma, member))
-        for member, must in zip(members[pivot + 1 :], musts[pivot + 1 :], strict=True)
+        for member, must in zip(members, musts, strict=True)
     ]
-    return seq(*before, members[pivot], *after, repeat(seq(layout.comma, other), 0, None))
+    others = repeat(seq(layout.comma, other), 0, None)
+    if True in musts:
+        return layout.enclosed(b"{", _around(members, after, musts.index(True), others, layout), b"}")
+    forms = (seq(_some(members, after), others), seq(other, others))
+    content = alt(form for form in forms if form != NOTHING)
+    empty = layout.empty(b"{", b"}")
+    return empty if content == NOTHING else alt((empty, layout.enclosed(b"{", content, b"}")))
 
 
-def _some(members: list[Expression], other: Expression, layout: Layout) -> Expression:
-    """At least one member, none of which is required.
+def _around(
+    members: list[Expression], after: list[Expression], pivot: int, others: Expression, layout: Layout
+) -> Expression:
+    """Commas hang on the first member that is always there: they follow those before it, lead those after."""
+    before = [optional(seq(member, layout.comma)) for member in members[:pivot]]
+    return seq(*before, members[pivot], *after[pivot + 1 :], others)
+
+
+def _some(members: list[Expression], after: list[Expression]) -> Expression:
+    """At least one member, none of which is required; `after` are the same, each with its comma, or left out.
 
     By halves: some of the first half and any of the second, or none of the first. That makes n log n nodes,
     where a chain would need either n² or a rule for each.
     """
     if len(members) <= 1:
-        others = repeat(seq(layout.comma, other), 0, None)
-        return alt(
-            form
-            for form in (*(seq(member, others) for member in members), seq(other, others))
-            if form != NOTHING
-        )
+        return members[0] if members else NOTHING
     middle = len(members) // 2
-    first, second = members[:middle], members[middle:]
-    rest = [optional(seq(layout.comma, member)) for member in second]
-    others = repeat(seq(layout.comma, other), 0, None)
-    return alt(
-        form
-        for form in (seq(_some(first, NOTHING, layout), *rest, others), _some(second, other, layout))
-        if form != NOTHING
-    )
+    either = seq(_some(members[:middle], after[:middle]), *after[middle:])
+    return alt((either, _some(members[middle:], after[middle:])))

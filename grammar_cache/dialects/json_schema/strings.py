@@ -56,31 +56,40 @@ class StringFacts:
         return self.least <= length and (self.most is None or length <= self.most)
 
 
-def string(facts: StringFacts, limits: Limits) -> Expression:
+class Patterns:
+    """The patterns of one schema text as languages of spellings, each read once."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._known: dict[str, Expression] = {}
+
+    def contents(self, facts: StringFacts) -> tuple[Expression, ...]:
+        """What pattern and format say of the text between the quotation marks, each on its own."""
+        patterns = (self._pattern(pointer, pattern) for pointer, pattern in facts.patterns)
+        return (*patterns, *(encoded(formats.FORMATS[name]) for name in facts.formats))
+
+    def _pattern(self, pointer: str, pattern: str) -> Expression:
+        if pattern not in self._known:
+            try:
+                self._known[pattern] = encoded(regex.parse(pattern, search=True, limits=self._limits))
+            except GrammarError as error:
+                error.pointer = pointer
+                raise
+        return self._known[pattern]
+
+
+def string(facts: StringFacts, patterns: Patterns) -> Expression:
     """The JSON strings that satisfy the facts."""
     if facts.free:
         return Ref(RULE)
     if facts.most is not None and facts.most < facts.least:
         return NOTHING
-    conditions = contents(facts, limits)
+    conditions = patterns.contents(facts)
     if not conditions:
         return seq(QUOTE, repeat(FULL_CHARACTER, facts.least, facts.most), QUOTE)
     if facts.least or facts.most is not None:
         conditions = (*conditions, repeat(CHARACTER, facts.least, facts.most))
     return seq(QUOTE, conditions[0] if len(conditions) == 1 else And(conditions), QUOTE)
-
-
-def contents(facts: StringFacts, limits: Limits) -> tuple[Expression, ...]:
-    """What pattern and format say of the text between the quotation marks, each on its own."""
-    found = []
-    for pointer, pattern in facts.patterns:
-        try:
-            found.append(encoded(regex.parse(pattern, search=True, limits=limits)))
-        except GrammarError as error:
-            error.pointer = pointer
-            raise
-    found.extend(encoded(formats.FORMATS[name]) for name in facts.formats)
-    return tuple(found)
 
 
 def other_keys(names: tuple[str, ...]) -> Expression:

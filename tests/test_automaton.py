@@ -1,0 +1,247 @@
+"""Automata against brute force: the words they read, that no two states are alike, and what they cost."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from time import monotonic
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammar_cache.automaton import Builder, Dfa, byte_classes, determinise, utf8_sequences
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.expression import (
+    EMPTY,
+    NOTHING,
+    Alt,
+    And,
+    Bytes,
+    CharClass,
+    Expression,
+    Grammar,
+    Not,
+    Ref,
+    Repeat,
+    Seq,
+    char_class,
+)
+from tests import oracle
+from tests.strategies import examples, regular_expressions
+
+A, B = Bytes(b"a"), Bytes(b"b")
+
+
+def automata(*expressions: Expression) -> list[Dfa]:
+    """Over common byte classes, so that equal automata mean equal languages."""
+    builder = Builder({}, {}.__getitem__, 10_000, 100)
+    nfas = [builder.nfa(e) for e in expressions]
+    classes = byte_classes(nfas)
+    return [determinise(nfa, classes, (), 10_000) for nfa in nfas]
+
+
+def reads(expression: Expression, word: bytes) -> bool:
+    nfa = Builder({}, {}.__getitem__, 10_000, 100).nfa(expression)
+    classes = byte_classes([nfa])
+    dfa = determinise(nfa, classes, (), 10_000)
+    state: int | None = 0
+    for byte in word:
+        state = dfa.moves[state].get(int(classes[byte]))
+        if state is None:
+            return False
+    return dfa.final[state]
+
+
+def classes_of_states(dfa: Dfa) -> int:
+    """How many states have different futures (Moore): tell apart by what is known until that says no more."""
+    block = [int(final) for final in dfa.final]
+    while True:
+        number: dict[object, int] = {}
+        finer = [
+            number.setdefault(
+                (block[s], frozenset((c, block[t]) for c, t in dfa.moves[s].items()), frozenset(calls)), len(number)
+            )
+            for s, calls in enumerate([(rule, block[t]) for rule, t in calls] for calls in dfa.calls)
+        ]
+        if len(number) == len(set(block)):
+            return len(number)
+        block = finer
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (0, 0x7F),
+        (0x7F, 0x80),
+        (0x41, 0x7FF),
+        (0x7FF, 0x801),
+        (0xFFF, 0x1000),
+        (0xE000, 0xFFFF),
+        (0xFFFF, 0x10000),
+        (0xFFFE, 0x1F64F),
+        (0x10FFFF, 0x10FFFF),
+        (0x3042, 0x10FFFD),
+    ],
+)
+def test_sequences_of_byte_ranges_are_the_utf8_of_the_code_points(low: int, high: int) -> None:
+    """The products of byte ranges, taken together, are exactly the encodings of the code points, each once."""
+    points = [p for p in {*range(low, min(low + 3000, high) + 1), *range(max(low, high - 3000), high + 1)}]
+    for part in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high)):
+        sequences = utf8_sequences(*part) if part[0] <= part[1] else ()
+        sizes = 0
+        for sequence in sequences:
+            product_size = 1
+            for first, last in sequence:
+                product_size *= last - first + 1
+            sizes += product_size
+        assert sizes == max(0, part[1] - part[0] + 1)
+        for point in points:
+            if 0xD800 <= point <= 0xDFFF:
+                continue
+            data = chr(point).encode()
+            hits = [
+                s
+                for s in sequences
+                if len(s) == len(data) and all(a <= b <= c for b, (a, c) in zip(data, s, strict=True))
+            ]
+            assert len(hits) == (part[0] <= point <= part[1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 0x10FFFF), st.integers(0, 0x10FFFF)), max_size=3), st.data())
+@examples(100)
+def test_a_class_reads_its_members_and_no_others(ranges: list[tuple[int, int]], data: st.DataObject) -> None:
+    """A class of code points reads the encoding of a code point iff it is one of its members."""
+    members = char_class(ranges)
+    edges = [edge + step for r in ranges for edge in r for step in (-1, 0, 1)]
+    point = data.draw(st.one_of(st.integers(0, 0x10FFFF), st.sampled_from(edges or [0])))
+    if not 0 <= point <= 0x10FFFF or 0xD800 <= point <= 0xDFFF:
+        return
+    assert reads(members, chr(point).encode()) == any(low <= point <= high for low, high in ranges)
+
+
+def check_language(expression: Expression) -> None:
+    words = oracle.words(Grammar({"s": expression}, "s"), b"ab", 5)
+    assert {w for w in oracle.all_words(b"ab", 5) if reads(expression, w)} == words
+    [dfa] = automata(expression)
+    assert classes_of_states(dfa) == len(dfa.moves)
+
+
+@given(regular_expressions(b"ab"))
+@examples(150)
+def test_an_automaton_reads_the_words_of_its_expression_with_no_two_states_alike(expression: Expression) -> None:
+    """The automaton of a regular expression accepts what enumeration finds, and is minimal."""
+    check_language(expression)
+
+
+@pytest.mark.full
+@given(regular_expressions(b"ab"))
+@examples(3000)
+def test_an_automaton_reads_the_words_of_its_expression_at_length(expression: Expression) -> None:
+    """The same as in the quick tier, on many more expressions."""
+    check_language(expression)
+
+
+@given(regular_expressions(b"ab"), regular_expressions(b"ab"))
+@examples(100)
+def test_equal_languages_have_equal_automata(left: Expression, right: Expression) -> None:
+    """However a language is written, its automaton comes out the same, state numbers included."""
+    either = Alt((left, right))
+    found = automata(
+        either,
+        Alt((right, left, right)),
+        Seq((EMPTY, either, EMPTY)),
+        Alt((NOTHING, either, Seq((left, NOTHING)))),
+        Not(Not(either)),
+        Not(And((Not(left), Not(right)))),
+    )
+    assert found[1:] == found[:1] * (len(found) - 1)
+
+
+def test_a_complement_is_one_of_all_byte_strings() -> None:
+    """A complement reads bytes that the expression never mentions, invalid UTF-8 included."""
+    assert reads(Not(A), b"\xff\x00z")
+    assert reads(Not(A), b"")
+    assert not reads(Not(A), b"a")
+    assert reads(And(()), b"\x80")
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_more_than_at_most_is_nothing(wrapped: bool) -> None:
+    """At least three and at most two of something is the empty language, also inside an intersection."""
+    impossible = Repeat(A, 3, 2)
+    [dfa] = automata(And((impossible,)) if wrapped else impossible)
+    assert dfa == Dfa([{}], [[]], [False])
+
+
+def test_calls_are_symbols_that_may_be_skipped_or_dropped() -> None:
+    """A call of a nullable rule may be skipped, a call of a dead rule disappears, others are kept as edges."""
+    builder = Builder({"x": 0, "y": 1}, {}.__getitem__, 100, 100)
+    nfa = builder.nfa(Alt((Seq((Ref("x"), A)), Seq((Ref("y"), B)))))
+    classes = byte_classes([nfa])
+    a, b = int(classes[ord("a")]), int(classes[ord("b")])
+    kept = determinise(nfa, classes, (), 100)
+    assert [rule for rule, _ in kept.calls[0]] == [0, 1]
+    assert kept.moves[0] == {}
+    skipped = determinise(nfa, classes, [0], 100)
+    assert skipped.moves[0].keys() == {a}
+    dropped = determinise(nfa, classes, [], 100, dead=[0])
+    assert [rule for rule, _ in dropped.calls[0]] == [1]
+    assert not any(a in moves for moves in dropped.moves)
+    assert any(b in moves for moves in dropped.moves)
+
+
+def test_bytes_that_no_edge_tells_apart_share_a_class() -> None:
+    """Byte classes are the intervals between the borders of all edges, and cover every byte."""
+    builder = Builder({}, {}.__getitem__, 100, 100)
+    classes = byte_classes([builder.nfa(char_class([(0x61, 0x63)])), builder.nfa(Bytes(b"b\xff"))])
+    assert len(classes) == 256
+    borders = [0, 0x61, 0x62, 0x63, 0x64, 0xFF, 256]
+    assert [int(classes[low]) for low in borders[:-1]] == list(range(len(borders) - 1))
+    assert all(len({int(c) for c in classes[low:high]}) == 1 for low, high in pairwise(borders))
+
+
+def doubled(step: type[Alt] | type[Seq], last: Expression, count: int) -> dict[str, Expression]:
+    """Rules that name the next one twice: 2^count parts once inlined."""
+    rules: dict[str, Expression] = {f"r{i}": step((Ref(f"r{i + 1}"), Ref(f"r{i + 1}"))) for i in range(count)}
+    return {**rules, f"r{count}": last}
+
+
+@pytest.mark.parametrize(
+    ("expression", "limit"),
+    [
+        (Seq((Repeat(Alt((A, B)), 0, None), A, Repeat(Alt((A, B)), 12, 12))), "rule_states"),
+        (Repeat(A, 0, 10**12), "rule_states"),
+        (Repeat(A, 10**12, None), "rule_states"),
+        (Repeat(Repeat(Repeat(A, 0, 999), 0, 999), 0, 999), "rule_states"),
+        (And((Not(Repeat(A, 1500, 1500)), Not(Repeat(A, 0, 1999)))), "rule_states"),
+        (And((Ref("r0"),)), "rule_states"),
+        (Ref("n0"), "nesting"),
+    ],
+    ids=["subsets", "at most", "at least", "powers", "product", "names", "complements"],
+)
+def test_what_would_grow_without_bound_is_refused_fast(expression: Expression, limit: str) -> None:
+    """Exponential subsets, huge counts, doubling names and deep complements end in a typed refusal, soon."""
+    rules = doubled(Alt, A, 60) | {f"n{i}": Not(Ref(f"n{i + 1}")) for i in range(2000)} | {"n2000": A}
+    start = monotonic()
+    with pytest.raises(LimitExceeded) as refusal:
+        nfa = Builder({}, rules.__getitem__, 1000, 100).nfa(expression)
+        determinise(nfa, byte_classes([nfa]), (), 1000)
+    assert refusal.value.limit == limit
+    assert monotonic() - start < 5
+
+
+def test_an_expression_may_be_nested_deeper_than_the_interpreter_allows() -> None:
+    """Sequences, alternatives and repetitions are followed without recursion."""
+    expression: Expression = A
+    for _ in range(3000):
+        expression = Seq((Alt((Repeat(expression, 1, 1), B)),))
+    assert reads(expression, b"a")
+    assert not reads(expression, b"ab")
+
+
+def test_large_alphabets_stay_apart() -> None:
+    """Every one of the 256 bytes can have a class of its own."""
+    [dfa] = automata(Alt(tuple(Bytes(bytes([i, (i * 7) % 256])) for i in range(256))))
+    assert len(dfa.moves[0]) == 256
+    expression = CharClass(((0x61, 0x61),))
+    assert all(reads(expression, bytes(word)) == (word == (0x61,)) for word in product(range(90, 100), repeat=1))
