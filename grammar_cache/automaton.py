@@ -20,7 +20,7 @@ from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not
 
 _UTF8_LIMITS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 
-_WORK = 64
+_WORK = 16
 """Members of all subsets for each state that is allowed: `a?a?a?…` has few states, each a subset of all the rest."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -45,6 +45,15 @@ class Certified:
         return size["states"] + size["configurations"]
 
 
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """A grammar being compiled, and how many requests wait for it."""
+
+    compiling: Future[Certified]
+    result: asyncio.Future[Certified]
+    waiting: int = 0
+
+
 class Grammars:
     """The least recently used go first."""
 
@@ -65,7 +74,7 @@ class Grammars:
         self._states = states
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="swyb-compile")
         self._kept: OrderedDict[str, Certified] = OrderedDict()
-        self._pending: dict[str, asyncio.Future[Certified]] = {}
+        self._pending: dict[str, _Pending] = {}
 
     @property
     def kept(self) -> int:
@@ -80,18 +89,27 @@ class Grammars:
             self._kept.move_to_end(grammar_id)
             self._shrink()
             return replace(known, cached=True)
-        pending = self._pending.get(grammar_id)
-        if pending is None:
-            loop = asyncio.get_running_loop()
-            pending = loop.run_in_executor(self._threads, self._compile, constraint, grammar_id)
-            self._pending[grammar_id] = pending
-            pending.add_done_callback(partial(self._keep, grammar_id))
-        # The first to ask may go away while others wait.
-        return await asyncio.shield(pending)
+        pending = self._pending.get(grammar_id) or self._begin(constraint, grammar_id)
+        pending.waiting += 1
+        try:
+            # The first to ask may go away while others wait.
+            return await asyncio.shield(pending.result)
+        finally:
+            pending.waiting -= 1
+            # Clients that come and go must not leave a queue behind. What has begun is finished and kept.
+            if not pending.waiting and pending.compiling.cancel():
+                self._forget(grammar_id, pending)
 
     def close(self) -> None:
         """Compiles nothing more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self, constraint: Constraint, grammar_id: str) -> _Pending:
+        compiling = self._threads.submit(self._compile, constraint, grammar_id)
+        pending = _Pending(compiling, asyncio.wrap_future(compiling))
+        self._pending[grammar_id] = pending
+        pending.result.add_done_callback(partial(self._keep, grammar_id, pending))
+        return pending
 
     def _compile(self, constraint: Constraint, grammar_id: str) -> Certified:
         begun = perf_counter()
@@ -101,8 +119,12 @@ class Grammars:
         spent = round((perf_counter() - begun) * 1000, 3)
         return Certified(grammar, grammar_id, minimum, text, spent, cached=False)
 
-    def _keep(self, grammar_id: str, done: asyncio.Future[Certified]) -> None:
-        del self._pending[grammar_id]
+    def _forget(self, grammar_id: str, pending: _Pending) -> None:
+        if self._pending.get(grammar_id) is pending:
+            del self._pending[grammar_id]
+
+    def _keep(self, grammar_id: str, pending: _Pending, done: asyncio.Future[Certified]) -> None:
+        self._forget(grammar_id, pending)
         if not done.cancelled() and done.exception() is None:
             self._kept[grammar_id] = done.result()
             self._shrink()

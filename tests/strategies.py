@@ -16,7 +16,19 @@ from hypothesis import strategies as st
 
 from grammar_cache import network
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.expression import EMPTY, Alt, And, Bytes, Expression, Grammar, Not, Ref, Repeat, Seq, char_class
+from grammar_cache.expression import (
+    EMPTY,
+    Alt,
+    And,
+    Bytes,
+    Expression,
+    Grammar,
+    Not,
+    Ref,
+    Repeat,
+    Seq,
+    char_class,
+)
 from grammar_cache.grammar import CompiledGrammar, compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary import Vocabulary
@@ -139,7 +151,9 @@ def _bodies(
 
 def _leaves(letters: bytes, names: tuple[str, ...]) -> st.SearchStrategy[Expression]:
     literal = st.lists(st.sampled_from(letters), max_size=3).map(lambda data: Bytes(bytes(data)))
-    one_of = st.sets(st.sampled_from(letters), min_size=1).map(lambda found: char_class((b, b) for b in found))
+    one_of = st.sets(st.sampled_from(letters), min_size=1).map(
+        lambda found: char_class((b, b) for b in found)
+    )
     if not names:
         return st.one_of(literal, one_of)
     called = st.sampled_from(names).map(Ref)
@@ -150,7 +164,10 @@ def _inner(inner: st.SearchStrategy[Expression], *, boolean: bool) -> st.SearchS
     several = st.lists(inner, max_size=3).map(tuple)
     choices: list[st.SearchStrategy[Expression]] = [several.map(Seq), several.map(Alt), _counts(inner)]
     if boolean:
-        choices += [st.lists(inner, min_size=1, max_size=3).map(lambda items: And(tuple(items))), inner.map(Not)]
+        choices += [
+            st.lists(inner, min_size=1, max_size=3).map(lambda items: And(tuple(items))),
+            inner.map(Not),
+        ]
     return st.one_of(choices)
 
 

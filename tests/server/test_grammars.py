@@ -179,3 +179,33 @@ def test_a_refusal_is_not_kept(compiled: list[str]) -> None:
 
     assert asyncio.run(twice()) == 0
     assert compiled == ["(", "("]
+
+
+def test_nobody_waits_nothing_is_compiled(compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that go away before their grammar's turn leave no work behind, and may come again."""
+    goes_on = threading.Event()
+    counting = module.compile_grammar
+
+    def blocked(*arguments: Any) -> Any:
+        assert goes_on.wait(10)
+        return counting(*arguments)
+
+    monkeypatch.setattr(module, "compile_grammar", blocked)
+
+    async def ask() -> Certified:
+        cache = make()
+        try:
+            tasks = [asyncio.create_task(cache.get(regex(text))) for text in "abcdefgh"]
+            await asyncio.sleep(0.01)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            again = asyncio.create_task(cache.get(regex("h")))
+            await asyncio.sleep(0.01)
+            goes_on.set()
+            return await again
+        finally:
+            cache.close()
+
+    assert asyncio.run(ask()).witness_text == "h"
+    assert sorted(compiled) == ["a", "b", "h"]  # two threads had begun

@@ -1,0 +1,231 @@
+"""The command `swyb`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+
+from server.cli import main, parser
+from server.commands.serve import address, example, settings_of
+from server.protocol.reading import parse_chat
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"b": {"type": "string"}, "a": {"type": "integer"}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, object], str]:
+    """Writes a text (or JSON) to a file and names it."""
+
+    def made(name: str, content: object) -> str:
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content), newline="")
+        return str(path)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tokenizer whose tokens are the 256 bytes and an end."""
+    folder = tmp_path_factory.mktemp("tokenizer")
+    alphabet = sorted(ByteLevel.alphabet())
+    made = Tokenizer(BPE(vocab={character: at for at, character in enumerate(alphabet)}, merges=[]))
+    made.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    made.decoder = ByteLevelDecoder()
+    made.add_special_tokens(["<|end|>"])
+    made.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|end|>"}))
+    return folder
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What a command printed."""
+    value = json.loads(capsys.readouterr().out)
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("option", "constraint", "text", "accepted"),
+    [
+        ("--schema", SCHEMA, '{"b": "x", "a": 1}', True),
+        ("--grammar", 'root ::= "a"+ "é"', "aaé", True),
+        ("--regex", "[ab]+c\n", "abac", True),
+        ("--choice", ["yes", "no"], "no", True),
+        ("--grammar", 'root ::= "a"+ "é"', "aab", False),
+        ("--regex", "[ab]+c\r\n", "abac\n", False),
+        ("--choice", ["yes", "no"], "", False),
+    ],
+)
+def test_check_judges_a_text(
+    *,
+    write: Any,
+    capsys: pytest.CaptureFixture[str],
+    option: str,
+    constraint: object,
+    text: str,
+    accepted: bool,
+) -> None:
+    """Each kind of constraint judges a text, and the exit status says the same."""
+    status = main(["check", option, write("constraint", constraint), write("text", text)])
+    assert told(capsys)["accepted"] is accepted
+    assert status == (0 if accepted else 1)
+
+
+def test_check_says_where_a_text_leaves(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The place is told in bytes, characters, line and column, with what could come instead."""
+    arguments = ["check", "--grammar", write("g", 'root ::= "é\\n" ("ab" | "ac")'), write("t", "é\nax")]
+    assert main(arguments) == 1
+    verdict = told(capsys)
+    assert verdict["leaves_at"] == {"byte": 4, "char": 3, "line": 2, "column": 2}
+    assert "'b', 'c'" in verdict["reason"]
+
+
+def test_check_tells_a_beginning_from_a_mistake(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A text that only ends too early leaves at its end."""
+    assert main(["check", "--regex", write("r", "abc"), write("t", "ab")]) == 1
+    verdict = told(capsys)
+    assert verdict["leaves_at"]["byte"] == 2
+    assert "too early" in verdict["reason"]
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted", "valid", "why"),
+    [
+        ('{"b": "x", "a": 1}', True, True, None),
+        ('{"a": 1, "b": "x"}', False, True, "order"),
+        ('{"b":   "x"  ,      "a": 1}', False, True, "spelled"),
+        ('{"b": "x"}', False, False, None),
+        ('{"b": "x", "a": "1"}', False, False, None),
+        ('{"b": "x", "a": 1', False, False, None),
+        ("[1", False, False, None),
+        (f'{{"b": "x", "a": {"7" * 900}}}', False, True, "subset"),
+    ],
+)
+def test_check_tells_valid_from_generated(
+    *, write: Any, capsys: pytest.CaptureFixture[str], text: str, accepted: bool, valid: bool, why: str | None
+) -> None:
+    """For a schema the reference validator decides, and a valid text that is not generated is explained."""
+    status = main(["check", "--schema", write("s", SCHEMA), write("t", text)])
+    verdict = told(capsys)
+    assert (verdict["accepted"], verdict["valid"], status) == (accepted, valid, 0 if valid else 1)
+    assert ("invalid_because" in verdict) is not valid
+    assert why in verdict["not_generated"] if why else "not_generated" not in verdict
+
+
+def test_check_reads_the_standard_input(
+    write: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hyphen stands for the standard input, bytes as they are."""
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(b"a\xff")))
+    assert main(["check", "--regex", write("r", "a."), "-"]) == 1
+    assert told(capsys)["leaves_at"]["byte"] == 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "code"),
+    [("{", "1", "invalid_grammar"), ("true", "[" * 5000 + "]" * 5000, "limit_exceeded")],
+)
+def test_check_can_be_unable_to_judge(
+    write: Any, capsys: pytest.CaptureFixture[str], schema: str, text: str, code: str
+) -> None:
+    """A constraint that is refused, or a text too deep to validate, is neither yes nor no."""
+    assert main(["check", "--schema", write("s", schema), write("t", text)]) == 2
+    assert told(capsys)["error"]["code"] == code
+
+
+def test_certify_says_what_is_needed(write: Any, tokenizer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The certificate has the minimum, a shortest text, the sizes and what is not enforced."""
+    schema = write("s", {**SCHEMA, "x-note": 1})
+    assert main(["certify", "--schema", schema, "--model", str(tokenizer)]) == 0
+    certificate = told(capsys)
+    jsonschema.validate(json.loads(certificate["witness"]), SCHEMA)
+    # One token is one byte here, and this is the shortest spelling.
+    assert certificate["min_tokens"] == len(certificate["witness"]) == len('{"b":"","a":0}')
+    assert certificate["exact"] is True
+    assert certificate["size"]["states"] > 0
+    assert certificate["compile_ms"] > 0
+    assert any("x-note" in entry for entry in certificate["ignored"])
+
+
+def test_certify_refuses_in_json(write: Any, tokenizer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A refusal says its code and where, and the exit status is 1."""
+    schema = write("s", {"properties": {"x": {"type": "strin"}}})
+    assert main(["certify", "--schema", schema, "--model", str(tokenizer)]) == 1
+    error = told(capsys)["error"]
+    assert (error["code"], error["pointer"]) == ("invalid_grammar", "/properties/x/type")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["certify"],
+        ["certify", "--schema", "a", "--grammar", "b"],
+        ["check", "--schema", "a"],
+        ["serve", "--port", "65536"],
+        ["serve", "--max-tokens", "0"],
+        [],
+        ["other"],
+    ],
+)
+def test_wrong_usage_is_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A command line that makes no sense ends with status 2 and a usage line."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage: swyb" in capsys.readouterr().err
+
+
+def test_a_missing_file_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file that isn't there is one line, not a traceback."""
+    assert main(["check", "--schema", str(tmp_path / "none"), "-"]) == 1
+    assert capsys.readouterr().err.startswith("swyb check: ")
+
+
+def test_settings_come_from_options_and_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key may come from the environment, where other users can't read it; an option wins."""
+    monkeypatch.setenv("SWYB_API_KEY", "from the environment")
+    quiet = settings_of(parser().parse_args(["serve", "--port", "0", "--max-tokens", "7"]))
+    loud = settings_of(parser().parse_args(["serve", "--api-key", "given"]))
+    assert (quiet.api_key, quiet.port, quiet.default_max_tokens) == ("from the environment", 0, 7)
+    assert loud.api_key == "given"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),
+        ("::", "http://[::1]:80"),
+        ("example.org", "http://example.org:80"),
+    ],
+)
+def test_the_address_can_be_reached(host: str, expected: str) -> None:
+    """What is printed can be opened on this machine."""
+    assert address(host, 80) == expected
+
+
+def test_the_example_is_a_request_of_this_server() -> None:
+    """The curl line to try survives a shell and asks for what the server accepts."""
+    words = shlex.split(example("http://127.0.0.1:80", "it's", keyed=True))
+    assert words[:2] == ["curl", "http://127.0.0.1:80/v1/chat/completions"]
+    assert "Authorization: Bearer $SWYB_API_KEY" in words
+    chat = parse_chat(json.loads(words[words.index("-d") + 1]))
+    assert (chat.model, chat.max_tokens) == ("it's", 32)
