@@ -13,7 +13,7 @@ This module knows bytes and states; tokens and distances come later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
@@ -49,6 +49,7 @@ class Configurations:
         self.edges: list[tuple[Edge, ...]] = [(_BOTTOM,)]
         self._final = [s.final for s in network.states]
         self._moves = [tuple(s.moves.items()) for s in network.states]
+        self._targets = [_by_target(s.moves) for s in network.states]
         self._calls = [s.calls for s in network.states]
         self._live = [bool(s.moves or s.calls) for s in network.states]
         self._numbers: dict[tuple[tuple[Item, ...], bool], int] = {}
@@ -66,25 +67,37 @@ class Configurations:
         row = self.next[configuration]
         if row[0] != UNKNOWN:
             return
-        targets: dict[int, list[Item]] = {}
-        for state, node in self.expansion(configuration):
-            for c, target in self._moves[state]:
-                if c in targets:
-                    targets[c].append((target, node))
-                else:
-                    targets[c] = [(target, node)]
-        found = [(c, self._reached(tuple(items))) for c, items in targets.items()]
+        items = self.expansion(configuration)
+        if len(items) == 1:
+            [(state, node)] = items
+            found = [(classes, self._reached(((target, node),))) for target, classes in self._targets[state]]
+        else:
+            targets: dict[int, list[Item]] = {}
+            for state, node in items:
+                for c, target in self._moves[state]:
+                    if c in targets:
+                        targets[c].append((target, node))
+                    else:
+                        targets[c] = [(target, node)]
+            classes_of: dict[tuple[Item, ...], list[int]] = {}
+            for c, reached in targets.items():
+                classes_of.setdefault(tuple(reached), []).append(c)
+            found = [(classes, self._reached(reached)) for reached, classes in classes_of.items()]
         row = self.next[configuration]  # interning may have moved the table
         row[:] = DEAD
-        for c, number in found:
-            row[c] = number
+        for classes, number in found:
+            for c in classes:
+                row[c] = number
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
         items = list(self.items[configuration])
         called: dict[int, set[Edge]] = {}
         for state, node in items:
-            self._call(state, node, called)
+            if self._calls[state]:
+                self._call(state, node, called)
+        if not called:
+            return items
         component = self.network.component
         queue = [(component[rule], rule) for rule in called]
         heapify(queue)
@@ -200,3 +213,11 @@ class Configurations:
         self.accepts[number] = key[1]
         self.count += 1
         return number
+
+
+def _by_target(moves: Mapping[int, int]) -> list[tuple[int, list[int]]]:
+    """Each state that a byte leads to, with the classes of the bytes that do."""
+    classes: dict[int, list[int]] = {}
+    for c, target in moves.items():
+        classes.setdefault(target, []).append(c)
+    return list(classes.items())

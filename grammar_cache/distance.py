@@ -28,6 +28,7 @@ class Distances:
 
     def __init__(self, configurations: Configurations, vocabulary: Vocabulary) -> None:
         self._configurations = configurations
+        self._strings = vocabulary.strings
         states = configurations.network.states
         origin = np.array([configurations.at(s) for s in range(len(states))], np.int32)
         found = _reach(configurations, vocabulary, origin)
@@ -48,7 +49,7 @@ class Distances:
         )
         self._states: list[int] = state_costs.tolist()
         self._nodes: list[int] = node_costs.tolist()
-        self._witness = _witnesses(found, costs, state_costs)
+        self._witness = _witnesses(found, costs, state_costs, vocabulary)
         self.additive: NDArray[np.int32] = costs
         self._count = len(costs)
 
@@ -144,13 +145,20 @@ def _reach(configurations: Configurations, vocabulary: Vocabulary, origin: NDArr
     return rows_found[new]
 
 
-def _witnesses(found: NDArray[np.int32], costs: NDArray[np.int32], state_costs: NDArray[np.int32]) -> list[int]:
-    """The least string that brings each state one token nearer to the end of its rule; -1 where there is none."""
-    witness = np.full(len(state_costs), np.iinfo(np.int32).max, np.int32)
+def _witnesses(
+    found: NDArray[np.int32], costs: NDArray[np.int32], state_costs: NDArray[np.int32], vocabulary: Vocabulary
+) -> list[int]:
+    """The string that brings each state one token nearer to the end of its rule: the shortest, then the least.
+
+    -1 where there is none.
+    """
+    witness = np.full(len(state_costs), -1, np.int32)
     state, configuration, string = found[:, 0], found[:, 1], found[:, 2]
     best = (costs[configuration] + 1 == state_costs[state]) & (state_costs[state] < INFINITE)
-    np.minimum.at(witness, state[best], string[best])
-    witness[witness == np.iinfo(np.int32).max] = -1
+    state, string = state[best], string[best]
+    lengths = np.array([len(vocabulary.strings[s]) for s in string.tolist()], np.int32)
+    order = np.lexsort((string, lengths))[::-1]
+    witness[state[order]] = string[order]  # of several assignments to one place the last one stands
     return [int(w) for w in witness]
 
 

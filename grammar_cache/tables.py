@@ -19,7 +19,7 @@ from grammar_cache.walk import compacted, consume, whole_vocabulary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Successors:
-    """The distinct configurations one token away, ascending by the least string that leads there.
+    """The distinct configurations one token away, and the least string that leads to each; ascending by that string.
 
     `cost`: what finding them took, in trie nodes visited; interning a configuration counts as so many of them.
     """
@@ -110,6 +110,19 @@ class Tables:
         """The distinct configurations one token away."""
         known = self._successors.get(configuration)
         return known if known is not None else self.table(configuration).successors
+
+    def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
+        """The shortest, then least string that leads from a configuration into a set of others."""
+        successors = self.successors(configuration)
+        strings = [
+            string
+            for after, string in zip(
+                successors.configurations.tolist(), successors.strings.tolist(), strict=True
+            )
+            if after in targets
+        ]
+        known = self._vocabulary.strings
+        return min(strings, key=lambda string: (len(known[string]), string), default=None)
 
     def _walk(self, configuration: int) -> Table:
         table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie

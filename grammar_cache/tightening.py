@@ -38,7 +38,7 @@ class Tightening:
         return outcome.distance if outcome else None
 
     def witness(self, configuration: int) -> int:
-        """The least string that begins a shortest completion, given that the distance is known and above 0."""
+        """The string that begins a shortest completion, given that the distance is known and above 0."""
         return self._next[configuration]
 
     def within(self, configuration: int, tokens: int, fuel: int) -> bool:
@@ -89,12 +89,9 @@ class Tightening:
         for distance, level in enumerate(reversed(levels[:-1]), start=1):
             here: set[int] = set()
             for configuration in level:
-                successors = self._tables.successors(configuration)
-                strings = successors.strings.tolist()
-                for after, string in zip(successors.configurations.tolist(), strings, strict=True):
-                    if after in ahead:
-                        here.add(configuration)
-                        self._known[configuration] = _Outcome(distance, distance, False)
-                        self._next[configuration] = string
-                        break  # successors come in the order of their strings
+                string = self._tables.shortest_into(configuration, ahead)
+                if string is not None:
+                    here.add(configuration)
+                    self._known[configuration] = _Outcome(distance, distance, False)
+                    self._next[configuration] = string
             ahead = here
