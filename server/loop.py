@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
@@ -71,6 +71,7 @@ class EngineLoop:
         self._arriving: SimpleQueue[_Request | None] = SimpleQueue()
         self._requests: list[_Request] = []
         self._ready = threading.Event()
+        self._started = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="swyb-decoding", daemon=True)
 
@@ -84,7 +85,13 @@ class EngineLoop:
         """Requests under way or waiting."""
         return len(self._requests) + self._arriving.qsize()
 
+    @property
+    def failed(self) -> bool:
+        """Whether the thread has ended by itself: nothing will be decoded any more."""
+        return self._started and not self._thread.is_alive()
+
     def start(self) -> None:
+        self._started = True
         self._thread.start()
 
     def stop(self) -> None:
@@ -94,7 +101,7 @@ class EngineLoop:
         if self._thread.is_alive():
             self._thread.join()
 
-    async def run(self, work: Work) -> AsyncIterator[Piece | Answer]:
+    async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         """Pieces of text as they are agreed, then the answer. Raises EngineError. Closing the iterator cancels."""
         request = _Request(work, asyncio.get_running_loop())
         if self._stopping.is_set():

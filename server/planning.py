@@ -10,8 +10,8 @@ from server.grammars import Certified
 from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
 
-PLAIN_TEMPERATURE = 1.0
-"""Of plain text, as with OpenAI. Under a constraint, no temperature means the likeliest tokens."""
+DEFAULT_TEMPERATURE = 1.0
+"""Of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
 
 
 def budget_for(
@@ -33,12 +33,12 @@ def budget_for(
     return budget
 
 
-def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> Parameters:
+def parameters_for(request: ChatRequest, budget: int) -> Parameters:
     """Raises ApiError for options that contradict each other."""
     options = request.swyb or SwybOptions()
     temperature = request.temperature
     if temperature is None:
-        temperature = 0.0 if constrained or options.beam_width > 1 else PLAIN_TEMPERATURE
+        temperature = 0.0 if options.beam_width > 1 else DEFAULT_TEMPERATURE
     parameters = Parameters(
         budget=budget,
         beam_width=options.beam_width,
@@ -59,7 +59,8 @@ def _check(parameters: Parameters) -> None:
     if parameters.samples and parameters.alpha > 0:
         raise ApiError(
             ErrorCode.CONFLICTING_PARAMETERS,
-            "swyb.alpha guides beams and greedy answers; with a temperature, tokens are drawn unguided",
+            "swyb.alpha guides beams and greedy answers; tokens drawn with a temperature are not guided: "
+            "set temperature to 0 or swyb.beam_width above 1",
             param="swyb.alpha",
         )
     if parameters.beam_width > 1 and (parameters.top_p < 1 or parameters.top_k > 0):

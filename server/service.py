@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import cast
 from uuid import uuid4
 
 from grammar_cache import GrammarError
@@ -72,10 +71,12 @@ class Service:
         return self._admission.taken
 
     async def until_ready(self) -> None:
-        """Returns once `ready`. Raises ApiError if that takes implausibly long."""
+        """Returns once `ready`. Raises ApiError if the model fails, or takes implausibly long."""
         try:
             async with asyncio.timeout(WARM_UP_SECONDS):
                 while not self.ready:
+                    if self._loop.failed:
+                        raise ApiError(ErrorCode.NOT_READY, "the model failed to start; the log says why")
                     await asyncio.sleep(READY_POLL_SECONDS)
         except TimeoutError as error:
             raise ApiError(ErrorCode.NOT_READY, "the model did not get ready") from error
@@ -96,7 +97,7 @@ class Service:
 
     async def prepare(self, request: ChatRequest) -> Job:
         """Everything before the first call of the model. Raises ApiError for whatever can't be kept."""
-        if request.model != self.engine.name:
+        if request.model is not None and request.model != self.engine.name:
             raise ApiError(
                 ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.engine.name!r}", param="model"
             )
@@ -105,7 +106,7 @@ class Service:
                 ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options"
             )
         asked = asked_for(request)
-        parameters_for(request, 1, constrained=asked is not None)  # a contradiction is told before the work
+        parameters_for(request, 1)  # a contradiction is told before the work
         certified = await self._certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
@@ -115,16 +116,14 @@ class Service:
             self.settings.default_max_tokens,
             certified,
         )
-        parameters = parameters_for(request, budget, constrained=asked is not None)
+        parameters = parameters_for(request, budget)
         work = Work(prompt, certified.grammar if certified else None, parameters)
         return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), work, certified)
 
     async def answer(self, job: Job) -> AsyncGenerator[Piece | Answer]:
         """Pieces of text, then the answer. Raises ApiError. Close it to cancel."""
         async with self._running:
-            # `run` is an asynchronous generator, and closing it is what cancels the request.
-            events = cast("AsyncGenerator[Piece | Answer]", self._loop.run(job.work))
-            async with aclosing(events):
+            async with aclosing(self._loop.run(job.work)) as events:  # closing it cancels the request
                 try:
                     async for event in events:
                         yield event

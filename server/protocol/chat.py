@@ -55,7 +55,7 @@ class SwybOptions(StrictModel):
 class ChatRequest(StrictModel):
     """`POST /v1/chat/completions`. `server.protocol.reading` refuses other servers' fields."""
 
-    model: str
+    model: str | None = None
     messages: list[ChatMessage] = Field(min_length=1)
     temperature: float | None = Field(default=None, ge=0.0, le=2.0)
     top_p: float | None = Field(default=None, gt=0.0, le=1.0)

@@ -80,37 +80,32 @@ def test_two_different_limits_contradict_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "constrained", "expected"),
+    ("fields", "expected"),
     [
-        ({}, False, Parameters(9, temperature=1.0)),
-        ({}, True, Parameters(9, temperature=0.0)),
-        ({"temperature": 0}, False, Parameters(9, temperature=0.0)),
-        (
-            {"temperature": 0.5, "top_p": 0.9, "top_k": 5},
-            True,
-            Parameters(9, temperature=0.5, top_p=0.9, top_k=5),
-        ),
-        ({"top_k": -1}, False, Parameters(9, temperature=1.0)),
-        ({"seed": -1}, True, Parameters(9, seed=(1 << 64) - 1)),
+        ({}, Parameters(9, temperature=1.0)),
+        ({"temperature": 0}, Parameters(9, temperature=0.0)),
+        ({"temperature": 0.5, "top_p": 0.9, "top_k": 5}, Parameters(9, temperature=0.5, top_p=0.9, top_k=5)),
+        ({"top_k": -1}, Parameters(9, temperature=1.0)),
+        ({"seed": -1}, Parameters(9, temperature=1.0, seed=(1 << 64) - 1)),
         (
             {"swyb": {"beam_width": 4, "alpha": 0.25, "top_k": 8, "jump_forward": False}},
-            True,
             Parameters(9, beam_width=4, alpha=0.25, candidates=8, jump_forward=False),
         ),
-        ({"swyb": {"beam_width": 2}}, False, Parameters(9, beam_width=2)),
-        ({"swyb": {"beam_width": 2}, "temperature": 0.5}, True, Parameters(9, beam_width=2, temperature=0.5)),
-        ({"swyb": {"alpha": 0.5}}, True, Parameters(9, alpha=0.5)),
+        ({"swyb": {"beam_width": 2}}, Parameters(9, beam_width=2)),
+        ({"swyb": {"beam_width": 2}, "temperature": 0.5}, Parameters(9, beam_width=2, temperature=0.5)),
+        ({"temperature": 0, "swyb": {"alpha": 0.5}}, Parameters(9, alpha=0.5)),
     ],
 )
-def test_how_tokens_are_chosen(fields: dict[str, Any], constrained: bool, expected: Parameters) -> None:
-    """Plain text is drawn, constrained text and beams are ranked, unless a temperature says otherwise."""
-    assert parameters_for(parse_chat(request(**fields)), 9, constrained=constrained) == expected
+def test_how_tokens_are_chosen(fields: dict[str, Any], expected: Parameters) -> None:
+    """One answer is drawn and beams are ranked, unless a temperature says otherwise."""
+    assert parameters_for(parse_chat(request(**fields)), 9) == expected
 
 
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
         ({"temperature": 0.5, "swyb": {"alpha": 0.5}}, "swyb.alpha"),
+        ({"swyb": {"alpha": 0.5}}, "swyb.alpha"),
         ({"swyb": {"beam_width": 2}, "top_p": 0.5}, "top_p"),
         ({"swyb": {"beam_width": 2}, "top_k": 5}, "top_k"),
     ],
@@ -118,5 +113,5 @@ def test_how_tokens_are_chosen(fields: dict[str, Any], constrained: bool, expect
 def test_options_that_contradict_each_other(fields: dict[str, Any], param: str) -> None:
     """Guidance with sampling, and truncation with beams, would be ignored: they are refused."""
     with pytest.raises(ApiError) as caught:
-        parameters_for(parse_chat(request(**fields)), 9, constrained=True)
+        parameters_for(parse_chat(request(**fields)), 9)
     assert (caught.value.code, caught.value.param) == (ErrorCode.CONFLICTING_PARAMETERS, param)
