@@ -37,8 +37,8 @@ from tests import oracle
 LONGEST = {2: 7, 3: 5}
 """By the number of letters: words up to this length are enumerated."""
 
-SEARCH = Limits(start_fuel=20_000, step_fuel=5_000)
-"""Enough to search some thousand configurations of a vocabulary of a dozen tokens."""
+SEARCH = Limits(start_fuel=2_000_000, step_fuel=500_000)
+"""Enough to search more than a thousand configurations from the start, and some hundred from elsewhere."""
 
 
 def examples(count: int) -> settings:

@@ -152,14 +152,23 @@ def test_the_papers_worked_example() -> None:
     assert grammar.witness(after[3]) == (1, 1, 1, 2)
 
 
-def test_a_token_that_spans_two_rules_is_found_by_search() -> None:
-    """With ab as the only token the additive bound of S → A B knows no end, and the truth is one token."""
+def test_a_token_that_spans_the_end_of_a_rule_is_found_by_search() -> None:
+    """Where only a token across the end of a rule goes on, the additive bound knows no end, and the search does."""
+    rules = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C))))}
+    grammar = compiled([b"x", b"ab"], Seq((Ref("x"), B)), **rules)
+    assert grammar._distances.additive[grammar.start] == INFINITE
+    assert (grammar.minimum.tokens, grammar.minimum.exact) == (2, True)
+    assert grammar.witness(grammar.start) == (0, 1)
+    assert grammar.distance(grammar.start) == 2
+
+
+def test_a_token_may_be_a_whole_text_of_several_rules() -> None:
+    """S → A B with the vocabulary {ab} is one token long, whether its rules are inlined or called."""
+    assert compiled([b"ab"], Seq((Ref("x"), Ref("y"))), x=A, y=B).minimum.tokens == 1
     rules = {"x": Alt((A, Seq((Ref("x"), C)))), "y": Alt((B, Seq((Ref("y"), C))))}
     grammar = compiled([b"ab"], Seq((Ref("x"), Ref("y"))), **rules)
-    assert grammar._distances.additive[grammar.start] == INFINITE
     assert (grammar.minimum.tokens, grammar.minimum.exact) == (1, True)
     assert grammar.witness(grammar.start) == (0,)
-    assert grammar.distance(grammar.start) == 1
 
 
 def test_an_item_at_the_end_of_its_rule_leaves_the_witness_to_what_follows() -> None:
