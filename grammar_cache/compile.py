@@ -14,9 +14,7 @@ from grammar_cache.vocabulary import Vocabulary
 DEFAULT_LIMITS = Limits()
 
 
-def compile_grammar(
-    constraint: Constraint, vocabulary: Vocabulary, limits: Limits = DEFAULT_LIMITS
-) -> CompiledGrammar:
+def compile_grammar(constraint: Constraint, vocabulary: Vocabulary, limits: Limits = DEFAULT_LIMITS) -> CompiledGrammar:
     """Raises a `GrammarError` for whatever can't be honoured; see `errors`."""
     return compile_expression(parse(constraint, limits), vocabulary, limits)
 

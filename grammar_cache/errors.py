@@ -1,11 +1,11 @@
-"""Why a constraint is refused: every refusal of the core is one of these, and nothing else is raised at a caller's input.
+"""Why a constraint is refused: every refusal of the core is one of these; bad input raises nothing else.
 
-    GrammarError(ValueError)      code, message, pointer | line, column
-    ├── GrammarSyntaxError        the text is not a grammar of its dialect        (invalid_grammar)
-    ├── UnsupportedFeature        understood, but it can't be enforced             (unsupported_feature)
-    ├── EmptyLanguage             no text belongs, or the vocabulary spells none   (empty_language)
-    ├── LimitExceeded             one of `Limits` was hit                          (limit_exceeded)
-    └── VocabularyError           the tokenizer can't be read as bytes             (unsupported_tokenizer)
+GrammarError(ValueError)      code, message, pointer | line, column
+├── GrammarSyntaxError        the text is not a grammar of its dialect        (invalid_grammar)
+├── UnsupportedFeature        understood, but it can't be enforced             (unsupported_feature)
+├── EmptyLanguage             no text belongs, or the vocabulary spells none   (empty_language)
+├── LimitExceeded             one of `Limits` was hit                          (limit_exceeded)
+└── VocabularyError           the tokenizer can't be read as bytes             (unsupported_tokenizer)
 """
 
 from __future__ import annotations

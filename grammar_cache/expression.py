@@ -117,9 +117,8 @@ def char_class(ranges: Iterable[Range], *, negated: bool = False) -> CharClass:
         merged = [*gaps, [after, MAX_CODE_POINT]]
     kept: list[Range] = []
     for low, high in merged:
-        for part in ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high)):
-            if part[0] <= part[1]:
-                kept.append(part)
+        halves = ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high))
+        kept += [part for part in halves if part[0] <= part[1]]
     return CharClass(tuple(kept))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, Configurations
+from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Grammar
@@ -49,6 +50,7 @@ class CompiledGrammar:
         self._distances = Distances(self._configurations, vocabulary)
         self._tightening = Tightening(self._tables)
         self._minimum: Minimum | None = None
+        self._path: Path = {}
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self.start: int = self._configurations.start
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
@@ -58,12 +60,16 @@ class CompiledGrammar:
     def minimum(self) -> Minimum:
         """The fewest tokens that a complete answer needs, searched for once."""
         if self._minimum is None:
-            bound = self._additive(self.start)
-            exact = self._tightening.within(self.start, bound, self.limits.start_fuel)
-            if exact:
+            bound, fuel = self._additive(self.start), self.limits.start_fuel
+            if 0 < bound < INFINITE:
+                self._path = descend(self._tables, self._additives, self.start, bound, fuel // 4)
+                bound, _ = self._path.get(self.start, (bound, -1))
+            if bound == 0:
+                self._minimum = Minimum(0, True)
+            elif self._tightening.within(self.start, bound - 1, fuel):
                 self._minimum = Minimum(self._tightening.known(self.start) or 0, True)
             else:
-                self._minimum = Minimum(bound, bound == 0)
+                self._minimum = Minimum(bound, self._tightening.least(self.start) >= bound)
         return self._minimum
 
     @property
@@ -105,18 +111,17 @@ class CompiledGrammar:
         Consistent: where it is n > 0 some token leads to a configuration of at most n - 1.
         """
         self._tighten_unknown(configuration)
-        known = self._tightening.known(configuration)
-        value = self._additive(configuration) if known is None else min(known, self._additive(configuration))
+        value = min(self._additive(configuration), self._tightened(configuration)[0])
         return None if value >= INFINITE else value
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
-        """Distances as decoding uses them with `tokens` left: additive where that is enough, else exact; INFINITE
-        where more is needed than is left, and for DEAD. Any shape, int32.
+        """Distances as decoding uses them with `tokens` left: additive where that is enough, else searched for;
+        INFINITE where more is needed than is left, and for DEAD. Any shape, int32.
         """
         self._distances.update()
         values = np.where(configurations >= 0, self._distances.additive[configurations], INFINITE)
         for place in np.argwhere((values > tokens) & (configurations >= 0)):
-            values[tuple(place)] = self._exactly_within(int(configurations[tuple(place)]), tokens)
+            values[tuple(place)] = self._search_within(int(configurations[tuple(place)]), tokens)
         return values.astype(np.int32)
 
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
@@ -163,30 +168,42 @@ class CompiledGrammar:
         found: list[int] = []
         while not self.accepts(configuration):
             self._tighten_unknown(configuration)
-            known = self._tightening.known(configuration)
             additive = self._additive(configuration)
-            if known is not None and known < additive:
-                string = self._tightening.witness(configuration)
-            elif additive < INFINITE:
+            tightened, string = self._tightened(configuration)
+            if tightened >= additive and additive < INFINITE:
                 string = self._distances.witness(configuration)
-            else:
+            elif tightened >= INFINITE:
                 raise EmptyLanguage("no completion of this text is known")
             found.append(self._token(string))
             configuration = self._tables.consume_bytes(configuration, self.vocabulary.strings[string])
         return tuple(found)
 
     def _additive(self, configuration: int) -> int:
+        return int(self._additives(np.array([configuration], np.int32))[0])
+
+    def _additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
         self._distances.update()
-        return int(self._distances.additive[configuration])
+        return self._distances.additive[configurations]
+
+    def _tightened(self, configuration: int) -> tuple[int, int]:
+        """The least distance that a search has found here, and the next string of its completion."""
+        exact = self._tightening.known(configuration)
+        on_path = self._path.get(configuration, (INFINITE, -1))
+        if exact is None or exact >= on_path[0]:
+            return on_path
+        return exact, self._tightening.witness(configuration) if exact else -1
 
     def _tighten_unknown(self, configuration: int) -> None:
         if self._additive(configuration) >= INFINITE:
             _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
             self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
 
-    def _exactly_within(self, configuration: int, tokens: int) -> int:
-        """The exact distance if it is at most `tokens`, else INFINITE."""
+    def _search_within(self, configuration: int, tokens: int) -> int:
+        """A distance of at most `tokens` that a search finds, else INFINITE."""
         _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
+        on_path, _ = self._path.get(configuration, (INFINITE, -1))
+        if on_path <= tokens:
+            return on_path
         if tokens >= 0 and self._tightening.within(configuration, tokens, self.limits.step_fuel):
             return self._tightening.known(configuration) or 0
         return INFINITE

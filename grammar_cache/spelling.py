@@ -88,9 +88,7 @@ def _piece_spelling(steps: list[Json], byte_fallback: bool) -> Spelling:
     fused = False
     for step in steps:
         match step:
-            case {"type": "Replace", "pattern": {"String": str(pattern)}, "content": str(content)} if (
-                not fused
-            ):
+            case {"type": "Replace", "pattern": {"String": str(pattern)}, "content": str(content)} if not fused:
                 replacements.append((pattern, content))
             case {"type": "Metaspace", "replacement": str(pattern)} if not fused:
                 replacements.append((pattern, " "))

@@ -116,9 +116,7 @@ class Tables:
         successors = self.successors(configuration)
         strings = [
             string
-            for after, string in zip(
-                successors.configurations.tolist(), successors.strings.tolist(), strict=True
-            )
+            for after, string in zip(successors.configurations.tolist(), successors.strings.tolist(), strict=True)
             if after in targets
         ]
         known = self._vocabulary.strings

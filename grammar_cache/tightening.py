@@ -37,6 +37,11 @@ class Tightening:
         outcome = self._known.get(configuration)
         return outcome.distance if outcome else None
 
+    def least(self, configuration: int) -> int:
+        """A lower bound on the distance, as far as searches from here have come."""
+        outcome = self._known.get(configuration)
+        return outcome.least if outcome else 0
+
     def witness(self, configuration: int) -> int:
         """The string that begins a shortest completion, given that the distance is known and above 0."""
         return self._next[configuration]

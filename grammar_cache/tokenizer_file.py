@@ -56,9 +56,7 @@ def read_folder(folder: Path) -> Tokens:
     numbered = _numbered_stops(folder / "generation_config.json") or _numbered_stops(folder / "config.json")
     stop_ids = _named_stop(config, names) | numbered
     table = _table(tokenizer, pieces, added, _unknown_id(model, pieces))
-    markers = {
-        number: token.content for number, token in added.items() if table[number] is None and token.is_marker
-    }
+    markers = {number: token.content for number, token in added.items() if table[number] is None and token.is_marker}
     return Tokens(tuple(table), markers, frozenset(stop_ids))
 
 
@@ -115,9 +113,7 @@ def _pieces(model: Json) -> dict[str, int]:
     vocabulary = model.get("vocab")
     if kind == "BPE" and isinstance(vocabulary, dict):
         if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
-            raise VocabularyError(
-                "BPE with word affixes (`##`, `</w>`) is not supported: its tokens spell no spaces"
-            )
+            raise VocabularyError("BPE with word affixes (`##`, `</w>`) is not supported: its tokens spell no spaces")
         return {piece: _id(number) for piece, number in vocabulary.items()}
     if kind == "Unigram" and isinstance(vocabulary, list):
         return {_unigram_piece(entry): at for at, entry in enumerate(vocabulary)}

@@ -59,9 +59,7 @@ def _build(
     longest = 0
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    path = np.zeros(
-        longest + 1, np.int32
-    )  # by depth, the nodes whose subtrees are still open; the root stays so
+    path = np.zeros(longest + 1, np.int32)  # by depth, the nodes whose subtrees are still open; the root stays so
     opened, nodes = 0, 1
     for s in range(len(offsets) - 1):
         start, length = offsets[s], offsets[s + 1] - offsets[s]

@@ -115,9 +115,7 @@ class Vocabulary:
         return digest.hexdigest()
 
 
-def _text_tokens(
-    tokens: Sequence[bytes | None], stop_ids: Sequence[int], size: int
-) -> tuple[bytes | None, ...]:
+def _text_tokens(tokens: Sequence[bytes | None], stop_ids: Sequence[int], size: int) -> tuple[bytes | None, ...]:
     cleaned = [token or None for token in tokens]
     cleaned.extend([None] * (size - len(cleaned)))
     for stop in stop_ids:

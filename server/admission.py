@@ -19,9 +19,7 @@ class Admission:
     def place(self) -> Iterator[None]:
         """Holds one place. Raises ApiError(overloaded)."""
         if self.taken >= self._places:
-            raise ApiError(
-                ErrorCode.OVERLOADED, f"{self.taken} requests are waiting or running: try again soon"
-            )
+            raise ApiError(ErrorCode.OVERLOADED, f"{self.taken} requests are waiting or running: try again soon")
         self.taken += 1
         try:
             yield

@@ -30,9 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> ArgumentParser:
     """All commands and their options."""
-    top = ArgumentParser(
-        prog="swyb", description="Structured output that is complete within its token budget."
-    )
+    top = ArgumentParser(prog="swyb", description="Structured output that is complete within its token budget.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (add_arguments, _, text) in _COMMANDS.items():
         add_arguments(commands.add_parser(name, help=text, description=text[0].upper() + text[1:]))

@@ -240,7 +240,8 @@ class EngineLoop:
 
 
 def _forward(request: _Request) -> Forward:
-    assert request.decoder is not None and request.sequence is not None, "only opened requests are stepped"
+    assert request.decoder is not None, "only opened requests are stepped"
+    assert request.sequence is not None, "only opened requests are stepped"
     wanted = request.decoder.wanted
     if request.fed:
         return Forward(request.sequence, wanted.parents, wanted.tokens)

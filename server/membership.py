@@ -48,9 +48,7 @@ class Recogniser:
     def _expected(self, configuration: int) -> tuple[str, ...]:
         table = self._configurations
         table.expand(configuration)
-        alive = [
-            byte for byte in range(256) if table.next[configuration, table.network.classes[byte]] != DEAD
-        ]
+        alive = [byte for byte in range(256) if table.next[configuration, table.network.classes[byte]] != DEAD]
         shown = tuple(_shown(byte) for byte in alive[:SHOWN])
         return shown if len(alive) <= SHOWN else (*shown, "...")
 

@@ -14,9 +14,7 @@ DEFAULT_TEMPERATURE = 1.0
 """Of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
 
 
-def budget_for(
-    request: ChatRequest, prompt: int, window: int, default: int, certified: Certified | None
-) -> int:
+def budget_for(request: ChatRequest, prompt: int, window: int, default: int, certified: Certified | None) -> int:
     """T: the tokens an answer may have. Raises ApiError if the prompt or the shortest answer doesn't fit."""
     room = window - prompt
     if room <= 0:

@@ -98,13 +98,9 @@ class Service:
     async def prepare(self, request: ChatRequest) -> Job:
         """Everything before the first call of the model. Raises ApiError for whatever can't be kept."""
         if request.model is not None and request.model != self.engine.name:
-            raise ApiError(
-                ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.engine.name!r}", param="model"
-            )
+            raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.engine.name!r}", param="model")
         if request.stream_options is not None and not request.stream:
-            raise ApiError(
-                ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options"
-            )
+            raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
         asked = asked_for(request)
         parameters_for(request, 1)  # a contradiction is told before the work
         certified = await self._certify(asked) if asked else None
@@ -122,13 +118,12 @@ class Service:
 
     async def answer(self, job: Job) -> AsyncGenerator[Piece | Answer]:
         """Pieces of text, then the answer. Raises ApiError. Close it to cancel."""
-        async with self._running:
-            async with aclosing(self._loop.run(job.work)) as events:  # closing it cancels the request
-                try:
-                    async for event in events:
-                        yield event
-                except EngineError as error:
-                    raise ApiError(ErrorCode.ENGINE_ERROR, str(error)) from error
+        async with self._running, aclosing(self._loop.run(job.work)) as events:  # closing it cancels the request
+            try:
+                async for event in events:
+                    yield event
+            except EngineError as error:
+                raise ApiError(ErrorCode.ENGINE_ERROR, str(error)) from error
 
     async def _certify(self, asked: Asked) -> Certified:
         try:

@@ -87,9 +87,7 @@ class _Matcher:
     def _step(self, item: Expression, places: frozenset[int], reader: Key) -> frozenset[int]:
         return frozenset().union(*(self._ends(item, place, reader) for place in places))
 
-    def _repeat(
-        self, item: Expression, least: int, most: int | None, place: int, reader: Key
-    ) -> frozenset[int]:
+    def _repeat(self, item: Expression, least: int, most: int | None, place: int, reader: Key) -> frozenset[int]:
         """Count by count, until nothing can change: the places are used up, or stay the same."""
         places, count = frozenset({place}), 0
         found = places if least == 0 else frozenset()

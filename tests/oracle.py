@@ -50,9 +50,7 @@ class _Language:
             case Bytes(data):
                 return self._all & {data}
             case CharClass(ranges):
-                return self._all & {
-                    chr(point).encode() for low, high in ranges for point in range(low, high + 1)
-                }
+                return self._all & {chr(point).encode() for low, high in ranges for point in range(low, high + 1)}
             case Seq(items):
                 found = self._all & {b""}
                 for item in items:

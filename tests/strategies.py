@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from grammar_cache import network
+from grammar_cache import rules
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import (
     EMPTY,
@@ -44,9 +44,7 @@ SEARCH = Limits(start_fuel=2_000_000, step_fuel=500_000)
 def examples(count: int) -> settings:
     """The same examples in every run, so that a failure is a change of the code."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-    return settings(
-        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=checks
-    )
+    return settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=checks)
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,8 @@ class Case:
         """None where the vocabulary spells no text. Without inlining even small rules are called."""
         with pytest.MonkeyPatch.context() as patch:
             if not self.inlined:
-                patch.setattr(network, "INLINE_SIZE", -1)
-                patch.setattr(network, "UNROLL_SIZE", 0)
+                patch.setattr(rules, "INLINE_SIZE", -1)
+                patch.setattr(rules, "UNROLL_SIZE", 0)
             try:
                 return compile_expression(self.grammar, self.vocabulary, limits)
             except EmptyLanguage:
@@ -134,14 +132,10 @@ def regular_expressions(letters: bytes, names: tuple[str, ...] = ()) -> st.Searc
     return st.recursive(_leaves(letters, names), lambda inner: _inner(inner, boolean=True), max_leaves=6)
 
 
-def _bodies(
-    letters: bytes, names: tuple[str, ...], regular: tuple[str, ...]
-) -> st.SearchStrategy[Expression]:
+def _bodies(letters: bytes, names: tuple[str, ...], regular: tuple[str, ...]) -> st.SearchStrategy[Expression]:
     """Mostly alternatives of short sequences, as people write them; now and then with a regular part or a count."""
     leaf = _leaves(letters, names)
-    seldom = st.integers(0, 7).flatmap(
-        lambda n: {0: _intersections(letters, regular), 1: _counts(leaf)}.get(n, leaf)
-    )
+    seldom = st.integers(0, 7).flatmap(lambda n: {0: _intersections(letters, regular), 1: _counts(leaf)}.get(n, leaf))
     sequence = st.lists(seldom, min_size=1, max_size=4).map(lambda items: Seq(tuple(items)))
     nested = st.recursive(leaf, lambda inner: _inner(inner, boolean=False), max_leaves=6)
     part = st.one_of(sequence, sequence, sequence, nested, st.just(EMPTY))
@@ -151,9 +145,7 @@ def _bodies(
 
 def _leaves(letters: bytes, names: tuple[str, ...]) -> st.SearchStrategy[Expression]:
     literal = st.lists(st.sampled_from(letters), max_size=3).map(lambda data: Bytes(bytes(data)))
-    one_of = st.sets(st.sampled_from(letters), min_size=1).map(
-        lambda found: char_class((b, b) for b in found)
-    )
+    one_of = st.sets(st.sampled_from(letters), min_size=1).map(lambda found: char_class((b, b) for b in found))
     if not names:
         return st.one_of(literal, one_of)
     called = st.sampled_from(names).map(Ref)

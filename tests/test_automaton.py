@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_cache.automaton import Builder, Dfa, byte_classes, determinise, utf8_sequences
+from grammar_cache.automaton import Builder
+from grammar_cache.dfa import Dfa, determinise
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import (
     EMPTY,
@@ -26,6 +27,7 @@ from grammar_cache.expression import (
     Seq,
     char_class,
 )
+from grammar_cache.nfa import byte_classes, utf8_sequences
 from tests import oracle
 from tests.strategies import examples, regular_expressions
 
@@ -92,7 +94,7 @@ def classes_of_states(dfa: Dfa) -> int:
 )
 def test_sequences_of_byte_ranges_are_the_utf8_of_the_code_points(low: int, high: int) -> None:
     """The products of byte ranges, taken together, are exactly the encodings of the code points, each once."""
-    points = [p for p in {*range(low, min(low + 3000, high) + 1), *range(max(low, high - 3000), high + 1)}]
+    points = list({*range(low, min(low + 3000, high) + 1), *range(max(low, high - 3000), high + 1)})
     for part in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high)):
         sequences = utf8_sequences(*part) if part[0] <= part[1] else ()
         sizes = 0
@@ -245,7 +247,7 @@ def test_what_would_grow_without_bound_is_refused_fast(expression: Expression, l
     """Exponential or wide subsets, huge counts, doubling names and deep complements: a typed refusal, soon."""
     rules = doubled(Alt, A, 60) | {f"n{i}": Not(Ref(f"n{i + 1}")) for i in range(2000)} | {"n2000": A}
     start = monotonic()
-    with pytest.raises(LimitExceeded) as refusal:
+    with pytest.raises(LimitExceeded) as refusal:  # noqa: PT012 - either step may refuse
         nfa = Builder({}, rules.__getitem__, 1000, 100).nfa(expression)
         determinise(nfa, byte_classes([nfa]), (), 1000)
     assert refusal.value.limit == limit

@@ -62,9 +62,7 @@ def test_generate_prints_the_text(
     assert json.loads(printed.err.splitlines()[-1])["complete"] is True
 
 
-def test_generate_refuses_as_the_server_does(
-    write: Any, model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_generate_refuses_as_the_server_does(write: Any, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A budget that is too small is told in the same words, before the model is asked."""
     arguments = ["generate", "hi", "--max-tokens", "3", "--model", str(model), "--json"]
     assert main([*arguments, "--regex", write("c", "[xyz]{40}")]) == 1
@@ -75,9 +73,7 @@ def test_generate_refuses_as_the_server_does(
 def served(model: Path) -> Iterator[subprocess.Popen[str]]:
     """The command, running, with its output."""
     arguments = ["serve", "--model", str(model), "--name", "tiny", "--port", "0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "server.cli", *arguments], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-m", "server.cli", *arguments], stdout=subprocess.PIPE, text=True)
     yield process
     if process.poll() is None:
         process.kill()

@@ -64,9 +64,7 @@ def check_distances(case: Case) -> None:
         check_witness(case, grammar, text, configuration, distance)
 
 
-def check_witness(
-    case: Case, grammar: CompiledGrammar, text: bytes, configuration: int, distance: int
-) -> None:
+def check_witness(case: Case, grammar: CompiledGrammar, text: bytes, configuration: int, distance: int) -> None:
     witness = grammar.witness(configuration)
     assert len(witness) <= distance
     assert all(case.vocabulary.token_bytes[token] for token in witness)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grammar_cache.components import components
 from grammar_cache.configuration import Configurations
 from grammar_cache.errors import EmptyLanguage, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import (
@@ -31,7 +32,8 @@ from grammar_cache.expression import (
     char_class,
 )
 from grammar_cache.limits import Limits
-from grammar_cache.network import INLINE_SIZE, Network, build, components
+from grammar_cache.network import Network, build
+from grammar_cache.rules import INLINE_SIZE
 from tests import oracle
 from tests.strategies import Case, cases, examples
 
@@ -132,9 +134,7 @@ def test_long_chains_of_small_rules_are_not_spelled_out_in_each_caller() -> None
 
 def test_a_call_that_can_read_nothing_is_no_way_on() -> None:
     """Rules that derive only the empty text are skipped, so a complete text at its end has nothing to follow."""
-    net = network(
-        Seq((Bytes(b"ab"), Ref("x"), Ref("y"))), x=Alt((Ref("x"), EMPTY)), y=Alt((Ref("x"), Ref("y")))
-    )
+    net = network(Seq((Bytes(b"ab"), Ref("x"), Ref("y"))), x=Alt((Ref("x"), EMPTY)), y=Alt((Ref("x"), Ref("y"))))
     assert all(not state.calls for state in net.states)
     table = Configurations(net, 100)
     table.expand(table.start)
@@ -152,16 +152,14 @@ def tail_states(net: Network) -> set[int]:
 def check_structure(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if not case.inlined:
-            patch.setattr("grammar_cache.network.INLINE_SIZE", -1)
+            patch.setattr("grammar_cache.rules.INLINE_SIZE", -1)
         try:
             net = build(case.grammar, Limits())
         except EmptyLanguage:
             assert not case.words
             return
     assert net.nullable == (b"" in case.words)
-    assert tail_states(net) == {
-        i for i, s in enumerate(net.states) if s.final and not s.moves and not s.calls
-    }
+    assert tail_states(net) == {i for i, s in enumerate(net.states) if s.final and not s.moves and not s.calls}
     assert sorted({*map(int, net.classes)}) == list(range(net.class_count))
     for rule, entry in enumerate(net.entry):
         states = [i for i, s in enumerate(net.states) if s.rule == rule]
@@ -169,9 +167,7 @@ def check_structure(case: Case) -> None:
         assert distinct_futures(net, states) == len(states)
     for state in net.states:
         assert list(state.moves) == sorted(state.moves) and list(state.calls) == sorted(state.calls)
-        assert all(
-            net.states[t].rule == state.rule for t in (*state.moves.values(), *(b for _, b in state.calls))
-        )
+        assert all(net.states[t].rule == state.rule for t in (*state.moves.values(), *(b for _, b in state.calls)))
     for rule, entry in enumerate(net.entry):
         for called, _ in net.states[entry].calls:
             assert net.component[rule] <= net.component[called]
@@ -214,9 +210,7 @@ def test_rules_are_minimal_and_well_joined_at_length(case: Case) -> None:
 
 
 @given(
-    st.integers(1, 7).flatmap(
-        lambda n: st.lists(st.lists(st.integers(0, n - 1), max_size=3), min_size=n, max_size=n)
-    )
+    st.integers(1, 7).flatmap(lambda n: st.lists(st.lists(st.integers(0, n - 1), max_size=3), min_size=n, max_size=n))
 )
 @examples(200)
 def test_components_are_the_mutually_reachable_vertices(successors: list[list[int]]) -> None:
@@ -312,9 +306,7 @@ def digest(backwards: bool) -> str:
     if backwards:
         rules = dict(reversed(rules.items()))
     net = build(Grammar(rules, "root"), Limits())
-    shown = repr(
-        (net.states, net.entry, net.component, net.cyclic, net.nullable, net.rule_names, net.classes.tolist())
-    )
+    shown = repr((net.states, net.entry, net.component, net.cyclic, net.nullable, net.rule_names, net.classes.tolist()))
     return hashlib.sha256(shown.encode()).hexdigest()
 
 
@@ -350,8 +342,8 @@ def test_words_of_the_network_are_those_of_the_grammar_with_every_rule_called(
     )
     words = oracle.words(grammar, b"ab", 6)
     inlined = build(grammar, Limits())
-    monkeypatch.setattr("grammar_cache.network.INLINE_SIZE", -1)
-    monkeypatch.setattr("grammar_cache.network.UNROLL_SIZE", 0)
+    monkeypatch.setattr("grammar_cache.rules.INLINE_SIZE", -1)
+    monkeypatch.setattr("grammar_cache.rules.UNROLL_SIZE", 0)
     called = build(grammar, Limits())
     assert len(called.entry) > len(inlined.entry)
     for net in (inlined, called):

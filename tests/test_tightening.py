@@ -73,7 +73,7 @@ def check_horizon(case: Case) -> None:
         for tokens in range(-1, 6):
             distance = distance_within(grammar, configuration, tokens)
             if distance > tokens:
-                assert distance == INFINITE or distance == 0
+                assert distance in (INFINITE, 0)
                 assert truth.most is None or truth.most > tokens or tokens < 0
             else:
                 assert distance >= truth.least
@@ -135,9 +135,7 @@ def interviews(draw: st.DrawFn) -> tuple[Case, list[Question], list[Question]]:
     case = draw(cases())
     texts = st.lists(st.sampled_from(case.letters), max_size=case.longest).map(bytes)
     asked = draw(
-        st.lists(
-            st.builds(Question, st.sampled_from(KINDS), texts, st.integers(0, 5)), min_size=2, max_size=12
-        )
+        st.lists(st.builds(Question, st.sampled_from(KINDS), texts, st.integers(0, 5)), min_size=2, max_size=12)
     )
     return case, asked, draw(st.permutations(asked))
 

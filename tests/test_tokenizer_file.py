@@ -85,9 +85,7 @@ def test_sentencepiece_agrees_with_the_library(tmp_path: Path) -> None:
     "main",
     [
         tokenizer(bpe(["a", "Ġa", "Ċ", "ł", "é", "日"]), BYTE_LEVEL, added(6, "é ", False)),
-        tokenizer(
-            bpe(["a", "Ġa", "Ċ", "ł", "é", "日"]), None, added(6, "é ", False), pre_tokenizer=BYTE_LEVEL
-        ),
+        tokenizer(bpe(["a", "Ġa", "Ċ", "ł", "é", "日"]), None, added(6, "é ", False), pre_tokenizer=BYTE_LEVEL),
         tokenizer(
             bpe(["a", "Ġa", "Ċ", "ł", "é", "日"]),
             {

@@ -169,9 +169,7 @@ def test_encoded_characters_spell_themselves(name: str) -> None:
     vocabulary, tokenizer = real(name)
     bytes_known = {string[0] for string in vocabulary.strings if len(string) == 1}  # SmolLM2 lacks 21
     points = np.random.default_rng(7).integers(0x20, 0x110000, 20_000)
-    characters = [
-        unicodedata.normalize("NFC", chr(point)) for point in points if not 0xD800 <= point <= 0xDFFF
-    ]
+    characters = [unicodedata.normalize("NFC", chr(point)) for point in points if not 0xD800 <= point <= 0xDFFF]
     characters = [character for character in characters if bytes_known.issuperset(character.encode())]
     assert len(characters) > 1_000
     encoded = tokenizer.encode_batch(characters, add_special_tokens=False)

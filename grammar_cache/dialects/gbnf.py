@@ -26,9 +26,7 @@ _MACROS = frozenset({"TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch",
 def parse(text: str, *, start: str = "root", limits: Limits = _DEFAULT) -> Grammar:
     """The grammar whose whole texts are those of the rule `start`."""
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
-        raise LimitExceeded(
-            f"GBNF: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1
-        )
+        raise LimitExceeded(f"GBNF: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1)
     return _Parser(text, limits).grammar(start)
 
 

@@ -26,9 +26,7 @@ def parse(text: str, *, search: bool = False, limits: Limits = _DEFAULT) -> Expr
     line feed.
     """
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
-        raise LimitExceeded(
-            f"regex: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1
-        )
+        raise LimitExceeded(f"regex: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1)
     piece = RegexReader(text, ecma=search, limits=limits).read()
     try:
         whole = close(piece, search=search)

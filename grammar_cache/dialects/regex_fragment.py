@@ -180,9 +180,7 @@ def choice(pieces: Sequence[Piece]) -> Piece:
     if len(fragments) == len(pieces):
         return merged[0]
     paths = [(fragment,) for fragment in merged]
-    return Paths(
-        (*paths, *(path for piece in pieces if isinstance(piece, Paths) for path in piece.paths)), height
-    )
+    return Paths((*paths, *(path for piece in pieces if isinstance(piece, Paths) for path in piece.paths)), height)
 
 
 def times(piece: Piece, least: int, most: int | None) -> Piece:
@@ -254,9 +252,7 @@ def _whole(piece: Piece) -> Fragment:
     inner, outer = (union(whole.languages[_at(start, True)] for whole in wholes) for start in (False, True))
     empty = [any(whole.nullable[_at(start, True)] for whole in wholes) for start in (False, True)]
     starts = any(whole.starts for whole in wholes)
-    return Fragment(
-        (NOTHING, inner, NOTHING, outer), (False, empty[0], False, empty[1]), piece.height, starts, True
-    )
+    return Fragment((NOTHING, inner, NOTHING, outer), (False, empty[0], False, empty[1]), piece.height, starts, True)
 
 
 def _remainder(path: Sequence[Fragment | Lookahead]) -> Fragment:

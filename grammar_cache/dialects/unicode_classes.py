@@ -145,9 +145,7 @@ def _case_variants() -> MappingProxyType[int, tuple[int, ...]]:
     groups: dict[str, list[int]] = {}
     for point in range(_LAST_CASED + 1):
         groups.setdefault(_simple_fold(chr(point)), []).append(point)
-    return MappingProxyType(
-        {point: tuple(group) for group in groups.values() if len(group) > 1 for point in group}
-    )
+    return MappingProxyType({point: tuple(group) for group in groups.values() if len(group) > 1 for point in group})
 
 
 def _simple_fold(char: str) -> str:

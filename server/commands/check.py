@@ -110,9 +110,7 @@ def _not_generated(wanted: Constraint, recogniser: Recogniser, text: bytes) -> s
     order = _order(json.loads(wanted.text))
     if recogniser.judge(_spelled(_sorted(value, order))).accepted:
         return "the same value is generated, but with its properties in the order of the schema"
-    return (
-        "generated values are a subset: properties in the schema's order, bounded whitespace, capped digits"
-    )
+    return "generated values are a subset: properties in the schema's order, bounded whitespace, capped digits"
 
 
 def _spelled(value: object) -> bytes:

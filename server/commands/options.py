@@ -29,13 +29,9 @@ def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
     group = parser.add_mutually_exclusive_group(required=required)
     group.add_argument("--schema", metavar="FILE", help="a JSON Schema")
     group.add_argument("--grammar", metavar="FILE", help="a GBNF grammar with the start rule `root`")
-    group.add_argument(
-        "--regex", metavar="FILE", help="a regular expression (a last line break is not part of it)"
-    )
+    group.add_argument("--regex", metavar="FILE", help="a regular expression (a last line break is not part of it)")
     group.add_argument("--choice", metavar="FILE", help="a JSON array of texts")
-    parser.add_argument(
-        "--whitespace", choices=("compact", "bounded", "any"), help="in JSON (default: bounded)"
-    )
+    parser.add_argument("--whitespace", choices=("compact", "bounded", "any"), help="in JSON (default: bounded)")
     parser.add_argument("--lenient", action="store_true", help="drop schema keywords that can't be enforced")
 
 

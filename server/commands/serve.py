@@ -35,9 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--name", help="the model's name in requests (default: the folder's)")
     parser.add_argument("--host", default=default.host)
-    parser.add_argument(
-        "--port", type=port, default=default.port, help="0: any free one (default: %(default)s)"
-    )
+    parser.add_argument("--port", type=port, default=default.port, help="0: any free one (default: %(default)s)")
     parser.add_argument("--api-key", help=f"what every /v1 request must carry (default: ${API_KEY_VARIABLE})")
     parser.add_argument(
         "--max-tokens", type=positive, default=default.default_max_tokens, help="of requests that don't say"
@@ -146,8 +144,7 @@ def example(base: str, model: str, *, keyed: bool) -> str:
     }
     key = f' -H "Authorization: Bearer ${API_KEY_VARIABLE}"' if keyed else ""
     return (
-        f"curl {base}/v1/chat/completions -H 'Content-Type: application/json'{key}"
-        f" -d {shlex.quote(json.dumps(body))}"
+        f"curl {base}/v1/chat/completions -H 'Content-Type: application/json'{key} -d {shlex.quote(json.dumps(body))}"
     )
 
 

@@ -36,7 +36,15 @@ class Beam:
         return replace(self, score=score, raw=raw, ended=True, stopped=True, forced=self.forced + forced)
 
     def extend(
-        self, token: int, configuration: int, language: Language, budget: int, *, score: float, raw: float, forced: bool
+        self,
+        token: int,
+        configuration: int,
+        language: Language,
+        budget: int,
+        *,
+        score: float,
+        raw: float,
+        forced: bool,
     ) -> Beam:
         """This text and one more token; ended if nothing may follow or no token is left."""
         data = language.vocabulary.token_bytes[token]

@@ -1,4 +1,4 @@
-"""Which tokens a beam looks at, and which of them fit: the model's best and the grammar's proposals, within the horizon."""
+"""The tokens a beam looks at: the model's best and the grammar's proposals, those that the horizon leaves."""
 
 from __future__ import annotations
 

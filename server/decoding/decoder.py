@@ -114,9 +114,7 @@ class Decoder:
         left = self._left(beam)
         if self._parameters.temperature > 0:
             logits = logits / self._parameters.temperature
-        options = candidates(
-            self._language, beam.configuration, logits, left, self._parameters.candidates
-        )
+        options = candidates(self._language, beam.configuration, logits, left, self._parameters.candidates)
         if not len(options.tokens):
             return [self._over(beam)]
         scores = guided(options.logits, options.distances, left, self._parameters.alpha)
@@ -134,9 +132,7 @@ class Decoder:
             for i in order
         ]
 
-    def _child(
-        self, beam: Beam, token: int, configuration: int, score: float, raw: float, *, forced: bool
-    ) -> Beam:
+    def _child(self, beam: Beam, token: int, configuration: int, score: float, raw: float, *, forced: bool) -> Beam:
         if token in self._language.vocabulary.stop_ids:
             return beam.stop(score, raw, forced=forced)
         return beam.extend(
@@ -149,9 +145,7 @@ class Decoder:
         )
         if token is None:
             return self._over(beam)
-        after = self._language.consume_batch(
-            np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
-        )
+        after = self._language.consume_batch(np.array([beam.configuration], np.int32), np.array([[token]], np.int32))
         score = beam.score + float(log_softmax(logits)[token])
         return self._child(beam, token, int(after[0, 0]), score, score, forced=forced)
 

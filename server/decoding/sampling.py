@@ -49,9 +49,7 @@ def draw(
     return token, bool((perturbed[lost] > perturbed[token]).any())
 
 
-def _truncated(
-    allowed: NDArray[np.int64], scaled: NDArray[np.float64], parameters: Parameters
-) -> NDArray[np.int64]:
+def _truncated(allowed: NDArray[np.int64], scaled: NDArray[np.float64], parameters: Parameters) -> NDArray[np.int64]:
     order = highest(scaled, parameters.top_k or len(allowed))
     probabilities = np.exp(log_softmax(scaled[order]))
     before = np.cumsum(probabilities) - probabilities

@@ -112,9 +112,7 @@ def _refuse_other_states(model: Any) -> None:
     if not other and (model._is_stateful or getattr(config, "attention_chunk_size", None) is not None):
         other = {config.model_type}
     if other:
-        raise ValueError(
-            f"only layers of plain or sliding attention can run here, not {', '.join(sorted(other))}"
-        )
+        raise ValueError(f"only layers of plain or sliding attention can run here, not {', '.join(sorted(other))}")
 
 
 def _context_window(config: Any) -> int:

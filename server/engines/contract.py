@@ -49,7 +49,7 @@ class Engine(ABC):
 
     @abstractmethod
     def encode(self, messages: Sequence[Message]) -> list[int]:
-        """Token ids of a chat with the generation prompt appended. Raises ValueError for a chat the template refuses."""
+        """Token ids of a chat, generation prompt appended. Raises ValueError for a chat that the template refuses."""
 
     @abstractmethod
     def open(self, prompt: Sequence[int]) -> SequenceId:

@@ -69,13 +69,10 @@ def _packaged_weights() -> Path:
 
 
 def _require_converters() -> None:
-    missing = [
-        name for name in ("torch", "transformers", "gguf", "accelerate") if util.find_spec(name) is None
-    ]
+    missing = [name for name in ("torch", "transformers", "gguf", "accelerate") if util.find_spec(name) is None]
     if missing:
         raise EmbeddedModelError(
-            f"the embedded model needs {', '.join(missing)}: pip install 'swyb[embedded]'"
-            " (or name another model)"
+            f"the embedded model needs {', '.join(missing)}: pip install 'swyb[embedded]' (or name another model)"
         )
 
 
@@ -94,9 +91,7 @@ def _only_one(path: Path, report: Report) -> Iterator[None]:
 def _make(folder: Path, weights: Path, report: Report) -> None:
     begun = time.monotonic()
     size = weights.stat().st_size >> 20
-    report(
-        f"{NAME}: unpacking it from {PACKAGE} ({size} MB), once; it takes about 20 s and 0.6 GB in {folder}"
-    )
+    report(f"{NAME}: unpacking it from {PACKAGE} ({size} MB), once; it takes about 20 s and 0.6 GB in {folder}")
     for abandoned in folder.parent.glob(f".{NAME}.new-*"):
         shutil.rmtree(abandoned)  # of a process that was killed: we hold the lock
     unfinished = Path(mkdtemp(prefix=f".{NAME}.new-", dir=folder.parent))

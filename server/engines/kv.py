@@ -38,9 +38,7 @@ class KeyValueRows:
     def column_bytes(self) -> int:
         """Memory of one row's column, all layers together."""
         return sum(
-            tensor.shape[1] * tensor.shape[3] * tensor.element_size()
-            for layer in self.layers
-            for tensor in layer
+            tensor.shape[1] * tensor.shape[3] * tensor.element_size() for layer in self.layers for tensor in layer
         )
 
 
@@ -72,9 +70,7 @@ def _select(source: KeyValueRows, rows: list[int], width: int) -> tuple[LayerTen
         if rows == list(range(len(source.stops))):
             return source.layers
         index = torch.tensor(rows)
-        return tuple(
-            (keys.index_select(0, index), values.index_select(0, index)) for keys, values in source.layers
-        )
+        return tuple((keys.index_select(0, index), values.index_select(0, index)) for keys, values in source.layers)
     return _realign(source, rows, width)
 
 

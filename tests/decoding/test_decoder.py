@@ -1,5 +1,6 @@
 """Algorithm 1: beams, end tokens, ties, duplicates, jumps, streams, and what happens when something fails."""
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -161,7 +162,7 @@ def test_stream_only_grows_and_ends_in_the_answer(width: int):
         answer, streamed, _ = decode(
             compiled(letters, vocabulary), Parameters(budget=12, beam_width=width, seed=seed), model
         )
-        for before, after in zip(streamed, streamed[1:], strict=False):
+        for before, after in itertools.pairwise(streamed):
             assert after.startswith(before)
             assert before.decode() is not None
         assert answer.text.startswith(streamed[-1])

@@ -39,9 +39,7 @@ def expected(allowed: list[int], temperature: float = 1.0) -> np.ndarray:
         (Parameters(budget=9, temperature=1.0, top_p=0.5), 9, [1, 2]),
     ],
 )
-def test_draws_follow_the_restricted_distribution(
-    parameters: Parameters, tokens_left: int, allowed: list[int]
-):
+def test_draws_follow_the_restricted_distribution(parameters: Parameters, tokens_left: int, allowed: list[int]):
     """Frequencies of 4,000 draws match the softmax over the viable tokens, truncation counting viable ones only."""
     found = frequencies(parameters, tokens_left)
     assert found == pytest.approx(expected(allowed, parameters.temperature), abs=0.03)

@@ -1,4 +1,4 @@
-"""Random trials of the whole promise: a random grammar, vocabulary, budget and model, one answer, and a brute-force judge.
+"""Random trials of the whole promise: random grammar, vocabulary, budget and model, and a brute-force judge.
 
 `python -m tests.decoding.trials 10000` prints the counts. Everything follows from the trial's number.
 """
@@ -67,9 +67,7 @@ def random_vocabulary(rng: random.Random) -> Vocabulary:
     return Vocabulary(tokens, [i for i, t in enumerate(tokens) if t is None][: rng.randint(0, 2)])
 
 
-def random_logits(
-    model: str, rng: np.random.Generator, grammar: CompiledGrammar, rows: int
-) -> NDArray[np.float32]:
+def random_logits(model: str, rng: np.random.Generator, grammar: CompiledGrammar, rows: int) -> NDArray[np.float32]:
     size = grammar.vocabulary.size
     if model == "uniform":
         return np.zeros((rows, size), np.float32)

@@ -83,9 +83,7 @@ class Sampler:
         heights = [self._height(item) for item in items]
         if min(heights) >= _INFINITE:
             raise _MissedError
-        shallow = [
-            item for item, height in zip(items, heights, strict=True) if height <= max(depth, min(heights))
-        ]
+        shallow = [item for item, height in zip(items, heights, strict=True) if height <= max(depth, min(heights))]
         return self._random.choice(shallow)
 
     def _count(self, item: Expression, least: int, most: int | None, depth: int) -> int:

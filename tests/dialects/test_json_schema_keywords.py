@@ -210,9 +210,7 @@ def test_siblings_of_a_reference_are_ignored_before_2019_09() -> None:
         "definitions": {"a": STRING},
     }
     assert generates_value(schema, ["abc"]) is is_valid(schema, '["abc"]') is True
-    assert parse(json.dumps(schema)).ignored == (
-        "/items/maxLength: ignored beside $ref before draft 2019-09",
-    )
+    assert parse(json.dumps(schema)).ignored == ("/items/maxLength: ignored beside $ref before draft 2019-09",)
 
 
 def test_annotations_are_reported_unless_they_are_of_the_standard() -> None:

@@ -111,9 +111,7 @@ def test_no_number_is_rounded_onto_an_open_bound(bound: float) -> None:
     grammar = parse(json.dumps(schema))
     units = [Decimal(10) ** -digits for digits in range(1, 24)]
     exact = Decimal(repr(bound))
-    below = [f"{exact - unit:f}" for unit in units] + [
-        f"{exact.quantize(unit, ROUND_FLOOR):f}" for unit in units[:15]
-    ]
+    below = [f"{exact - unit:f}" for unit in units] + [f"{exact.quantize(unit, ROUND_FLOOR):f}" for unit in units[:15]]
     generated = [text for text in below if matches(grammar, text.encode())]
     assert generated
     assert all(is_valid(schema, text) for text in generated)

@@ -126,9 +126,7 @@ def test_text_that_is_not_json_is_refused_at_its_place(text: str, line: int, col
     assert (refusal.value.line, refusal.value.column) == (line, column)
 
 
-@pytest.mark.parametrize(
-    "text", ['{"enum": [NaN]}', '{"const": "\\ud800"}', '{"const": 1e99999999999999999999}']
-)
+@pytest.mark.parametrize("text", ['{"enum": [NaN]}', '{"const": "\\ud800"}', '{"const": 1e99999999999999999999}'])
 def test_values_that_no_json_text_can_hold_are_refused(text: str) -> None:
     """NaN, lone surrogates and numbers beyond reading are syntax errors."""
     with pytest.raises(GrammarSyntaxError):
@@ -216,9 +214,7 @@ ATTACKS: dict[str, str] = {
     "literals times alternatives": json.dumps(
         {"enum": list(range(5_000)), "anyOf": [{"minimum": n} for n in range(2_000)]}
     ),
-    "literals in literals": json.dumps(
-        {"enum": [list(range(5_000))] * 20, "items": {"enum": list(range(5_000))}}
-    ),
+    "literals in literals": json.dumps({"enum": [list(range(5_000))] * 20, "items": {"enum": list(range(5_000))}}),
     "patterns times alternatives": json.dumps(
         {
             "allOf": [{"pattern": f"a{n}b"} for n in range(500)],

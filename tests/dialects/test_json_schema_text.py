@@ -81,9 +81,7 @@ def test_patterns_see_the_text_and_not_its_spelling(value: str, least: int, most
     assert generates_value(schema, value) is is_valid(schema, json.dumps(value))
 
 
-@pytest.mark.parametrize(
-    "key", ['"a"', '"\\u0061"', '"\\u0001"', '"\\u000b"', '"\\u000B"', '"q\\""', '"q\\u0022"']
-)
+@pytest.mark.parametrize("key", ['"a"', '"\\u0061"', '"\\u0001"', '"\\u000b"', '"\\u000B"', '"q\\""', '"q\\u0022"'])
 def test_no_spelling_of_a_declared_name_slips_in(key: str) -> None:
     """An additional member never has a declared name, however it is written."""
     schema = {"properties": {"a": {"type": "null"}, "\x01": False, "\x0b": False, 'q"': False}}

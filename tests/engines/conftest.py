@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from server.engines.transformers_engine import TransformersEngine
 
 # Without the extra `embedded` there is nothing here to import, so nothing to collect.
-collect_ignore = (
-    [] if find_spec("transformers") else ["test_transformers_engine.py", "test_chat.py", "test_kv.py"]
-)
+collect_ignore = [] if find_spec("transformers") else ["test_transformers_engine.py", "test_chat.py", "test_kv.py"]
 
 
 @pytest.fixture(scope="session")

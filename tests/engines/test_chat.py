@@ -15,13 +15,9 @@ from server.engines.chat import ChatEncoder
 def test_a_chat_is_rendered_by_the_template(tiny_folder: Callable[[str], Path]) -> None:
     """The tokens spell the rendered chat with the generation prompt, and special tokens are single ids."""
     folder = tiny_folder("llama")
-    ids = ChatEncoder(folder).encode(
-        [{"role": "system", "content": "brief"}, {"role": "user", "content": "the œuvre"}]
-    )
+    ids = ChatEncoder(folder).encode([{"role": "system", "content": "brief"}, {"role": "user", "content": "the œuvre"}])
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    expected = (
-        "<|im_start|>system\nbrief<|im_end|>\n<|im_start|>user\nthe œuvre<|im_end|>\n<|im_start|>assistant\n"
-    )
+    expected = "<|im_start|>system\nbrief<|im_end|>\n<|im_start|>user\nthe œuvre<|im_end|>\n<|im_start|>assistant\n"
     assert tokenizer.decode(ids, skip_special_tokens=False) == expected
     assert ids.count(tokenizer.token_to_id("<|im_start|>")) == 3
 
@@ -40,9 +36,7 @@ def test_many_threads_may_encode(tiny_folder: Callable[[str], Path]) -> None:
     [[], [{"role": "jester", "content": "hi"}], [{"role": "user"}]],
     ids=["empty", "role", "no content"],
 )
-def test_a_chat_that_the_template_refuses(
-    tiny_folder: Callable[[str], Path], chat: list[dict[str, str]]
-) -> None:
+def test_a_chat_that_the_template_refuses(tiny_folder: Callable[[str], Path], chat: list[dict[str, str]]) -> None:
     """An empty chat, an unknown role and a message without content raise ValueError."""
     with pytest.raises(ValueError, match="chat"):
         ChatEncoder(tiny_folder("llama")).encode(chat)

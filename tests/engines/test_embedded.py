@@ -60,9 +60,7 @@ def test_parallel_starts_make_it_once(tmp_path: Path, conversions: list[Path]) -
     assert {path.name for path in (tmp_path / "models").iterdir()} == {NAME, f".{NAME}.lock"}
 
 
-def test_a_failure_leaves_nothing(
-    tmp_path: Path, conversions: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_leaves_nothing(tmp_path: Path, conversions: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A conversion that fails halfway leaves no folder behind, and the next start makes it."""
 
     def fail(weights: Path, target: Path, report: embedded.Report) -> None:
@@ -99,9 +97,7 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ensure_embedded_model(tmp_path, nothing_to_report)
 
 
-def test_missing_converters_are_named(
-    tmp_path: Path, conversions: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_converters_are_named(tmp_path: Path, conversions: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the libraries that convert the weights the error names them and the extra that has them."""
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "gguf" else object())
     with pytest.raises(EmbeddedModelError, match=r"needs gguf: pip install 'swyb\[embedded\]'"):
@@ -149,9 +145,7 @@ def test_it_answers(tokenizer: Any) -> None:
 
     model = AutoModelForCausalLM.from_pretrained(model_folder())
     question = [{"role": "user", "content": "What is the capital of France?"}]
-    prompt = tokenizer.apply_chat_template(
-        question, add_generation_prompt=True, return_tensors="pt", return_dict=True
-    )
+    prompt = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     answer = model.generate(**prompt, max_new_tokens=20, do_sample=False)[0, prompt["input_ids"].shape[1] :]
     assert tokenizer.decode(answer) == "The capital of France is Paris.<|im_end|>"
 

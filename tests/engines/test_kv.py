@@ -17,9 +17,7 @@ def make_rows(lengths: list[tuple[int, int]], columns: int, mark: float) -> KeyV
     for layer in range(LAYERS):
         shape = (len(lengths), HEADS, columns, DIMENSION)
         numbers = (
-            torch.arange(1, torch.Size(shape).numel() + 1, dtype=torch.float64).reshape(shape)
-            + mark
-            + 1e5 * layer
+            torch.arange(1, torch.Size(shape).numel() + 1, dtype=torch.float64).reshape(shape) + mark + 1e5 * layer
         )
         for row, (start, stop) in enumerate(lengths):
             numbers[row, :, :start] = 0

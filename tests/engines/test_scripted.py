@@ -103,8 +103,7 @@ def test_random_scripts_are_pure(script: Script) -> None:
 def test_seeds_differ_and_processes_agree() -> None:
     """Another seed gives other logits; another process gives the same."""
     program = (
-        "import sys; from server.engines.scripts import seeded; "
-        "sys.stdout.buffer.write(seeded(9, 5)((4, 2)).tobytes())"
+        "import sys; from server.engines.scripts import seeded; sys.stdout.buffer.write(seeded(9, 5)((4, 2)).tobytes())"
     )
     elsewhere = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout
     assert elsewhere == seeded(9, 5)((4, 2)).tobytes()

@@ -29,9 +29,7 @@ def test_one_thread_a_core() -> None:
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [({0, 1, 2}, 3), ({1, 5}, 1), ({0, 1, 4}, 2)])
-def test_only_allowed_processors_count(
-    monkeypatch: pytest.MonkeyPatch, allowed: set[int], expected: int
-) -> None:
+def test_only_allowed_processors_count(monkeypatch: pytest.MonkeyPatch, allowed: set[int], expected: int) -> None:
     """A process confined to some processors gets the cores among them."""
     monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: allowed, raising=False)
     assert compute_threads() == expected
@@ -51,12 +49,8 @@ def test_the_environment_is_respected(monkeypatch: pytest.MonkeyPatch, setting: 
     assert compute_threads(1) == 1
 
 
-@pytest.mark.parametrize(
-    ("quota", "expected"), [("max 100000", 4), ("150000 100000", 2), ("50000 100000", 1)]
-)
-def test_a_quota_bounds_the_threads(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, expected: int
-) -> None:
+@pytest.mark.parametrize(("quota", "expected"), [("max 100000", 4), ("150000 100000", 2), ("50000 100000", 1)])
+def test_a_quota_bounds_the_threads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, expected: int) -> None:
     """A container's share of processors, rounded up, bounds the threads."""
     (tmp_path / "cpu.max").write_text(quota + "\n")
     monkeypatch.setattr(threads, "_QUOTA", tmp_path / "cpu.max")

@@ -67,9 +67,7 @@ def walk(engine: TransformersEngine, reference: Reference, draw: random.Random, 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["llama", "sliding windows", "learned positions"])
-def test_rows_of_any_tree_are_what_their_texts_are(
-    tiny_folder: Callable[[str], Path], kind: str, seed: int
-) -> None:
+def test_rows_of_any_tree_are_what_their_texts_are(tiny_folder: Callable[[str], Path], kind: str, seed: int) -> None:
     """Reordered, ragged and shared steps give each row the logits of its whole text computed alone."""
     folder = tiny_folder(kind)
     engine = TransformersEngine(folder, threads=1, dtype="float32")
@@ -147,9 +145,7 @@ def test_a_model_call_that_fails_is_repeated_for_each_sequence(
     np.testing.assert_allclose(results[2], alone, atol=1e-5)
 
 
-def test_a_prompt_that_fails_harms_no_other(
-    llama: TransformersEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_that_fails_harms_no_other(llama: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prompt that the model can't compute fails its sequence; one stepped beside it gets logits."""
     extend = CausalModel.extend
 

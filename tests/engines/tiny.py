@@ -82,9 +82,7 @@ def save_tokenizer(folder: Path, extra_tokens: int = 0) -> None:
         initial_alphabet=ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(
-        ["the quick brown fox says the same thing over and over again"] * 3, trainer
-    )
+    tokenizer.train_from_iterator(["the quick brown fox says the same thing over and over again"] * 3, trainer)
     tokenizer.add_tokens([f"extra{number}" for number in range(extra_tokens)])
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", chat_template=TEMPLATE)
     fast.save_pretrained(folder)

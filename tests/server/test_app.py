@@ -142,9 +142,7 @@ def test_the_key_is_in_no_representation() -> None:
         ("GET", "/v1/models/none", 404, "model_not_found"),
     ],
 )
-def test_errors_of_http_have_the_same_shape(
-    running: Running, method: str, path: str, status: int, code: str
-) -> None:
+def test_errors_of_http_have_the_same_shape(running: Running, method: str, path: str, status: int, code: str) -> None:
     """Unknown paths and methods are told like every other error."""
     response = running.client.request(method, path)
     assert (response.status_code, error_of(response)["code"]) == (status, code)

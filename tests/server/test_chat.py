@@ -104,17 +104,13 @@ def test_plain_text_has_a_certificate_without_a_grammar(running: Running) -> Non
     body = running.chat(max_tokens=5, seed=1).json()
     assert body["choices"][0]["finish_reason"] == "length"
     assert body["swyb"]["complete"] is False
-    assert {body["swyb"][name] for name in ("min_tokens", "exact", "grammar_id", "compile_ms", "cache")} == {
-        None
-    }
+    assert {body["swyb"][name] for name in ("min_tokens", "exact", "grammar_id", "compile_ms", "cache")} == {None}
     assert body["usage"]["completion_tokens"] == 5
 
 
 def test_the_same_seed_gives_the_same_text(running: Running) -> None:
     """A seed makes drawn answers repeatable, also a negative one."""
-    texts = {
-        running.chat(max_tokens=20, seed=-7).json()["choices"][0]["message"]["content"] for _ in range(3)
-    }
+    texts = {running.chat(max_tokens=20, seed=-7).json()["choices"][0]["message"]["content"] for _ in range(3)}
     assert len(texts) == 1
 
 

@@ -125,9 +125,7 @@ def test_options_without_effect_are_refused(option: dict[str, Any], fields: dict
 
 def test_a_number_too_large_for_a_schema_is_refused() -> None:
     """1e999 would turn into infinity."""
-    value = parse_json(
-        b'{"model":"m","messages":[{"role":"user","content":"x"}],"json_schema":{"const":1e999}}', 9
-    )
+    value = parse_json(b'{"model":"m","messages":[{"role":"user","content":"x"}],"json_schema":{"const":1e999}}', 9)
     with pytest.raises(ApiError) as caught:
         asked_for(parse_chat(value))
     assert caught.value.param == "json_schema"

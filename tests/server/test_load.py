@@ -27,10 +27,7 @@ def test_requests_beyond_the_limit_are_turned_away() -> None:
     with serving(slow, Settings(running=1, waiting=1)) as running:
         texts: list[int] = []
         fields = {"response_format": {"type": "regex", "regex": "[ab]{9}"}}
-        threads = [
-            threading.Thread(target=lambda: texts.append(running.chat(**fields).status_code))
-            for _ in range(2)
-        ]
+        threads = [threading.Thread(target=lambda: texts.append(running.chat(**fields).status_code)) for _ in range(2)]
         for thread in threads:
             thread.start()
         eventually(lambda: running.service.present == 2)

@@ -33,9 +33,7 @@ def certified() -> Certified:
         ({"max_tokens": 10**9}, 10, 90),
     ],
 )
-def test_the_budget_is_the_least_of_wish_and_window(
-    fields: dict[str, Any], prompt: int, expected: int
-) -> None:
+def test_the_budget_is_the_least_of_wish_and_window(fields: dict[str, Any], prompt: int, expected: int) -> None:
     """T is what was asked for, or the default, as far as the window leaves room."""
     assert budget_for(parse_chat(request(**fields)), prompt, 100, 32, None) == expected
 

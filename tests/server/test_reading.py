@@ -41,9 +41,7 @@ def test_a_body_that_is_not_json_is_refused(body: bytes) -> None:
     assert caught.value.code is ErrorCode.INVALID_JSON
 
 
-@pytest.mark.parametrize(
-    ("depth", "fits"), [(1, True), (10, True), (11, False), (2_000, False), (100_000, False)]
-)
+@pytest.mark.parametrize(("depth", "fits"), [(1, True), (10, True), (11, False), (2_000, False), (100_000, False)])
 def test_nesting_is_bounded(depth: int, fits: bool) -> None:
     """A body may have as many levels as the limit says, and no more, however many it has."""
     body = b"[" * depth + b"]" * depth

@@ -74,9 +74,7 @@ def array(
     return _brackets(prefix, rest, least, most, layout)
 
 
-def _brackets(
-    prefix: list[Expression], rest: Expression, least: int, most: int | None, layout: Layout
-) -> Expression:
+def _brackets(prefix: list[Expression], rest: Expression, least: int, most: int | None, layout: Layout) -> Expression:
     if rest == NOTHING:
         most = len(prefix) if most is None else min(most, len(prefix))
     if most is not None and most < least:
@@ -87,9 +85,7 @@ def _brackets(
     return alt(forms)
 
 
-def _items(
-    prefix: list[Expression], rest: Expression, least: int, most: int | None, layout: Layout
-) -> Expression:
+def _items(prefix: list[Expression], rest: Expression, least: int, most: int | None, layout: Layout) -> Expression:
     """At least one item, with commas in between."""
     first, *others = prefix or [rest]
     after = [seq(layout.comma, item) for item in others]

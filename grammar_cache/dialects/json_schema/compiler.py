@@ -73,9 +73,7 @@ class _Translator:
         self._conjunctions = Conjunctions(reader, limits)
         self._patterns = strings.Patterns(limits)
         integral_decimals = document.draft.has_integral_decimals
-        self._literals = Literals(
-            self._conjunctions, self._patterns, layout, integral_decimals=integral_decimals
-        )
+        self._literals = Literals(self._conjunctions, self._patterns, layout, integral_decimals=integral_decimals)
         self._values: dict[Conjunction, Expression] = {}
         self._rules: dict[str, Expression] = {}
         self._names: set[str] = set()

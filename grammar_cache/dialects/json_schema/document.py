@@ -16,9 +16,7 @@ from grammar_cache.dialects.json_schema.loading import Json
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
 _LITERALS = frozenset({"enum", "const", "default", "examples"})
-_MAPS = frozenset(
-    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-)
+_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"})
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 

@@ -45,9 +45,7 @@ def encoded(texts: Expression) -> Expression:
 def _encoded_class(members: CharClass) -> Expression:
     raw: list[tuple[int, int]] = []
     for low, high in members.ranges:
-        raw.extend(
-            (max(low, start), min(high, end)) for start, end in ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x10FFFF))
-        )
+        raw.extend((max(low, start), min(high, end)) for start, end in ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x10FFFF)))
     parts: list[Expression] = []
     plain = char_class(raw)
     if plain.ranges:

@@ -89,9 +89,7 @@ class Literals:
         for value in shape.values[0]:
             if self._listed(value, shape):
                 found.setdefault(identity(value), value)
-        return alt(
-            form for form in (self._within(value, shape) for value in found.values()) if form != NOTHING
-        )
+        return alt(form for form in (self._within(value, shape) for value in found.values()) if form != NOTHING)
 
     def _literal(self, value: Json, conjunction: Conjunction) -> Expression:
         """The value as text if it satisfies the schemas, else nothing; bottom up, with a stack of its own."""
@@ -114,9 +112,7 @@ class Literals:
         if isinstance(value, list):
             plain: list[_Task] = [(item, ()) for item in value]
             return plain + [
-                (item, arrays.about(shape.arrays, place))
-                for shape in shapes
-                for place, item in enumerate(value)
+                (item, arrays.about(shape.arrays, place)) for shape in shapes for place, item in enumerate(value)
             ]
         if isinstance(value, dict):
             plain = [(item, ()) for item in value.values()]
@@ -167,9 +163,7 @@ class Literals:
         if isinstance(value, dict):
             if any(name not in value for name in objects.required(shape.objects)):
                 return NOTHING
-            return self._dict(
-                [(name, item, objects.about(shape.objects, name)) for name, item in value.items()]
-            )
+            return self._dict([(name, item, objects.about(shape.objects, name)) for name, item in value.items()])
         return self._plain(value)
 
     def _string(self, value: str, facts: StringFacts) -> Expression:

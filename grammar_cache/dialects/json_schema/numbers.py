@@ -66,12 +66,8 @@ class Interval:
         return self.low is None and self.high is None
 
     def holds(self, value: Decimal) -> bool:
-        above = self.low is None or (
-            value > self.low.value or (value == self.low.value and not self.low.open)
-        )
-        below = self.high is None or (
-            value < self.high.value or (value == self.high.value and not self.high.open)
-        )
+        above = self.low is None or (value > self.low.value or (value == self.low.value and not self.low.open))
+        below = self.high is None or (value < self.high.value or (value == self.high.value and not self.high.open))
         return above and below
 
     @property
@@ -90,9 +86,7 @@ def _bounds(keywords: Keywords, name: str) -> list[Bound]:
         found = [] if value is None else [(name, Bound(value, flag))]
     else:
         if isinstance(keywords.values.get(exclusive), bool):
-            raise keywords.wrong(
-                exclusive, "a number (true and false are of draft-04, which $schema has to name)"
-            )
+            raise keywords.wrong(exclusive, "a number (true and false are of draft-04, which $schema has to name)")
         limit = keywords.number(exclusive)
         found = [] if value is None else [(name, Bound(value, False))]
         found += [] if limit is None else [(exclusive, Bound(limit, True))]
@@ -113,9 +107,7 @@ def number(interval: Interval, *, integral: bool) -> Expression:
         parts.append(_magnitudes(start, high, integral))
     if low is None or low.value < 0:
         start = (
-            Bound(high.value.copy_negate(), high.open)
-            if high is not None and high.value < 0
-            else Bound(_ZERO, True)
+            Bound(high.value.copy_negate(), high.open) if high is not None and high.value < 0 else Bound(_ZERO, True)
         )
         end = None if low is None else Bound(low.value.copy_negate(), low.open)
         parts.append(seq(Bytes(b"-"), _magnitudes(start, end, integral)))
@@ -129,11 +121,7 @@ def _magnitudes(low: Bound, high: Bound | None, integral: bool) -> Expression:
         return And((syntax, _NOT_ZERO)) if low.open else syntax
     fraction = 0 if integral else min(_fraction_digits(low), _fraction_digits(high))
     least = _scaled(low, fraction, ROUND_CEILING, 1)
-    most = (
-        None
-        if high is None or high.value.adjusted() >= _LONGEST_BOUND
-        else _scaled(high, fraction, ROUND_FLOOR, -1)
-    )
+    most = None if high is None or high.value.adjusted() >= _LONGEST_BOUND else _scaled(high, fraction, ROUND_FLOOR, -1)
     if most is not None and most < least:
         return NOTHING
     first = _digits(least, fraction)

@@ -1,0 +1,58 @@
+"""`python -m benchmarks [compile | step | jme | all]`: what the README claims, measured on this machine."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks import compile_time, json_mode_eval, step_time
+from benchmarks.data import ROOT, MissingData
+from server.engines.embedded import EmbeddedModelError
+
+FEW_TASKS = 6
+"""Tasks of the end-to-end part of `all`: a minute or two."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs one benchmark, or all without a word; 2 where what it needs isn't there."""
+    arguments = parser().parse_args(words or ["all"])
+    run: Callable[[Namespace], int] = arguments.run
+    try:
+        return run(arguments)
+    except (MissingData, EmbeddedModelError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def parser() -> ArgumentParser:
+    made = ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = made.add_subparsers(required=True, metavar="BENCHMARK")
+    for name, module in (("compile", compile_time), ("step", step_time), ("jme", json_mode_eval)):
+        command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
+        module.add_arguments(command)
+        _finish(command, module.run)
+    everything = commands.add_parser("all", help=f"all of them, the last one on {FEW_TASKS} tasks")
+    everything.add_argument("--n", type=int, default=FEW_TASKS, help="tasks of the end-to-end part")
+    _finish(everything, _all)
+    return made
+
+
+def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
+    command.add_argument("--out", type=Path, default=ROOT / "results", help="the folder for the rows")
+    command.set_defaults(run=run)
+
+
+def _all(arguments: Namespace) -> int:
+    out = ["--out", str(arguments.out)]
+    for words in (["compile"], ["step"], ["jme", "--n", str(arguments.n)]):
+        one = parser().parse_args([*words, *out])
+        print(f"## {words[0]}\n")
+        one.run(one)
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,74 @@
+"""What benchmarks read and write: tasks, tokenizers, rows of results. Knows no engine and takes no time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenizers import Tokenizer
+
+from server.engines.embedded import default_cache
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA_VARIABLE = "SWYB_DATA"
+TASKS = Path("jme", "jme.jsonl")
+
+
+class MissingData(RuntimeError):
+    """What is to be measured on isn't there; the message says where it belongs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One item of json-mode-eval: a chat, the schema its answer must meet, and a reference answer."""
+
+    name: str
+    messages: tuple[Mapping[str, str], ...]
+    schema: str
+    completion: str
+
+    @property
+    def parsed_schema(self) -> Any:
+        return json.loads(self.schema)
+
+
+def read_tasks(count: int = 0) -> list[Task]:
+    """The first `count` tasks, all with 0. Raises MissingData."""
+    folder = Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
+    path = folder / TASKS
+    if not path.is_file():
+        raise MissingData(f"there is no {TASKS} in {folder}: name the data's folder by {DATA_VARIABLE}")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [_task(json.loads(line)) for line in lines[: count or None]]
+
+
+def tokenizer_folder(name: str) -> Path:
+    """The folder of a tokenizer that `scripts/fetch_tokenizers.sh` has fetched. Raises MissingData."""
+    folder = default_cache() / "tokenizers" / name
+    if not (folder / "tokenizer.json").is_file():
+        raise MissingData(f"the tokenizer {name} is not in the cache: scripts/fetch_tokenizers.sh fetches it")
+    return folder
+
+
+def tokens_of(texts: Iterable[str], folder: Path) -> list[list[int]]:
+    """The tokens of each text as the folder's tokenizer splits it, without marks of begin and end."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return [list(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
+
+
+def write_rows(folder: Path, name: str, rows: Sequence[DataclassInstance]) -> None:
+    """The rows as JSON lines in `folder/name.jsonl`, in place of those of an earlier run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows]
+    (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def _task(item: dict[str, Any]) -> Task:
+    return Task(item["id"], tuple(item["prompt"]), item["schema"], item["completion"])

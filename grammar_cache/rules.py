@@ -1,0 +1,263 @@
+"""Which of a grammar's rules are called, which are inlined, and how large repetitions are spelled.
+
+A rule is inlined if it is small and not recursive. A large repetition becomes calls of made-up rules, by doubling:
+`x{0,1000}` costs a dozen small rules instead of a thousand states, and a configuration inside it a dozen items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from grammar_cache.components import components
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
+from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+from grammar_cache.limits import Limits
+from grammar_cache.nfa import utf8_sequences
+
+INLINE_SIZE = 24
+"""Rules at most this large (in transitions) are inlined: a call costs a stack node at every byte it spans."""
+
+UNROLL_SIZE = 96
+"""Repetitions at most this large are unrolled; above it they are doubled."""
+
+
+class Rules:
+    """The grammar's rules, repetitions spelled out; made-up rules are named `base~detail`, as no dialect names any."""
+
+    def __init__(self, grammar: Grammar, limits: Limits) -> None:
+        self._rules: dict[str, Expression] = {}
+        self._limits = limits
+        self._total = 0
+        self._sizes: dict[str, int] = {}
+        self._start = grammar.start
+        if grammar.start not in grammar.rules:
+            raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
+        reachable = _reachable(grammar)
+        recursive = _recursive({name: _mentions(body) for name, body in reachable.items()})
+        for name in _names_under_boolean(reachable):
+            if name in recursive:
+                raise UnsupportedFeature(f"rule {name!r} is recursive, and stands in an intersection or a complement")
+        for name, body in reachable.items():
+            self._rules[name] = self._spelled(body, name)
+        self._calls = {name: _mentions(body, in_boolean=False) for name, body in self._rules.items()}
+        self._recursive = _recursive(self._calls)
+
+    def body(self, name: str) -> Expression:
+        return self._rules[name]
+
+    def order(self) -> list[str]:
+        """The rules to be called, start first, in the order of their first mention."""
+        order, seen = [self._start], {self._start}
+        for name in order:
+            for called in self._called_by(name):
+                if called not in seen:
+                    seen.add(called)
+                    order.append(called)
+        return order
+
+    def _called_by(self, name: str) -> list[str]:
+        found: list[str] = []
+        todo = [name]
+        while todo:
+            for called in self._calls[todo.pop()]:
+                (todo if self._inlined(called) else found).append(called)
+        return found
+
+    def _inlined(self, name: str) -> bool:
+        return name not in self._recursive and self._size_of(name) <= INLINE_SIZE
+
+    def _size_of(self, name: str) -> int:
+        """Transitions of a rule's automaton when what is small is inlined. A call to a larger rule counts as one."""
+        todo = [name]
+        while todo:
+            at = todo[-1]
+            if at in self._sizes:
+                todo.pop()
+                continue
+            missing = [c for c in self._calls[at] if c not in self._recursive and c not in self._sizes]
+            if missing and at not in self._recursive:
+                todo += missing
+                continue
+            todo.pop()
+            self._sizes[at] = size(self._rules[at], self._call_size)
+        return self._sizes[name]
+
+    def _call_size(self, name: str) -> int:
+        known = self._sizes.get(name, INLINE_SIZE + 1)
+        return known + 1 if known <= INLINE_SIZE else 1  # one more: else chains of rules are inlined at any length
+
+    def _spelled(self, expression: Expression, base: str) -> Expression:
+        """The expression with large repetitions replaced by calls of made-up rules. Post-order, explicit stack."""
+        done: dict[int, Expression] = {}
+        todo: list[tuple[Expression, bool]] = [(expression, False)]
+        while todo:
+            node, ready = todo.pop()
+            if id(node) in done:
+                continue
+            if isinstance(node, (Bytes, CharClass, Ref, And, Not)):
+                done[id(node)] = node
+                continue
+            parts = node.items if isinstance(node, (Seq, Alt)) else (node.item,)
+            if not ready:
+                todo.append((node, True))
+                todo += [(part, False) for part in parts]
+                continue
+            self._total += 1 + len(parts)
+            if self._total > self._limits.expression_size:
+                raise LimitExceeded(
+                    f"the grammar has more than {self._limits.expression_size} parts", limit="expression_size"
+                )
+            made = tuple(done[id(part)] for part in parts)
+            if isinstance(node, Seq):
+                done[id(node)] = Seq(made)
+            elif isinstance(node, Alt):
+                done[id(node)] = Alt(made)
+            else:
+                done[id(node)] = self._repeated(Repeat(made[0], node.least, node.most), base)
+        return done[id(expression)]
+
+    def _repeated(self, repeat: Repeat, base: str) -> Expression:
+        if repeat.most is not None and repeat.most < repeat.least:
+            return Alt(())
+        count = max(repeat.least, repeat.most or 0)
+        if count <= 2 or count * size(repeat.item, lambda _: 1) <= UNROLL_SIZE:
+            return repeat
+        item = repeat.item
+        if not isinstance(item, Ref):
+            item = self._define(f"{base}~{len(self._rules)}", item)
+        head = self._exactly(item, repeat.least)
+        if repeat.most is None:
+            return Seq((head, Repeat(item, 0, None)))
+        return Seq((head, self._up_to(item, repeat.most - repeat.least)))
+
+    def _define(self, name: str, body: Expression) -> Ref:
+        if name not in self._rules:
+            self._rules[name] = body
+            if len(self._rules) > self._limits.rules:
+                raise LimitExceeded(f"the grammar has more than {self._limits.rules} rules", limit="rules")
+        return Ref(name)
+
+    def _exactly(self, item: Ref, count: int) -> Expression:
+        """`count` times, by halves: E(2j) = E(j) E(j). Iterative over the binary digits of the count."""
+        if count <= 4:
+            return Repeat(item, count, count)
+        made: Expression = Repeat(item, 0, 0)
+        at = 0
+        for digit in bin(count)[2:]:
+            doubled = Seq((made, made)) if at else made
+            at = 2 * at + (digit == "1")
+            body = Seq((doubled, item)) if digit == "1" else doubled
+            made = body if at <= 4 else self._define(f"{item.name}~={at}", body)
+        return made
+
+    def _up_to(self, item: Ref, count: int) -> Expression:
+        """At most `count` times, unambiguously: fewer than j, or exactly j and then at most the rest."""
+        if count <= 4:
+            return Repeat(item, 0, count)
+        half = (count + 1) // 2
+        name = f"{item.name}~<={count}"
+        if name in self._rules:
+            return Ref(name)
+        few, rest = (
+            self._up_to(item, half - 1),
+            self._up_to(item, count - half),
+        )  # depth: binary digits of count
+        return self._define(name, Alt((few, Seq((self._exactly(item, half), rest)))))
+
+
+def size(expression: Expression, call_size: Callable[[str], int]) -> int:
+    """Transitions of the expression's automaton, roughly. Explicit stack of (expression, times it is repeated).
+
+    Never 0: what is free would be inlined for ever, and two rules that each name the next one twice, and so on,
+    would double it at every step.
+    """
+    total = 0
+    todo: list[tuple[Expression, int]] = [(expression, 1)]
+    while todo:
+        item, times = todo.pop()
+        match item:
+            case Bytes(data):
+                total += times * max(1, len(data))
+            case CharClass(ranges):
+                total += times * max(1, sum(len(s) for r in ranges for s in utf8_sequences(*r)))
+            case Seq(()) | Alt(()):
+                total += times
+            case Seq(items) | Alt(items):
+                todo += [(part, times) for part in items]
+            case Repeat(inner, least, most):
+                todo.append((inner, times * max(1, least, most or 0)))
+            case Ref(name):
+                total += times * call_size(name)
+            case And(items):
+                total += times
+                todo += [(part, 4 * times) for part in items]
+            case Not(inner):
+                todo.append((inner, 4 * times))
+    return total
+
+
+def _reachable(grammar: Grammar) -> dict[str, Expression]:
+    """The rules that the start needs, in the order of their first mention."""
+    found = {grammar.start: grammar.rules[grammar.start]}
+    todo = [grammar.start]
+    for name in todo:
+        for called in _mentions(grammar.rules[name]):
+            if called not in grammar.rules:
+                raise GrammarSyntaxError(f"rule {called!r} is used and not defined")
+            if called not in found:
+                found[called] = grammar.rules[called]
+                todo.append(called)
+    return found
+
+
+def _mentions(expression: Expression, *, in_boolean: bool = True) -> list[str]:
+    """The rules that an expression names, each once, in order; those under And and Not are inlined, not called."""
+    found: dict[str, None] = {}
+    todo = [expression]
+    seen: set[int] = set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        match node:
+            case Ref(name):
+                found[name] = None
+            case And() | Not() if not in_boolean:
+                pass
+            case Seq(items) | Alt(items) | And(items):
+                todo += reversed(items)
+            case Repeat(item, _, _) | Not(item):
+                todo.append(item)
+    return list(found)
+
+
+def _names_under_boolean(rules: Mapping[str, Expression]) -> set[str]:
+    """Rules that an And or a Not needs as regular expressions, those they call included."""
+    found: set[str] = set()
+    for body in rules.values():
+        todo = [body]
+        while todo:
+            node = todo.pop()
+            match node:
+                case And() | Not():
+                    found.update(_mentions(node))
+                case Seq(items) | Alt(items):
+                    todo += items
+                case Repeat(item, _, _):
+                    todo.append(item)
+    todo_names = list(found)
+    while todo_names:
+        for name in _mentions(rules[todo_names.pop()]):
+            if name not in found:
+                found.add(name)
+                todo_names.append(name)
+    return found
+
+
+def _recursive(references: Mapping[str, Sequence[str]]) -> set[str]:
+    """Rules that can lead back to themselves."""
+    names = list(references)
+    number = {n: i for i, n in enumerate(names)}
+    component, cyclic = components([[number[c] for c in references[n] if c in number] for n in names])
+    return {n for n in names if cyclic[component[number[n]]]}
