@@ -7,7 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 HOST ?= 127.0.0.1
 PORT ?= 8000
-BENCH ?= benchmarks
+BENCH ?= all
 ARGS ?=
 
 BIN := .venv/bin
@@ -27,7 +27,7 @@ help:
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-full  every test"
-	@echo "make bench      the benchmarks (BENCH=benchmarks.name runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, compile and step beside peers (BENCH=compile, step or jme runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
 install: $(INSTALLED)
@@ -64,7 +64,7 @@ test-full: $(INSTALLED) model tokenizers
 	$(BIN)/python -m pytest $(ARGS)
 
 bench: $(INSTALLED) $(PEERS) model tokenizers
-	$(BIN)/python -m $(BENCH) $(ARGS)
+	$(BIN)/python -m benchmarks $(BENCH) $(ARGS)
 
 serve: $(INSTALLED)
 	$(BIN)/swyb serve --host $(HOST) --port $(PORT) $(ARGS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokenizers import Tokenizer
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 DATA_VARIABLE = "SWYB_DATA"
 TASKS = Path("jme", "jme.jsonl")
+
+Split: TypeAlias = Callable[[str], list[int]]
+"""From a text to its tokens."""
 
 
 class MissingData(RuntimeError):
@@ -57,10 +60,10 @@ def tokenizer_folder(name: str) -> Path:
     return folder
 
 
-def tokens_of(texts: Iterable[str], folder: Path) -> list[list[int]]:
-    """The tokens of each text as the folder's tokenizer splits it, without marks of begin and end."""
+def splitter(folder: Path) -> Split:
+    """How the folder's tokenizer splits a text into tokens, without marks of begin and end."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    return [list(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
+    return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def write_rows(folder: Path, name: str, rows: Sequence[DataclassInstance]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 
-from benchmarks.data import Task
+from benchmarks.data import Split, Task
 
 DEPTH = 12
 """Levels below which nothing small is looked for: schemas that call themselves end there."""
@@ -32,11 +32,11 @@ _EXAMPLES = {
 }
 
 
-def fewest_tokens(task: Task, count: Callable[[str], int]) -> int | None:
+def fewest_tokens(task: Task, split: Split) -> int | None:
     """Tokens of the shortest valid answer known, as the tokenizer splits it; None if none is."""
     schema = task.parsed_schema
     texts = [compact(value) for value in (small(schema, schema), json.loads(task.completion))]
-    return min((count(text) for text in texts if is_valid(text, schema)), default=None)
+    return min((len(split(text)) for text in texts if is_valid(text, schema)), default=None)
 
 
 def is_valid(text: str, schema: Any) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Literal, TypeAlias
 
-from benchmarks.data import Task, read_tasks, tokens_of, write_rows
+from benchmarks.data import Split, Task, read_tasks, splitter, write_rows
 from benchmarks.feasible import fewest_tokens, is_valid
 from benchmarks.tables import machine, markdown, number, percent
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, UnsupportedFeature, compile_grammar
@@ -86,11 +86,8 @@ def run(arguments: Namespace) -> int:
     tasks = read_tasks(arguments.n)
     folder = arguments.model or ensure_embedded_model(default_cache(), _progress)
     engine = TransformersEngine(folder)
-
-    def count(text: str) -> int:
-        return len(tokens_of([text], folder)[0])
-
-    prepared = [prepare(task, engine, count) for task in tasks]
+    split = splitter(folder)
+    prepared = [prepare(task, engine, split) for task in tasks]
     rows: list[AnswerRow] = []
     walls: dict[int, float] = {}
     loop = EngineLoop(engine)
@@ -110,9 +107,9 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def prepare(task: Task, engine: Engine, count: Callable[[str], int]) -> Prepared:
-    """Compiles the schema as the server does; `count` tells a text's tokens."""
-    prompt, feasible = tuple(engine.encode(task.messages)), fewest_tokens(task, count)
+def prepare(task: Task, engine: Engine, split: Split) -> Prepared:
+    """Compiles the schema as the server does; `split` is the model's tokenizer."""
+    prompt, feasible = tuple(engine.encode(task.messages)), fewest_tokens(task, split)
     try:
         grammar = compile_grammar(Constraint("json_schema", task.schema), engine.vocabulary, Settings().limits)
         _ = grammar.minimum  # afterwards the decoding thread alone touches the tables

@@ -194,8 +194,8 @@ class CompiledGrammar:
         return exact, self._tightening.witness(configuration) if exact else -1
 
     def _tighten_unknown(self, configuration: int) -> None:
+        _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
         if self._additive(configuration) >= INFINITE:
-            _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
             self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
 
     def _search_within(self, configuration: int, tokens: int) -> int:

@@ -40,6 +40,9 @@ LONGEST = {2: 7, 3: 5}
 SEARCH = Limits(start_fuel=2_000_000, step_fuel=500_000)
 """Enough to search more than a thousand configurations from the start, and some hundred from elsewhere."""
 
+LITTLE = Limits(start_fuel=12_000, step_fuel=4_000)
+"""So little that many searches run dry: answers must be right about that too."""
+
 
 def examples(count: int) -> settings:
     """The same examples in every run, so that a failure is a change of the code."""

@@ -15,7 +15,7 @@ from grammar_cache.grammar import CompiledGrammar, compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary import Vocabulary
 from tests.expression_matcher import matches
-from tests.strategies import Case, cases, examples
+from tests.strategies import LITTLE, SEARCH, Case, cases, examples
 
 A, B, C = Bytes(b"a"), Bytes(b"b"), Bytes(b"c")
 
@@ -107,21 +107,27 @@ def test_a_living_text_has_a_distance_where_every_byte_is_a_token(case: Case) ->
 
 
 def check_minimum(case: Case) -> None:
-    grammar, truth = case.compiled(), case.true_distance.of(b"")
-    if grammar is None:
-        assert truth.most is None
-        return
-    minimum = grammar.minimum
-    assert truth.least <= minimum.tokens
-    if minimum.exact and truth.most is not None:
-        assert minimum.tokens <= truth.most
-    assert len(grammar.witness(grammar.start)) <= minimum.tokens
+    truth = case.true_distance.of(b"")
+    for limits in (SEARCH, LITTLE):
+        grammar = case.compiled(limits)
+        if grammar is None:
+            assert truth.most is None or limits is LITTLE
+            continue
+        minimum = grammar.minimum
+        assert truth.least <= minimum.tokens
+        if minimum.exact and truth.most is not None:
+            assert minimum.tokens <= truth.most
+        witness = grammar.witness(grammar.start)
+        assert len(witness) <= minimum.tokens
+        end = grammar.consume_bytes(grammar.start, case.vocabulary.text(witness))
+        assert end is not None
+        assert grammar.accepts(end)
 
 
 @given(cases())
 @examples(120)
 def test_the_minimum_is_exact(case: Case) -> None:
-    """The fewest tokens of a text are those of brute force, wherever brute force can tell."""
+    """The fewest tokens of a text are those of brute force where they claim to be, else enough for the witness."""
     check_minimum(case)
 
 
@@ -222,3 +228,29 @@ def test_pruning_never_loses_what_single_bytes_spell() -> None:
     grammar = compiled([b"a", b"ab", b"b"], Seq((Repeat(A, 0, None), B)))
     assert grammar.minimum.tokens == 1
     assert grammar.witness(grammar.start) in ((1,), (2,))
+
+
+def test_a_minimum_without_fuel_is_a_bound_and_says_so() -> None:
+    """Where no search is paid for, the minimum is the additive bound and not called exact."""
+    start = Seq((Ref("x"), B))
+    grammar = Grammar({"s": start, "x": Alt((Bytes(b"xa"), Seq((Ref("x"), C))))}, "s")
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b"], [4])
+    dry, paid = (compile_expression(grammar, vocabulary, Limits(start_fuel=fuel)) for fuel in (0, 100_000))
+    assert (dry.minimum.tokens, dry.minimum.exact) == (3, False)
+    assert len(dry.witness(dry.start)) == 3
+    assert (paid.minimum.tokens, paid.minimum.exact) == (2, True)
+    assert len(paid.witness(paid.start)) == 2
+
+
+def test_a_shorter_completion_is_found_beyond_the_reach_of_the_exact_search() -> None:
+    """A long text with savings at every rule end: the beam search finds them where the exact one runs dry."""
+    item = Alt((Seq((Bytes(b"xa"),)), Seq((Ref("x"), C))))
+    grammar = Grammar({"s": Repeat(Seq((Ref("x"), Alt((B, C)))), 60, 60), "x": item}, "s")
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"c", b"ac", b"cc", b"bx"], [8])
+    found = compile_expression(grammar, vocabulary, Limits(start_fuel=3_000_000))
+    additive = compile_expression(grammar, vocabulary, Limits(start_fuel=0))
+    assert len(found.witness(found.start)) <= found.minimum.tokens < additive.minimum.tokens == 180
+    text = vocabulary.text(found.witness(found.start))
+    end = found.consume_bytes(found.start, text)
+    assert end is not None
+    assert found.accepts(end)

@@ -15,12 +15,10 @@ from grammar_cache.grammar import CompiledGrammar, compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.tightening import Tightening
 from grammar_cache.vocabulary import Vocabulary
-from tests.strategies import Case, cases, examples
+from tests.strategies import LITTLE, Case, cases, examples
 from tests.test_distance import boundaries
 
 A, B, C = Bytes(b"a"), Bytes(b"b"), Bytes(b"c")
-LITTLE = Limits(start_fuel=12_000, step_fuel=4_000)
-"""So little fuel that many searches run dry: answers must agree about that too."""
 
 
 def distance_within(grammar: CompiledGrammar, configuration: int, tokens: int) -> int:

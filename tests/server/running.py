@@ -16,6 +16,7 @@ import uvicorn
 
 from grammar_cache import Vocabulary
 from server.app import create_app
+from server.engines.contract import Engine
 from server.engines.scripted import Script, ScriptedEngine
 from server.engines.scripts import seeded
 from server.service import Service
@@ -91,19 +92,26 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
 def serving(
     script: Script | None = None, settings: Settings | None = None, context_window: int = 512
 ) -> Iterator[Running]:
-    """The server, ready, until the block ends."""
+    """The server over a scripted engine, ready, until the block ends."""
     script = script or seeded(VOCABULARY.size, seed=3)
     engine = ScriptedEngine(VOCABULARY, script, context_window=context_window)
-    app = create_app(settings or Settings(), engine)
+    with serving_engine(engine, settings or Settings()) as (base, service, client):
+        yield Running(base, engine, service, client)
+
+
+@contextmanager
+def serving_engine(engine: Engine, settings: Settings) -> Iterator[tuple[str, Service, httpx.Client]]:
+    """The server over any engine: its address, its service and a client, until the block ends."""
+    app = create_app(settings, engine)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     base = f"http://127.0.0.1:{listening.getsockname()[1]}"
     try:
-        with httpx.Client(base_url=base, timeout=30) as client:
+        with httpx.Client(base_url=base, timeout=60) as client:
             eventually(lambda: client.get("/ready").status_code == 200)
-            yield Running(base, engine, app.state.service, client)
+            yield base, app.state.service, client
     finally:
         server.should_exit = True
         thread.join()

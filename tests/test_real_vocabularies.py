@@ -1,0 +1,103 @@
+"""The invariants on the vocabularies of real tokenizers: distances, masks, and answers at the minimum."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
+from server.decoding.decoder import Decoder
+from server.decoding.parameters import Parameters
+from tests.cached import TOKENIZERS, tokenizer_folder
+
+SCHEMA = {
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {
+                "label": {"type": "string", "pattern": "^[a-zé]{2,8}$"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}, "maxItems": 2},
+            },
+            "required": ["label"],
+            "additionalProperties": False,
+        }
+    },
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "minimum": -20, "maximum": 1500},
+        "note": {"type": "string", "minLength": 3, "maxLength": 300},
+        "tree": {"$ref": "#/$defs/node"},
+    },
+    "required": ["id", "note", "tree"],
+}
+
+
+@pytest.fixture(scope="module", params=TOKENIZERS)
+def grammar(request: pytest.FixtureRequest) -> CompiledGrammar:
+    vocabulary = Vocabulary.from_pretrained(tokenizer_folder(request.param))
+    return compile_grammar(Constraint("json_schema", json.dumps(SCHEMA)), vocabulary)
+
+
+def walked(grammar: CompiledGrammar, seed: int, steps: int) -> list[int]:
+    """Configurations along a random text."""
+    random = np.random.default_rng(seed)
+    found = [grammar.start]
+    for _ in range(steps):
+        allowed = np.flatnonzero(grammar.mask(found[-1]))
+        after = grammar.consume(found[-1], int(random.choice(allowed))) if len(allowed) else None
+        if after is None:
+            break
+        found.append(after)
+    return found
+
+
+def test_distances_are_consistent(grammar: CompiledGrammar) -> None:
+    """Wherever a random text leads, d is 0 iff the text is complete, and some token brings it down by one."""
+    for seed in range(6):
+        for configuration in walked(grammar, seed, 25):
+            distance = grammar.distance(configuration)
+            assert distance is not None
+            assert (distance == 0) == grammar.accepts(configuration)
+            if distance:
+                path = grammar.witness(configuration)
+                assert len(path) <= distance
+                after = grammar.consume(configuration, path[0])
+                assert after is not None
+                nearer = grammar.distance(after)
+                assert nearer is not None
+                assert nearer <= distance - 1
+
+
+def test_mask_is_consumption_and_distance(grammar: CompiledGrammar) -> None:
+    """For every id of the vocabulary the mask says what consuming it byte by byte and its distance say."""
+    for seed in range(3):
+        configuration = walked(grammar, seed, 12)[-1]
+        budget = (grammar.distance(configuration) or 0) + 3
+        mask, anywhere = grammar.mask(configuration, budget), grammar.mask(configuration)
+        random = np.random.default_rng(seed)
+        sample = {*random.integers(0, grammar.vocabulary.size, 1500).tolist(), *np.flatnonzero(mask)[:300].tolist()}
+        for token in sample - set(grammar.vocabulary.stop_ids):
+            data = grammar.vocabulary.token_bytes[token]
+            after = None if data is None else grammar.consume_bytes(configuration, data)
+            assert grammar.consume(configuration, token) == after
+            assert anywhere[token] == (after is not None and grammar.distance(after) is not None)
+            if after is None or not mask[token]:
+                continue
+            assert grammar.distances(np.array([after], np.int32), budget - 1)[0] <= budget - 1
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("more", [0, 2, 30])
+def test_answers_from_the_minimum_on(grammar: CompiledGrammar, width: int, more: int) -> None:
+    """A model that knows nothing still gives valid JSON within the budget, at the exact minimum and above."""
+    random = np.random.default_rng(more)
+    budget = grammar.minimum.tokens + more
+    decoder = Decoder(grammar, Parameters(budget=budget, beam_width=width))
+    while decoder.answer is None:
+        shape = (len(decoder.wanted.parents), grammar.vocabulary.size)
+        decoder.advance(3 * random.standard_normal(shape, np.float32))
+    assert decoder.answer.tokens_used <= budget
+    jsonschema.validate(json.loads(decoder.answer.text), SCHEMA)
