@@ -243,14 +243,20 @@ def test_a_minimum_without_fuel_is_a_bound_and_says_so() -> None:
 
 
 def test_a_shorter_completion_is_found_beyond_the_reach_of_the_exact_search() -> None:
-    """A long text with savings at every rule end: the beam search finds them where the exact one runs dry."""
-    item = Alt((Seq((Bytes(b"xa"),)), Seq((Ref("x"), C))))
-    grammar = Grammar({"s": Repeat(Seq((Ref("x"), Alt((B, C)))), 60, 60), "x": item}, "s")
-    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"c", b"ac", b"cc", b"bx"], [8])
-    found = compile_expression(grammar, vocabulary, Limits(start_fuel=3_000_000))
-    additive = compile_expression(grammar, vocabulary, Limits(start_fuel=0))
-    assert len(found.witness(found.start)) <= found.minimum.tokens < additive.minimum.tokens == 180
-    text = vocabulary.text(found.witness(found.start))
-    end = found.consume_bytes(found.start, text)
-    assert end is not None
-    assert found.accepts(end)
+    """A token saved at every rule end: the beam search finds them all where the exact one gets lost in brackets."""
+    nested = [Seq((Bytes(opening), Ref("s"), Bytes(end))) for opening, end in ((b"(", b")"), (b"[", b"]"))]
+    rules = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C)))), "s": Alt((*nested, Repeat(Seq((Ref("x"), B)), 15, 15)))}
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"(", b"[", b")", b"]"], [8])
+    found = [compile_expression(Grammar(rules, "s"), vocabulary, Limits(start_fuel=fuel)) for fuel in (0, 1_000_000)]
+    assert [(g.minimum.tokens, g.minimum.exact) for g in found] == [(45, False), (30, False)]
+    assert vocabulary.text(found[1].witness(found[1].start)) == b"xab" * 15
+    assert len(found[1].witness(found[1].start)) == 30
+
+
+def test_the_witness_needs_no_question_before_it() -> None:
+    """A witness asked for first, before the minimum, fits the minimum all the same."""
+    rules = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C)))), "s": Repeat(Seq((Ref("x"), B)), 5, 5)}
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b"], [4])
+    grammar = compile_expression(Grammar(rules, "s"), vocabulary, Limits())
+    witness = grammar.witness(grammar.start)
+    assert len(witness) <= grammar.minimum.tokens

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from server.decoding.language import Language
 
+BLOCK = 256
+"""Values that `highest` looks at together."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
@@ -21,25 +24,27 @@ class Candidates:
     tokens: NDArray[np.int32]
     configurations: NDArray[np.int32]
     distances: NDArray[np.int32]
-    logits: NDArray[np.float64]
+    logits: NDArray[np.floating]
     end: int | None
     forced: bool
 
 
-def highest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Indices of the `count` highest values, best first; equal values in the order of their index."""
-    if count < len(values):
-        bar = np.partition(values, len(values) - count)[len(values) - count]
-        above = np.flatnonzero(values > bar)
-        level = np.flatnonzero(values == bar)[: count - len(above)]
-        chosen = np.concatenate([above, level])
+def highest(values: NDArray[np.floating], count: int) -> NDArray[np.int64]:
+    """Indices of the `count` highest values, best first; equal values in the order of their index.
+
+    Only what reaches the `count`-th best block maximum can be among them: one pass instead of a partition.
+    """
+    whole = len(values) // BLOCK * BLOCK
+    maxima = values[:whole].reshape(-1, BLOCK).max(axis=1)
+    if len(maxima) > count:
+        chosen = np.flatnonzero(values >= np.partition(maxima, len(maxima) - count)[len(maxima) - count])
     else:
         chosen = np.arange(len(values))
-    return chosen[np.lexsort((chosen, -values[chosen]))]
+    return chosen[np.lexsort((chosen, -values[chosen]))][:count]
 
 
 def candidates(
-    language: Language, configuration: int, logits: NDArray[np.float64], tokens_left: int, count: int
+    language: Language, configuration: int, logits: NDArray[np.floating], tokens_left: int, count: int
 ) -> Candidates:
     """The model's best `count` tokens and the grammar's proposals, where viable.
 
@@ -78,7 +83,7 @@ def _after(
     return after, language.distances(after, tokens_left - 1)
 
 
-def _end_token(language: Language, configuration: int, logits: NDArray[np.float64]) -> int | None:
+def _end_token(language: Language, configuration: int, logits: NDArray[np.floating]) -> int | None:
     """The likeliest of the model's end tokens where the text may end."""
     stops = language.vocabulary.stop_ids
     if not stops or not language.accepts(configuration):

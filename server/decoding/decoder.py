@@ -109,11 +109,11 @@ class Decoder:
     def _left(self, beam: Beam) -> int:
         return self._parameters.budget - len(beam.tokens)
 
-    def _children(self, beam: Beam, logits: NDArray[np.float64]) -> list[Beam]:
+    def _children(self, beam: Beam, logits: NDArray[np.floating]) -> list[Beam]:
         """The best M continuations of a beam and a few more, in case some spell the same text."""
         left = self._left(beam)
         if self._parameters.temperature > 0:
-            logits = logits / self._parameters.temperature
+            logits = logits / np.float32(self._parameters.temperature)
         options = candidates(self._language, beam.configuration, logits, left, self._parameters.candidates)
         if not len(options.tokens):
             return [self._over(beam)]
@@ -139,15 +139,14 @@ class Decoder:
             token, configuration, self._language, self._parameters.budget, score=score, raw=raw, forced=forced
         )
 
-    def _sample(self, beam: Beam, logits: NDArray[np.float64]) -> Beam:
+    def _sample(self, beam: Beam, logits: NDArray[np.floating]) -> Beam:
         token, forced = draw(
             self._language, beam.configuration, logits, self._left(beam), self._parameters, self._random
         )
         if token is None:
             return self._over(beam)
         after = self._language.consume_batch(np.array([beam.configuration], np.int32), np.array([[token]], np.int32))
-        score = beam.score + float(log_softmax(logits)[token])
-        return self._child(beam, token, int(after[0, 0]), score, score, forced=forced)
+        return self._child(beam, token, int(after[0, 0]), beam.score, beam.raw, forced=forced)
 
     def _over(self, beam: Beam) -> Beam:
         """A beam that nothing viable can follow: a complete text of a model that has no end token."""
