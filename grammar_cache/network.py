@@ -66,11 +66,11 @@ def build(grammar: Grammar, limits: Limits) -> Network:
     productive = _closed_under(nfas, reads=True)
     if 0 not in productive:
         raise EmptyLanguage("no text belongs to the language of this grammar")
-    classes = byte_classes(nfas)
+    classes_of = [byte_classes([nfa]) for nfa in nfas]
 
     def automata(uncalled: set[int]) -> list[Dfa]:
         return [
-            determinise(nfa, classes, nullable, limits.rule_states, uncalled)
+            determinise(nfa, classes_of[r], nullable, limits.rule_states, uncalled)
             if r in productive
             else Dfa([{}], [[]], [False])
             for r, nfa in enumerate(nfas)
@@ -80,7 +80,7 @@ def build(grammar: Grammar, limits: Limits) -> Network:
     silent = _silent(dfas)
     if any(rule in silent for dfa in dfas for calls in dfa.calls for rule, _ in calls):
         dfas = automata(silent)  # a call that can't read is only ever skipped: kept, it would look like a way on
-    return _joined(dfas, classes, 0 in nullable, tuple(names), limits)
+    return _joined(dfas, classes_of, 0 in nullable, tuple(names), limits)
 
 
 def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> set[int]:
@@ -141,16 +141,19 @@ def _silent(dfas: Sequence[Dfa]) -> set[int]:
 
 
 def _joined(
-    dfas: Sequence[Dfa], classes: NDArray[np.uint8], nullable: bool, names: tuple[str, ...], limits: Limits
+    dfas: Sequence[Dfa],
+    classes_of: Sequence[NDArray[np.uint8]],
+    nullable: bool,
+    names: tuple[str, ...],
+    limits: Limits,
 ) -> Network:
     offsets = np.cumsum([0, *(len(d.moves) for d in dfas)]).tolist()
     if offsets[-1] > limits.states:
         raise LimitExceeded(f"the grammar needs more than {limits.states} states", limit="states")
-    merged, count = _merged_classes(dfas, offsets, int(classes.max()) + 1)
-    first_of = {m: c for c, m in reversed(list(enumerate(merged)))}
+    classes, groups = _common_classes(dfas, classes_of)
     states = tuple(
         State(
-            {merged[c]: t + offset for c, t in moves.items() if first_of[merged[c]] == c},
+            {c: t + offset for c, t in sorted((c, t) for own, t in moves.items() for c in groups[r][own])},
             tuple((rule, t + offset) for rule, t in calls),
             final,
             r,
@@ -160,8 +163,8 @@ def _joined(
     )
     component, cyclic = components([[rule for rule, _ in dfa.calls[0]] for dfa in dfas])
     return Network(
-        classes=np.array(merged, np.uint8)[classes],
-        class_count=count,
+        classes=classes,
+        class_count=int(classes.max()) + 1,
         states=states,
         entry=tuple(offsets[:-1]),
         tail=tuple(s.final and not s.moves and not s.calls for s in states),
@@ -172,12 +175,34 @@ def _joined(
     )
 
 
-def _merged_classes(dfas: Sequence[Dfa], offsets: Sequence[int], class_count: int) -> tuple[list[int], int]:
-    """Merges byte classes that no state tells apart; returns the new class of every old one, and their number."""
-    columns: list[list[int]] = [[] for _ in range(class_count)]
-    for dfa, offset in zip(dfas, offsets, strict=False):
-        for s, moves in enumerate(dfa.moves):
-            for c, t in moves.items():
-                columns[c] += (s + offset, t + offset)
-    number: dict[tuple[int, ...], int] = {}
-    return [number.setdefault(tuple(column), len(number)) for column in columns], len(number)
+def _common_classes(
+    dfas: Sequence[Dfa], classes_of: Sequence[NDArray[np.uint8]]
+) -> tuple[NDArray[np.uint8], list[list[list[int]]]]:
+    """One partition of the bytes for all rules: bytes that no state of any rule tells apart share a class.
+
+    Returns the class of every byte, and for each rule and each of its own classes the common ones that it consists
+    of; of own classes that no state tells apart, only the first byte's is asked for.
+    """
+    merged = [_merged(dfa, classes) for dfa, classes in zip(dfas, classes_of, strict=True)]
+    _, first, inverse = np.unique(np.stack(merged), axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    first = first[order]
+    groups: list[list[list[int]]] = []
+    for classes, of in zip(classes_of, merged, strict=True):
+        own: list[list[int]] = [[] for _ in range(int(classes.max()) + 1)]
+        for c, group in enumerate(of[first].tolist()):
+            own[group].append(c)
+        groups.append(own)
+    return rank[inverse.reshape(-1)].astype(np.uint8), groups
+
+
+def _merged(dfa: Dfa, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """For every byte the first of the classes that no state tells apart from its own."""
+    columns: list[list[int]] = [[] for _ in range(int(classes.max()) + 1)]
+    for state, moves in enumerate(dfa.moves):
+        for c, target in moves.items():
+            columns[c] += (state, target)
+    seen: dict[tuple[int, ...], int] = {}
+    return np.array([seen.setdefault(tuple(column), c) for c, column in enumerate(columns)], np.uint8)[classes]

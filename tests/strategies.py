@@ -8,7 +8,7 @@ bytes, equal bytes under several ids, ids without bytes, and often lack single b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -130,11 +130,16 @@ def grammars(draw: st.DrawFn, letters: bytes) -> Grammar:
     return Grammar({name: rules[name] for name in order}, "r0")
 
 
+@lru_cache
 def regular_expressions(letters: bytes, names: tuple[str, ...] = ()) -> st.SearchStrategy[Expression]:
-    """Without recursion as long as the names aren't recursive: what And and Not are defined on."""
+    """Without recursion as long as the names aren't recursive: what And and Not are defined on.
+
+    Made once for the same arguments, like the strategies below: most of the time would go into making them.
+    """
     return st.recursive(_leaves(letters, names), lambda inner: _inner(inner, boolean=True), max_leaves=6)
 
 
+@lru_cache
 def _bodies(letters: bytes, names: tuple[str, ...], regular: tuple[str, ...]) -> st.SearchStrategy[Expression]:
     """Mostly alternatives of short sequences, as people write them; now and then with a regular part or a count."""
     leaf = _leaves(letters, names)
@@ -146,6 +151,7 @@ def _bodies(letters: bytes, names: tuple[str, ...], regular: tuple[str, ...]) ->
     return alternatives.map(lambda items: Alt(tuple(items)))
 
 
+@lru_cache
 def _leaves(letters: bytes, names: tuple[str, ...]) -> st.SearchStrategy[Expression]:
     literal = st.lists(st.sampled_from(letters), max_size=3).map(lambda data: Bytes(bytes(data)))
     one_of = st.sets(st.sampled_from(letters), min_size=1).map(lambda found: char_class((b, b) for b in found))
@@ -175,6 +181,7 @@ def _counts(item: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
     )
 
 
+@lru_cache
 def _intersections(letters: bytes, names: tuple[str, ...]) -> st.SearchStrategy[Expression]:
     operand = regular_expressions(letters, names)
     return st.one_of(

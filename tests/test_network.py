@@ -203,7 +203,7 @@ def test_rules_are_minimal_and_well_joined(case: Case) -> None:
 
 @pytest.mark.full
 @given(cases())
-@examples(1500)
+@examples(600)
 def test_rules_are_minimal_and_well_joined_at_length(case: Case) -> None:
     """The same as in the quick tier, on many more grammars."""
     check_structure(case)

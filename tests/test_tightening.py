@@ -56,7 +56,7 @@ def test_the_search_agrees_with_brute_force(case: Case) -> None:
 
 @pytest.mark.full
 @given(cases())
-@examples(2000)
+@examples(800)
 def test_the_search_agrees_with_brute_force_at_length(case: Case) -> None:
     """The same as in the quick tier, on many more grammars and vocabularies."""
     check_search(case)
@@ -87,7 +87,7 @@ def test_what_is_viable_at_the_horizon_is_exact(case: Case) -> None:
 
 @pytest.mark.full
 @given(cases())
-@examples(2000)
+@examples(800)
 def test_what_is_viable_at_the_horizon_is_exact_at_length(case: Case) -> None:
     """The same as in the quick tier, on many more grammars and vocabularies."""
     check_horizon(case)
@@ -161,7 +161,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(
 
 @pytest.mark.full
 @given(interviews())
-@examples(3000)
+@examples(1000)
 def test_answers_do_not_depend_on_what_was_asked_before_at_length(
     interview: tuple[Case, list[Question], list[Question]],
 ) -> None:
