@@ -6,6 +6,7 @@ the grammar, the vocabulary and the limits; what was asked before only makes it 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -51,6 +52,7 @@ class CompiledGrammar:
         self._tightening = Tightening(self._tables)
         self._minimum: Minimum | None = None
         self._path: Path = {}
+        self._masks: OrderedDict[int, NDArray[np.bool_]] = OrderedDict()  # where everything fits, as it mostly does
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self.start: int = self._configurations.start
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
@@ -129,23 +131,31 @@ class CompiledGrammar:
 
         Without one, those after which a completion is known at all. A stop id is allowed iff the text is complete.
         """
-        table = self._tables.table(configuration)
         tokens = INFINITE - 1 if budget is None else budget - 1
+        fits = self.distances(self._tables.successors(configuration).configurations, tokens) <= tokens
+        if fits.all() and configuration in self._masks:
+            self._masks.move_to_end(configuration)
+            return self._masks[configuration]
+        table = self._tables.table(configuration)
         viable = np.zeros(len(self.vocabulary.strings) + 1, np.bool_)
-        if tokens >= 0:
-            fits = self.distances(table.successors.configurations, tokens) <= tokens
-            viable[table.strings] = fits[table.which]
+        viable[table.strings] = fits[table.which]
         mask = viable[self.vocabulary.string_of]
         mask[list(self.vocabulary.stop_ids)] = self.accepts(configuration)
         mask.flags.writeable = False
+        if fits.all():
+            self._masks[configuration] = mask
+            if len(self._masks) * len(mask) > self.limits.table_bytes:
+                self._masks.popitem(last=False)
         return mask
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next; None if there are several, or if the text may also end here."""
         if self.accepts(configuration):
             return None
+        fits = self.distances(self._tables.successors(configuration).configurations, budget - 1) <= budget - 1
+        if fits.sum() != 1:
+            return None
         table = self._tables.table(configuration)
-        fits = self.distances(table.successors.configurations, budget - 1) <= budget - 1
         strings = table.strings[fits[table.which]]
         if len(strings) != 1:
             return None

@@ -37,4 +37,4 @@ class Limits:
     """What the exact search for one candidate at the horizon may cost, in trie nodes."""
 
     table_bytes: int = 64 << 20
-    """Bytes of whole-vocabulary tables kept per grammar; the least recently used go first."""
+    """Bytes of whole-vocabulary tables, and of masks, kept per grammar; the least recently used go first."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, UNKNOWN, Configurations
 from grammar_cache.vocabulary import Vocabulary
-from grammar_cache.walk import compacted, consume, whole_vocabulary
+from grammar_cache.walk import Ints, consume, distinct_successors, whole_vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +57,8 @@ class Tables:
         self._tables: OrderedDict[int, Table] = OrderedDict()
         self._bytes = 0
         self._successors: dict[int, Successors] = {}
+        # Where a walk notes what it left out; memory that is never written is never taken.
+        self._scratch = (np.empty(vocabulary.trie.size, np.int32), np.empty(vocabulary.trie.size, np.int32))
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
@@ -80,8 +82,7 @@ class Tables:
             )
             if not misses:
                 return after
-            for unknown in np.unique(missed[:misses]).tolist():
-                table.expand(unknown)
+            self._expand(missed[:misses])
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """The configuration after these bytes, or DEAD."""
@@ -109,7 +110,10 @@ class Tables:
     def successors(self, configuration: int) -> Successors:
         """The distinct configurations one token away."""
         known = self._successors.get(configuration)
-        return known if known is not None else self.table(configuration).successors
+        if known is None:
+            known = self._distinct(configuration)
+            self._successors[configuration] = known
+        return known
 
     def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
         """The shortest, then least string that leads from a configuration into a set of others."""
@@ -122,17 +126,44 @@ class Tables:
         known = self._vocabulary.strings
         return min(strings, key=lambda string: (len(known[string]), string), default=None)
 
+    def _distinct(self, configuration: int) -> Successors:
+        table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
+        first = np.empty(0, np.int32)
+        parts: list[Ints] = []
+        nodes, before = np.zeros(1, np.int32), np.array([configuration], np.int32)
+        cost = _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration)
+        while len(nodes):
+            self._expand(before)
+            first = np.concatenate([first, np.full(table.count - len(first), -1, np.int32)])
+            found = np.empty(table.count, np.int32)
+            distinct, misses, visited = distinct_successors(
+                trie.byte,
+                trie.depth,
+                trie.skip,
+                trie.string,
+                table.network.classes,
+                table.next,
+                nodes,
+                before,
+                vocabulary.longest,
+                first,
+                found,
+                *self._scratch,
+            )
+            parts.append(found[:distinct])
+            nodes, before = (scratch[:misses].copy() for scratch in self._scratch)
+            cost += visited - misses
+        configurations = np.concatenate(parts)
+        configurations = configurations[np.argsort(first[configurations])]
+        return Successors(configurations, first[configurations], cost)
+
     def _walk(self, configuration: int) -> Table:
         table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
         reached = np.full(len(vocabulary.strings), DEAD, np.int32)
-        missed_nodes = np.empty(trie.size, np.int32)
-        missed_configurations = np.empty(trie.size, np.int32)
         nodes, before = np.zeros(1, np.int32), np.array([configuration], np.int32)
-        total = 0
         while len(nodes):
-            for unknown in np.unique(before).tolist():
-                table.expand(unknown)
-            misses, visited = whole_vocabulary(
+            self._expand(before)
+            misses = whole_vocabulary(
                 trie.byte,
                 trie.depth,
                 trie.skip,
@@ -143,18 +174,15 @@ class Tables:
                 before,
                 vocabulary.longest,
                 reached,
-                missed_nodes,
-                missed_configurations,
+                *self._scratch,
             )
-            nodes, before = missed_nodes[:misses].copy(), missed_configurations[:misses].copy()
-            total += visited - misses
-        rank = np.full(table.count, -1, np.int32)
-        strings, which = np.empty(len(reached), np.int32), np.empty(len(reached), np.int32)
-        alive, distinct = compacted(reached, rank, strings, which)
-        strings, which = strings[:alive].copy(), which[:alive].copy()
-        configurations, first = np.empty(distinct, np.int32), np.empty(distinct, np.int32)
-        configurations[which[::-1]], first[which[::-1]] = reached[strings[::-1]], strings[::-1]
-        cost = total + _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration)
-        successors = Successors(configurations, first, cost)
-        self._successors[configuration] = successors
-        return Table(strings, which, successors)
+            nodes, before = (scratch[:misses].copy() for scratch in self._scratch)
+        successors = self.successors(configuration)
+        place = np.full(table.count, -1, np.int32)
+        place[successors.configurations] = np.arange(len(successors.configurations))
+        strings = np.flatnonzero(reached != DEAD).astype(np.int32)
+        return Table(strings, place[reached[strings]], successors)
+
+    def _expand(self, configurations: Ints) -> None:
+        for unknown in np.unique(configurations).tolist():
+            self._configurations.expand(unknown)

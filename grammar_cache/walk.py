@@ -31,14 +31,62 @@ def whole_vocabulary(
     reached: Ints,
     missed_nodes: Ints,
     missed_configurations: Ints,
-) -> tuple[int, int]:
+) -> int:
     """Writes `reached[string]`, the configuration after each string below the seeds that is alive.
 
     A seed is a trie node and the configuration before its byte (the root: the configuration itself). Returns how
-    many subtrees were left out for an unexpanded configuration, themselves seeds for the next call, and how many
-    nodes were visited.
+    many subtrees were left out for an unexpanded configuration, themselves seeds for the next call.
     """
     path = np.empty(longest + 1, np.int32)
+    missed = 0
+    for k in range(len(seed_nodes)):
+        i = seed_nodes[k]
+        end = skip[i]
+        if i == 0:
+            path[0] = seed_configurations[k]
+            i = 1
+        else:
+            path[depth[i] - 1] = seed_configurations[k]
+        while i < end:
+            before = path[depth[i] - 1]
+            after = table[before, classes[byte[i]]]
+            if after < 0:
+                if after == _UNKNOWN:
+                    missed_nodes[missed] = i
+                    missed_configurations[missed] = before
+                    missed += 1
+                i = skip[i]
+                continue
+            path[depth[i]] = after
+            if string[i] >= 0:
+                reached[string[i]] = after
+            i += 1
+    return missed
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def distinct_successors(
+    byte: NDArray[np.uint8],
+    depth: Ints,
+    skip: Ints,
+    string: Ints,
+    classes: NDArray[np.uint8],
+    table: NDArray[np.int32],
+    seed_nodes: Ints,
+    seed_configurations: Ints,
+    longest: int,
+    first: Ints,
+    found: Ints,
+    missed_nodes: Ints,
+    missed_configurations: Ints,
+) -> tuple[int, int, int]:
+    """As `whole_vocabulary`, but only the distinct configurations, `found`, and the least string that leads to each.
+
+    `first[configuration]` is -1 where no earlier call has found one. Returns how many are new, how many subtrees were
+    left out, and how many nodes were visited.
+    """
+    path = np.empty(longest + 1, np.int32)
+    distinct = 0
     missed = 0
     visited = 0
     for k in range(len(seed_nodes)):
@@ -62,30 +110,14 @@ def whole_vocabulary(
                 continue
             path[depth[i]] = after
             if string[i] >= 0:
-                reached[string[i]] = after
+                if first[after] < 0:
+                    found[distinct] = after
+                    distinct += 1
+                    first[after] = string[i]
+                elif string[i] < first[after]:
+                    first[after] = string[i]
             i += 1
-    return missed, visited
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def compacted(reached: Ints, rank: Ints, strings: Ints, which: Ints) -> tuple[int, int]:
-    """Splits `reached` into the strings that are alive and the place of each one's configuration among the distinct.
-
-    `rank[configuration]`, -1 on entry, becomes that place, in the order of the first string that leads there. Returns
-    how many strings are alive and how many configurations are distinct.
-    """
-    alive = 0
-    distinct = 0
-    for s in range(len(reached)):
-        configuration = reached[s]
-        if configuration >= 0:
-            if rank[configuration] < 0:
-                rank[configuration] = distinct
-                distinct += 1
-            strings[alive] = s
-            which[alive] = rank[configuration]
-            alive += 1
-    return alive, distinct
+    return distinct, missed, visited
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

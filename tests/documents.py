@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SPANS = re.compile(r"`([^`]*)`")
+_PROMISE = re.compile(r" *print\(.*\)  # ")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 Row = tuple[str, ...]
@@ -76,28 +76,16 @@ def name_of(row: Row) -> str:
     return name
 
 
-def commands(code: str, program: str) -> Iterator[list[str]]:
-    """The arguments of each call of a program in a shell block."""
-    words: list[str] = []
-    for word in [*shlex.split(code.replace("\n", " \n ", 1) if program == "" else code, comments=True), program]:
-        if word == program and words:
-            yield words[1:]
-            words = []
-        words += [word] if words or word == program else []
-
-
-def run(code: str, replaced: dict[str, str], namespace: dict[str, Any]) -> list[tuple[str, str]]:
-    """Runs a block; for each printed line that says what it prints, what it said and what it printed."""
-    expected = dict(_expectations(code))
-    for old, new in replaced.items():
-        code = code.replace(old, new)
+def run(code: str, namespace: dict[str, Any]) -> list[tuple[str, str]]:
+    """Runs a block; for each `print(...)  # this` the text that it promises, and what it printed."""
+    promised = {at: line.split("  # ")[1] for at, line in enumerate(code.splitlines(), 1) if _PROMISE.match(line)}
     told: list[tuple[str, str]] = []
 
     def record(*values: object) -> None:
-        line = _caller_line()
-        if line in expected:
-            told.append((expected.pop(line), " ".join(map(str, values))))
+        line = sys._getframe(1).f_lineno
+        if line in promised:
+            told.append((promised.pop(line), " ".join(map(str, values))))
 
-    exec(compile(code, "<sample>", "exec"), {**namespace, "print": record}, namespace)
-    told += [(said, "never printed") for said in expected.values()]
-    return told
+    namespace["print"] = record
+    exec(compile(code, "<sample>", "exec"), namespace)
+    return told + [(text, "(never printed)") for text in promised.values()]

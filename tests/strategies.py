@@ -176,9 +176,12 @@ def _counts(item: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
     """Few, any number, or more than is unrolled."""
     few = st.tuples(st.integers(0, 2), st.one_of(st.none(), st.integers(0, 3)))
     many = st.tuples(st.sampled_from([0, 1, 3, 9, 40]), st.one_of(st.none(), st.sampled_from([1, 30, 1000])))
-    return st.tuples(item, st.one_of(few, few, many)).map(
-        lambda drawn: Repeat(drawn[0], drawn[1][0], None if drawn[1][1] is None else sum(drawn[1]))
-    )
+    return st.builds(_counted, item, st.one_of(few, few, many))
+
+
+def _counted(item: Expression, counts: tuple[int, int | None]) -> Expression:
+    least, more = counts
+    return Repeat(item, least, None if more is None else least + more)
 
 
 @lru_cache

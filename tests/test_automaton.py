@@ -32,12 +32,13 @@ from tests import oracle
 from tests.strategies import examples, regular_expressions
 
 LIMIT = 100_000
+NO_RULES: dict[str, Expression] = {}
 A, B = Bytes(b"a"), Bytes(b"b")
 
 
 def automata(*expressions: Expression) -> list[Dfa]:
     """Over common byte classes, so that equal automata mean equal languages."""
-    builder = Builder({}, {}.__getitem__, LIMIT, 100)
+    builder = Builder({}, NO_RULES.__getitem__, LIMIT, 100)
     nfas = [builder.nfa(e) for e in expressions]
     classes = byte_classes(nfas)
     return [determinise(nfa, classes, (), LIMIT) for nfa in nfas]
@@ -45,7 +46,7 @@ def automata(*expressions: Expression) -> list[Dfa]:
 
 def reader(expression: Expression) -> Callable[[bytes], bool]:
     """Whether the expression's automaton accepts a word."""
-    nfa = Builder({}, {}.__getitem__, LIMIT, 100).nfa(expression)
+    nfa = Builder({}, NO_RULES.__getitem__, LIMIT, 100).nfa(expression)
     classes = byte_classes([nfa])
     dfa = determinise(nfa, classes, (), LIMIT)
 
@@ -187,7 +188,7 @@ def test_more_than_at_most_is_nothing(wrapped: bool) -> None:
 
 def test_calls_are_symbols_that_may_be_skipped_or_dropped() -> None:
     """A call of a nullable rule may be skipped, a call of a dead rule disappears, others are kept as edges."""
-    builder = Builder({"x": 0, "y": 1}, {}.__getitem__, 100, 100)
+    builder = Builder({"x": 0, "y": 1}, NO_RULES.__getitem__, 100, 100)
     nfa = builder.nfa(Alt((Seq((Ref("x"), A)), Seq((Ref("y"), B)))))
     classes = byte_classes([nfa])
     a, b = int(classes[ord("a")]), int(classes[ord("b")])
@@ -204,7 +205,7 @@ def test_calls_are_symbols_that_may_be_skipped_or_dropped() -> None:
 
 def test_bytes_that_no_edge_tells_apart_share_a_class() -> None:
     """Byte classes are the intervals between the borders of all edges, and cover every byte."""
-    builder = Builder({}, {}.__getitem__, 100, 100)
+    builder = Builder({}, NO_RULES.__getitem__, 100, 100)
     classes = byte_classes([builder.nfa(char_class([(0x61, 0x63)])), builder.nfa(Bytes(b"b\xff"))])
     assert len(classes) == 256
     borders = [0, 0x61, 0x62, 0x63, 0x64, 0xFF, 256]

@@ -255,7 +255,7 @@ def test_a_shorter_completion_is_found_beyond_the_reach_of_the_exact_search() ->
 
 def test_the_witness_needs_no_question_before_it() -> None:
     """A witness asked for first, before the minimum, fits the minimum all the same."""
-    rules = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C)))), "s": Repeat(Seq((Ref("x"), B)), 5, 5)}
+    rules: dict[str, Expression] = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C)))), "s": Repeat(Seq((Ref("x"), B)), 5, 5)}
     vocabulary = Vocabulary([b"x", b"a", b"ab", b"b"], [4])
     grammar = compile_expression(Grammar(rules, "s"), vocabulary, Limits())
     witness = grammar.witness(grammar.start)
