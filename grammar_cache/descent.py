@@ -29,28 +29,36 @@ SLACK = 2
 def descend(
     tables: Tables, additive: Callable[[NDArray[np.int32]], NDArray[np.int32]], start: int, bound: int, fuel: int
 ) -> Path:
-    """The best completion of fewer than `bound` tokens that the fuel finds; empty if there is none.
+    """The best completion of at most `bound` tokens that the fuel finds; empty if there is none.
 
-    Deterministic: ties are kept in the order of the strings that lead to them.
+    Of those with the fewest tokens one of the fewest bytes is preferred. Deterministic: further ties are kept in the
+    order of the strings.
     """
     came: dict[int, tuple[int, int]] = {start: (start, -1)}
-    level = [start]
-    for tokens in range(1, bound):
-        found: list[int] = []
-        for configuration in level:
+    level = {start: 0}  # and the bytes of the text that leads there
+    for tokens in range(1, bound + 1):
+        found: dict[int, int] = {}
+        for configuration, size in level.items():
             successors = tables.successors(configuration)
             fuel -= successors.cost
             for after, string in zip(successors.configurations.tolist(), successors.strings.tolist(), strict=True):
-                if after not in came:
-                    came[after] = (configuration, string)
-                    found.append(after)
+                text = size + tables.length(string)
+                if after in found:
+                    if text >= found[after]:
+                        continue
+                elif after in came:
+                    continue
+                came[after] = (configuration, string)
+                found[after] = text
         if not found or fuel < 0:
             return {}
-        left = additive(np.array(found, np.int32))
-        if not left.all():
-            return _path(came, start, found[int(left.argmin())])
-        kept = np.argsort(left, kind="stable")[:WIDTH]
-        level = [found[i] for i in kept.tolist() if tokens + left[i] <= bound + SLACK]
+        met = np.array(list(found), np.int32)
+        sizes = np.array(list(found.values()), np.int32)
+        left = additive(met)
+        order = np.lexsort((sizes, left)).tolist()
+        if left[order[0]] == 0:
+            return _path(came, start, int(met[order[0]]))
+        level = {int(met[i]): int(sizes[i]) for i in order[:WIDTH] if tokens + left[i] <= bound + SLACK}
     return {}
 
 

@@ -107,7 +107,7 @@ class Distances:
 
 
 def _reach(configurations: Configurations, vocabulary: Vocabulary, origin: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Rows (state, configuration one token away, least string that leads there), sorted."""
+    """Rows (state, configuration one token away, a short string that leads there), sorted."""
     trie = vocabulary.trie
     sources = np.arange(len(origin), dtype=np.int32)
     seeds = np.stack([sources, np.zeros_like(sources), origin], axis=1)
@@ -156,8 +156,7 @@ def _witnesses(
     state, configuration, string = found[:, 0], found[:, 1], found[:, 2]
     best = (costs[configuration] + 1 == state_costs[state]) & (state_costs[state] < INFINITE)
     state, string = state[best], string[best]
-    lengths = np.array([len(vocabulary.strings[s]) for s in string.tolist()], np.int32)
-    order = np.lexsort((string, lengths))[::-1]
+    order = np.lexsort((string, vocabulary.lengths[string]))[::-1]
     witness[state[order]] = string[order]  # of several assignments to one place the last one stands
     return [int(w) for w in witness]
 

@@ -1,7 +1,8 @@
 """A grammar compiled for a vocabulary: the face that decoding, the command line and comparisons use.
 
-One thread owns a compiled grammar: its tables grow as texts are followed. Everything it answers is a pure function of
-the grammar, the vocabulary and the limits; what was asked before only makes it faster.
+One thread owns a compiled grammar: its tables grow as texts are followed. What decoding relies on (`minimum`,
+`distances`, `mask`, `only_token`, `proposals`) is a pure function of the grammar, the vocabulary and the limits; what
+was asked before only makes it faster. `distance` and `witness` tell the best that is known, which a search may lower.
 """
 
 from __future__ import annotations
@@ -180,10 +181,10 @@ class CompiledGrammar:
             self._tighten_unknown(configuration)
             additive = self._additive(configuration)
             tightened, string = self._tightened(configuration)
-            if tightened >= additive and additive < INFINITE:
-                string = self._distances.witness(configuration)
-            elif tightened >= INFINITE:
+            if min(tightened, additive) >= INFINITE:
                 raise EmptyLanguage("no completion of this text is known")
+            if tightened > additive:
+                string = self._distances.witness(configuration)
             found.append(self._token(string))
             configuration = self._tables.consume_bytes(configuration, self.vocabulary.strings[string])
         return tuple(found)

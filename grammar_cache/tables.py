@@ -19,7 +19,7 @@ from grammar_cache.walk import Ints, consume, distinct_successors, whole_vocabul
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Successors:
-    """The distinct configurations one token away, and the least string that leads to each; ascending by that string.
+    """The distinct configurations one token away, and the shortest string that leads to each, by which they ascend.
 
     `cost`: what finding them took, in trie nodes visited; interning a configuration counts as so many of them.
     """
@@ -63,6 +63,10 @@ class Tables:
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
         return bool(self._configurations.accepts[configuration])
+
+    def length(self, string: int) -> int:
+        """The bytes of a string."""
+        return int(self._vocabulary.lengths[string])
 
     def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         """The configuration after each token: int32[rows, k] from int32[rows] and int32[rows, k]; DEAD where none."""
@@ -123,18 +127,17 @@ class Tables:
             for after, string in zip(successors.configurations.tolist(), successors.strings.tolist(), strict=True)
             if after in targets
         ]
-        known = self._vocabulary.strings
-        return min(strings, key=lambda string: (len(known[string]), string), default=None)
+        return min(strings, key=lambda string: (self.length(string), string), default=None)
 
     def _distinct(self, configuration: int) -> Successors:
         table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
-        first = np.empty(0, np.int32)
+        shortest = np.empty(0, np.int32)
         parts: list[Ints] = []
         nodes, before = np.zeros(1, np.int32), np.array([configuration], np.int32)
         cost = _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration)
         while len(nodes):
             self._expand(before)
-            first = np.concatenate([first, np.full(table.count - len(first), -1, np.int32)])
+            shortest = np.concatenate([shortest, np.full(table.count - len(shortest), -1, np.int32)])
             found = np.empty(table.count, np.int32)
             distinct, misses, visited = distinct_successors(
                 trie.byte,
@@ -146,7 +149,8 @@ class Tables:
                 nodes,
                 before,
                 vocabulary.longest,
-                first,
+                vocabulary.lengths,
+                shortest,
                 found,
                 *self._scratch,
             )
@@ -154,8 +158,8 @@ class Tables:
             nodes, before = (scratch[:misses].copy() for scratch in self._scratch)
             cost += visited - misses
         configurations = np.concatenate(parts)
-        configurations = configurations[np.argsort(first[configurations])]
-        return Successors(configurations, first[configurations], cost)
+        configurations = configurations[np.argsort(shortest[configurations])]
+        return Successors(configurations, shortest[configurations], cost)
 
     def _walk(self, configuration: int) -> Table:
         table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie

@@ -34,6 +34,7 @@ class Vocabulary:
         "data",
         "data_offsets",
         "fingerprint",
+        "lengths",
         "longest",
         "markers",
         "size",
@@ -57,6 +58,8 @@ class Vocabulary:
     trie: Trie
     """Of `strings`."""
     strings: tuple[bytes, ...]
+    lengths: NDArray[np.int32]
+    """The bytes of each string."""
     string_of: NDArray[np.int32]
     token_offsets: NDArray[np.int32]
     token_list: NDArray[np.int32]
@@ -84,7 +87,8 @@ class Vocabulary:
         self.strings, self.token_offsets, self.token_list = _by_string(self.token_bytes)
         self.string_of = _string_of(self.size, self.token_offsets, self.token_list)
         self.trie = Trie.of(self.strings)
-        self.longest = max(map(len, self.strings), default=0)
+        self.lengths = np.fromiter(map(len, self.strings), np.int32, len(self.strings))
+        self.longest = int(self.lengths.max(initial=0))
         self.fingerprint = self._fingerprint()
 
     @staticmethod

@@ -75,15 +75,16 @@ def distinct_successors(
     seed_nodes: Ints,
     seed_configurations: Ints,
     longest: int,
-    first: Ints,
+    lengths: Ints,
+    shortest: Ints,
     found: Ints,
     missed_nodes: Ints,
     missed_configurations: Ints,
 ) -> tuple[int, int, int]:
-    """As `whole_vocabulary`, but only the distinct configurations, `found`, and the least string that leads to each.
+    """As `whole_vocabulary`, but only the distinct configurations, `found`, and the shortest string that leads to each.
 
-    `first[configuration]` is -1 where no earlier call has found one. Returns how many are new, how many subtrees were
-    left out, and how many nodes were visited.
+    Of equally short ones it is the least. `shortest[configuration]` is -1 where no earlier call has found one.
+    Returns how many are new, how many subtrees were left out, and how many nodes were visited.
     """
     path = np.empty(longest + 1, np.int32)
     distinct = 0
@@ -110,12 +111,13 @@ def distinct_successors(
                 continue
             path[depth[i]] = after
             if string[i] >= 0:
-                if first[after] < 0:
+                known = shortest[after]
+                if known < 0:
                     found[distinct] = after
                     distinct += 1
-                    first[after] = string[i]
-                elif string[i] < first[after]:
-                    first[after] = string[i]
+                    shortest[after] = string[i]
+                elif (lengths[string[i]], string[i]) < (lengths[known], known):
+                    shortest[after] = string[i]
             i += 1
     return distinct, missed, visited
 
@@ -146,6 +148,7 @@ def distinct_reach(
     path = np.empty(longest + 1, np.int32)
     stamp = np.full(len(table), -1, np.int32)
     shortest = np.empty(len(table), np.int32)
+    row_of = np.empty(len(table), np.int32)
     rows = 0
     misses = 0
     for k in range(len(seed_nodes)):
@@ -175,8 +178,12 @@ def distinct_reach(
                     i = skip[i]
                     continue
                 shortest[after] = depth[i]
-                if stamp[after] != source:
+                if stamp[after] == source:
+                    if row_of[after] < len(found):
+                        found[row_of[after], 2] = string[i]
+                else:
                     stamp[after] = source
+                    row_of[after] = rows
                     if rows < len(found):
                         found[rows, 0] = source
                         found[rows, 1] = after

@@ -60,7 +60,8 @@ def test_keyword_tables() -> None:
 def test_refused_keywords(row: Row) -> None:
     """A listed keyword is refused with a pointer to it, but for the values that the table accepts."""
     keyword, accepted = name_of(row), values_of(row[1])
-    for value in (True, False, 0, 7, {}, {"a": {}}, [{}]):
+    samples: list[object] = [True, False, 0, 7, {}, {"a": {}}, [{}]]
+    for value in samples:
         schema = {"properties": {"a": {keyword: value}}}
         if any(value == other and type(value) is type(other) for other in accepted):
             assert compile_schema(schema) == ()

@@ -55,17 +55,15 @@ def candidates(
     tokens = np.union1d(best, language.proposals(configuration)).astype(np.int32)
     after, distances = _after(language, configuration, tokens, tokens_left)
     viable = distances < tokens_left
-    if end is None and not viable[np.isin(tokens, best)].any():
+    lost = logits[tokens[(after >= 0) & ~viable]]
+    if (end is None or end not in best) and not viable[np.isin(tokens, best)].any():
         allowed = np.flatnonzero(language.mask(configuration, tokens_left)).astype(np.int32)
+        allowed = allowed[language.vocabulary.string_of[allowed] >= 0]
         tokens = allowed[highest(logits[allowed], count)]
         after, distances = _after(language, configuration, tokens, tokens_left)
         viable = distances < tokens_left
-        forced = False
-    else:
-        lost = logits[tokens[(after >= 0) & ~viable]]
-        kept = logits[tokens[viable]]
-        best_kept = max(kept.max(initial=-np.inf), -np.inf if end is None else logits[end])
-        forced = bool(lost.max(initial=-np.inf) > best_kept)
+    kept = logits[tokens[viable]].max(initial=-np.inf)
+    forced = bool(lost.max(initial=-np.inf) > (kept if end is None else max(kept, logits[end])))
     tokens, after, distances = tokens[viable], after[viable], distances[viable]
     if end is not None:
         tokens = np.append(tokens, np.int32(end))

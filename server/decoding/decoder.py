@@ -20,6 +20,9 @@ from server.decoding.parameters import Parameters
 from server.decoding.sampling import draw
 from server.decoding.scoring import finite, guided, log_softmax
 
+UNLIMITED = 1 << 28
+"""A budget that forces nothing."""
+
 LONGEST_JUMP = 64
 """Tokens jumped over before the model is asked again, so that no single step gets long."""
 
@@ -176,7 +179,8 @@ class Decoder:
             after = self._language.consume_batch(
                 np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
             )
-            beam = self._child(beam, token, int(after[0, 0]), beam.score, beam.raw, forced=False)
+            forced = self._language.only_token(beam.configuration, UNLIMITED) is None
+            beam = self._child(beam, token, int(after[0, 0]), beam.score, beam.raw, forced=forced)
         return beam
 
     def _place(self) -> None:

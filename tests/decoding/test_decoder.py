@@ -171,9 +171,11 @@ def test_stream_only_grows_and_ends_in_the_answer(width: int):
 def test_budget_forced_tokens_are_counted():
     """Tokens that the model wanted and the grammar allows, but the budget doesn't, are reported."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
-    assert decode(grammar, Parameters(budget=3), always(9, -9, -9, -9))[0].budget_forced_tokens == 0
-    loose = decode(grammar, Parameters(budget=3, jump_forward=False), always(9, -9, -9, -9))[0]
-    assert (loose.text, loose.budget_forced_tokens) == (b"()x", 2)
+    opens = always(9, -9, -9, -9)
+    for how in ({}, {"jump_forward": False}, {"candidates": 1}, {"jump_forward": False, "candidates": 1}):
+        answer = decode(grammar, Parameters(budget=3, **how), opens)[0]
+        assert (answer.text, answer.budget_forced_tokens) == (b"()x", 2)
+    assert decode(grammar, Parameters(budget=3), always(-9, -9, 9, -9))[0].budget_forced_tokens == 0
 
 
 def test_failing_step_is_completed_by_the_witness():
