@@ -48,6 +48,7 @@ def parameters_for(request: ChatRequest, budget: int) -> Parameters:
         # Generators take no negative seeds.
         seed=None if request.seed is None else request.seed % (1 << 64),
         jump_forward=options.jump_forward,
+        stops=tuple(stop.encode() for stop in request.stop or ()),
     )
     _check(parameters)
     return parameters

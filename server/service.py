@@ -102,6 +102,12 @@ class Service:
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
         asked = asked_for(request)
+        if asked is not None and request.stop:
+            raise ApiError(
+                ErrorCode.UNSUPPORTED_PARAMETER,
+                "stop would cut the answer short of its grammar: it is for plain text",
+                param="stop",
+            )
         parameters_for(request, 1)  # a contradiction is told before the work
         certified = await self._certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.decoding.answer import Answer
-from server.decoding.beam import Beam
+from server.decoding.beam import Beam, held_back
 from server.decoding.candidates import candidates
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
@@ -61,7 +61,7 @@ class Decoder:
         best = self._beams[0]
         if not best.ended:
             return None
-        free = isinstance(self._language, AnyText) and not best.stopped
+        free = isinstance(self._language, AnyText) and not best.stopped and not best.halted
         return Answer(
             text=best.text,
             tokens=best.tokens,
@@ -77,7 +77,8 @@ class Decoder:
         """What all kept beams have in common, up to a whole code point. It only ever grows."""
         texts = [b.text[self._shared :] for b in self._beams]
         self._shared += sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*texts, strict=False)))
-        return whole_code_points(self._beams[0].text[: self._shared])
+        shared = self._beams[0].text[: self._shared]
+        return whole_code_points(shared[: len(shared) - held_back(shared, self._parameters.stops)])
 
     def advance(self, logits: NDArray[np.float32]) -> None:
         """One step for all beams: float32[rows of `wanted`, vocabulary size]."""
@@ -104,6 +105,7 @@ class Decoder:
                 score=beam.score,
                 raw=beam.raw,
                 forced=True,
+                stops=(),
             )
         if len(beam.tokens) > self._parameters.budget or not self._language.accepts(beam.configuration):
             raise AssertionError("the witness does not fit: distances are inconsistent")
@@ -139,7 +141,14 @@ class Decoder:
         if token in self._language.vocabulary.stop_ids:
             return beam.stop(score, raw, forced=forced)
         return beam.extend(
-            token, configuration, self._language, self._parameters.budget, score=score, raw=raw, forced=forced
+            token,
+            configuration,
+            self._language,
+            self._parameters.budget,
+            score=score,
+            raw=raw,
+            forced=forced,
+            stops=self._parameters.stops,
         )
 
     def _sample(self, beam: Beam, logits: NDArray[np.floating]) -> Beam:

@@ -11,7 +11,7 @@ class Parameters:
 
     `candidates`: the model's top-k tokens that a beam looks at. `temperature` > 0 with M = 1 samples, truncated to
     `top_k` tokens (0: all), then to the `top_p` nucleus, of the viable ones; with M > 1 it only scales the logits.
-    `seed` None: drawn from the system.
+    `seed` None: drawn from the system. `stops`: texts that end a plain answer, and are not part of it.
     """
 
     budget: int
@@ -23,6 +23,7 @@ class Parameters:
     top_k: int = 0
     seed: int | None = None
     jump_forward: bool = True
+    stops: tuple[bytes, ...] = ()
 
     @property
     def samples(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -24,6 +24,16 @@ def _joined(content: object) -> object:
             raise PydanticCustomError("content_part", "a text part has a type and a text, and nothing else")
         texts.append(part["text"])
     return "".join(texts)
+
+
+def _listed(stop: object) -> object:
+    """One stop text is a list of one; the empty text stops nothing."""
+    if isinstance(stop, str):
+        return [stop] if stop else None
+    return stop
+
+
+StopText: TypeAlias = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
 class ChatMessage(StrictModel):
@@ -63,6 +73,7 @@ class ChatRequest(StrictModel):
     seed: int | None = Field(default=None, ge=-(1 << 63), lt=1 << 64)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
+    stop: Annotated[list[StopText] | None, BeforeValidator(_listed), Field(max_length=4)] = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     response_format: ResponseFormat | None = None

@@ -39,7 +39,6 @@ _OPENAI: Mapping[str, Neutral] = {
     "reasoning": _NEVER,
     "reasoning_effort": ("none",),
     "service_tier": ("auto", "default"),
-    "stop": (*_EMPTY_LIST, ""),
     "store": _OFF,
     "text": _NEVER,
     "tool_choice": ("none", "auto"),

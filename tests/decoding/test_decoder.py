@@ -198,6 +198,22 @@ def test_plain_text_ends_by_the_model_or_by_length():
     assert (ended.text, ended.finish_reason, ended.tokens_used) == (b"aa", "stop", 3)
 
 
+def test_plain_text_ends_before_a_stop_text():
+    """A stop text ends a plain answer and is no part of it, wherever tokens cut it; no beginning of it is streamed."""
+    language = AnyText(Vocabulary([b"a", b"b", b"bc", b"c", None], [4]))
+    written = b"aabaabcaa"
+
+    def model(text: bytes) -> list[float]:
+        rest = written[len(text) :]
+        return [rest.startswith(t) * len(t) for t in (b"a", b"b", b"bc", b"c")] + [-9]
+
+    for stop, kept in ((b"abc", b"aaba"), (b"baa", b"aa"), (b"aab", b""), (b"x", written)):
+        answer, streamed, _ = decode(language, Parameters(budget=len(written) - 1, stops=(stop, b"zz")), model)
+        assert answer.text == kept
+        assert answer.finish_reason == ("length" if stop == b"x" else "stop")
+        assert all(answer.text.startswith(piece) for piece in streamed)
+
+
 def test_same_seed_same_text():
     """Sampling is a function of the seed."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))

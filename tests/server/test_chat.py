@@ -174,3 +174,16 @@ def test_a_fault_of_the_server_is_told_without_its_text() -> None:
         assert (response.status_code, error_of(response)["code"]) == (500, "internal_error")
         assert "secret" not in response.text
         assert running.service.present == 0
+
+
+def test_stop_ends_plain_text_and_is_refused_with_a_constraint(running: Running) -> None:
+    """A stop text cuts plain text before it; a constrained answer can't be cut."""
+    fields = {"max_tokens": 60, "seed": 5, "temperature": 1.0}
+    whole = running.chat(**fields).json()["choices"][0]["message"]["content"]
+    first = next(letter for letter in whole[5:] if letter.isascii() and letter.isprintable())
+    for stop in (first, [first, "never"]):
+        choice = running.chat(**fields, stop=stop).json()["choices"][0]
+        assert choice["message"]["content"] == whole[: whole.index(first)]
+        assert choice["finish_reason"] == "stop"
+    error = error_of(running.chat(**fields, stop="x", grammar='root ::= "x"'))
+    assert (error["code"], error["param"]) == ("unsupported_parameter", "stop")

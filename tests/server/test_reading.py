@@ -146,7 +146,6 @@ def test_a_foreign_field_is_never_ignored(name: str) -> None:
         ("n", True),
         ("logprobs", True),
         ("logprobs", 0),
-        ("stop", ["\n"]),
         ("tools", [{"type": "function", "function": {"name": "f", "parameters": {}}}]),
         ("guided_json", "{}"),
         ("guided_regex", "a"),
