@@ -17,7 +17,9 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache import CompiledGrammar, Constraint, compile_grammar
+from grammar_cache import CompiledGrammar, Limits
+from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
+from grammar_cache.grammar import compile_expression
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText, Language
@@ -104,9 +106,9 @@ class EngineLoop:
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         """Pieces of text as they are agreed, then the answer. Raises EngineError. Closing the iterator cancels."""
         request = _Request(work, asyncio.get_running_loop())
-        if self._stopping.is_set():
-            raise EngineError("the server is shutting down")
         self._arriving.put(request)
+        if self._stopping.is_set():  # asked after the put: a thread that ends later finds the request itself
+            raise EngineError("the server is shutting down")
         try:
             while True:
                 event = await request.events.get()
@@ -137,7 +139,8 @@ class EngineLoop:
     def _warm_up(self) -> None:
         """Decodes one tiny answer, so that no user waits for what is compiled or loaded on first use."""
         vocabulary = self.engine.vocabulary
-        grammar = compile_grammar(Constraint(kind="regex", text="[0-9]{1,2}"), vocabulary)
+        words = Alt((Bytes(vocabulary.strings[0]), Bytes(vocabulary.strings[-1])))
+        grammar = compile_expression(Grammar({"root": Repeat(words, 1, 2)}, "root"), vocabulary, Limits())
         decoder = Decoder(grammar, Parameters(budget=grammar.minimum.tokens + 1))
         prompt = [int(vocabulary.token_list[0])]
         sequence = self.engine.open(prompt)
