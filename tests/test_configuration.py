@@ -56,10 +56,7 @@ def check_acceptance(case: Case) -> None:
 
 
 def reader_of(case: Case) -> Reader:
-    with pytest.MonkeyPatch.context() as patch:
-        if not case.inlined:
-            patch.setattr("grammar_cache.rules.INLINE_SIZE", -1)
-            patch.setattr("grammar_cache.rules.UNROLL_SIZE", 0)
+    with case.as_drawn():
         return Reader(case.grammar)
 
 

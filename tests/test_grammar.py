@@ -205,15 +205,31 @@ def test_distances_take_any_shape_and_dead_ones() -> None:
 
 
 def test_tables_out_of_memory_are_made_again() -> None:
-    """With no room for whole-vocabulary tables the masks are the same."""
+    """With no room for whole-vocabulary tables and masks they are not kept, and come out the same again."""
     rules = Grammar({"s": Alt((Seq((A, Ref("s"), B)), C, EMPTY))}, "s")
     vocabulary = Vocabulary([b"a", b"ab", b"b", b"bb", b"c"], [5])
     roomy, tight = (compile_expression(rules, vocabulary, Limits(table_bytes=size)) for size in (1 << 20, 0))
-    for text in (b"", b"a", b"aa", b"aacb", b"", b"a"):
-        masks = [
-            grammar.mask(grammar.consume_bytes(grammar.start, text) or 0, 3).tolist() for grammar in (roomy, tight)
-        ]
-        assert masks[0] == masks[1]
+    texts = (b"", b"a", b"aa", b"aacb", b"", b"a")
+    for budget in (3, 30):
+        for text in texts:
+            masks = [g.mask(g.consume_bytes(g.start, text) or 0, budget).tolist() for g in (roomy, tight)]
+            assert masks[0] == masks[1]
+    assert len(roomy._tables._tables) == len(set(texts))
+    assert len(roomy._masks) == len(set(texts))
+    assert len(tight._tables._tables) == 1
+    assert not tight._masks
+
+
+def test_tables_in_use_are_kept_longest() -> None:
+    """With room for some tables, the one that was asked for last stays and the oldest goes."""
+    rules = Grammar({"s": Alt((Seq((A, Ref("s"), B)), C))}, "s")
+    vocabulary = Vocabulary([b"a", b"b", b"c"], [3])
+    size = compile_expression(rules, vocabulary, Limits())._tables.table(0).size_bytes
+    grammar = compile_expression(rules, vocabulary, Limits(table_bytes=2 * size))
+    at = [grammar.consume_bytes(grammar.start, b"a" * depth) or 0 for depth in range(3)]
+    for configuration in (at[0], at[1], at[0], at[2]):
+        grammar._tables.table(configuration)
+    assert list(grammar._tables._tables) == [at[0], at[2]]
 
 
 def test_a_grammar_too_large_for_the_configurations_is_refused_when_compiled() -> None:

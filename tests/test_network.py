@@ -150,9 +150,7 @@ def tail_states(net: Network) -> set[int]:
 
 
 def check_structure(case: Case) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        if not case.inlined:
-            patch.setattr("grammar_cache.rules.INLINE_SIZE", -1)
+    with case.as_drawn():
         try:
             net = build(case.grammar, Limits())
         except EmptyLanguage:

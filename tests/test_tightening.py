@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache.distance import INFINITE
-from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
+from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
 from grammar_cache.grammar import CompiledGrammar, compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.tightening import Tightening
@@ -167,6 +167,22 @@ def test_answers_do_not_depend_on_what_was_asked_before_at_length(
 ) -> None:
     """The same as in the quick tier, on many more interviews."""
     check_purity(interview)
+
+
+def test_what_the_search_from_the_start_found_counts_for_whatever_is_asked_first() -> None:
+    """A small search that would run dry is answered from the path of the large one, which always comes before it."""
+    item = Alt((Bytes(b"xa"), Seq((Ref("x"), C))))
+    rules = Grammar({"s": Repeat(Seq((Ref("x"), B)), 8, 8), "x": item}, "s")
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"xab"], [5])
+
+    def fresh() -> CompiledGrammar:
+        return compile_expression(rules, vocabulary, Limits(start_fuel=10_000_000, step_fuel=1))
+
+    asked_first, asked_later = fresh(), fresh()
+    text = vocabulary.text(asked_later.witness(asked_later.start)[:1])
+    assert asked_later.minimum.tokens == 8
+    answers = [distance_within(g, g.consume_bytes(g.start, text) or 0, 7) for g in (asked_first, asked_later)]
+    assert answers == [7, 7]
 
 
 def test_a_search_without_fuel_finds_only_what_is_there_already() -> None:
