@@ -69,7 +69,8 @@ class Distances:
                 if table.accepts[number]
                 else min((self._states[s] + self._nodes[n] for s, n in table.items[number]), default=INFINITE)
             )
-        np.minimum(self.additive, INFINITE, out=self.additive)
+        new = self.additive[self._count : count]
+        np.minimum(new, INFINITE, out=new)
         self._count = count
 
     def _update_nodes(self) -> None:

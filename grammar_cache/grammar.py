@@ -57,7 +57,7 @@ class CompiledGrammar:
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self.start: int = self._configurations.start
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
-            raise EmptyLanguage("the model's vocabulary can't spell any text of this grammar")
+            raise EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")
 
     @property
     def minimum(self) -> Minimum:
@@ -171,6 +171,7 @@ class CompiledGrammar:
             self._distances.update()
             known = np.array([self._token(s) for s in self._distances.proposals(configuration)], np.int32)
             known.sort()
+            known.flags.writeable = False
             self._proposals[configuration] = known
         return known
 

@@ -22,7 +22,7 @@ UNROLL_SIZE = 96
 
 
 class Rules:
-    """The grammar's rules, repetitions spelled out; made-up rules are named `base~detail`, as no dialect names any."""
+    """The grammar's rules, repetitions spelled out. Names of made-up rules hold a mark that the grammar's own don't."""
 
     def __init__(self, grammar: Grammar, limits: Limits) -> None:
         self._rules: dict[str, Expression] = {}
@@ -34,7 +34,10 @@ class Rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         reachable = _reachable(grammar)
         recursive = _recursive({name: _mentions(body) for name, body in reachable.items()})
-        for name in _names_under_boolean(reachable):
+        self._mark = "~"
+        while any(self._mark in name for name in reachable):
+            self._mark += "~"
+        for name in sorted(_names_under_boolean(reachable)):
             if name in recursive:
                 raise UnsupportedFeature(f"rule {name!r} is recursive, and stands in an intersection or a complement")
         for name, body in reachable.items():
@@ -124,7 +127,7 @@ class Rules:
             return repeat
         item = repeat.item
         if not isinstance(item, Ref):
-            item = self._define(f"{base}~{len(self._rules)}", item)
+            item = self._define(f"{base}{self._mark}{len(self._rules)}", item)
         head = self._exactly(item, repeat.least)
         if repeat.most is None:
             return Seq((head, Repeat(item, 0, None)))
@@ -147,7 +150,7 @@ class Rules:
             doubled = Seq((made, made)) if at else made
             at = 2 * at + (digit == "1")
             body = Seq((doubled, item)) if digit == "1" else doubled
-            made = body if at <= 4 else self._define(f"{item.name}~={at}", body)
+            made = body if at <= 4 else self._define(f"{item.name}{self._mark}={at}", body)
         return made
 
     def _up_to(self, item: Ref, count: int) -> Expression:
@@ -155,7 +158,7 @@ class Rules:
         if count <= 4:
             return Repeat(item, 0, count)
         half = (count + 1) // 2
-        name = f"{item.name}~<={count}"
+        name = f"{item.name}{self._mark}<={count}"
         if name in self._rules:
             return Ref(name)
         few, rest = (

@@ -347,3 +347,19 @@ def test_words_of_the_network_are_those_of_the_grammar_with_every_rule_called(
     assert len(called.entry) > len(inlined.entry)
     for net in (inlined, called):
         assert {w for w in oracle.all_words(b"ab", 6) if reads(net, w)} == words
+
+
+def test_made_up_rules_never_take_the_name_of_another() -> None:
+    """Whatever the grammar's rules are called, the rules made for a large repetition are others."""
+    counted = Repeat(Alt((Bytes(b"abcd" * 8), Bytes(b"b" * 33))), 3, 9)
+    plain = network(Seq((counted, A)))
+    names = [name for name in plain.rule_names if name != "s"]
+    assert names
+    start = Alt((Seq((counted, A)), *(Ref(name) for name in names)))
+    clashing = build(Grammar({"s": start} | {name: Bytes(b"z" * 40) for name in names}, "s"), Limits())
+    assert set(names) <= set(clashing.rule_names)
+    assert len(clashing.rule_names) == 2 * len(names) + 1
+    item = b"abcd" * 8
+    assert reads(clashing, item * 3 + b"a")
+    assert reads(clashing, b"z" * 40)
+    assert not reads(clashing, b"z" * 40 + b"a")
