@@ -123,3 +123,25 @@ def char_class(ranges: Iterable[Range], *, negated: bool = False) -> CharClass:
 
 
 ANY_CHAR = char_class([(0, MAX_CODE_POINT)])
+
+
+def references(expression: Expression, *, in_boolean: bool = True) -> list[str]:
+    """The rules that an expression names, each once, in order; those under And and Not are inlined, not called."""
+    found: dict[str, None] = {}
+    todo = [expression]
+    seen: set[int] = set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        match node:
+            case Ref(name):
+                found[name] = None
+            case And() | Not() if not in_boolean:
+                pass
+            case Seq(items) | Alt(items) | And(items):
+                todo += reversed(items)
+            case Repeat(item, _, _) | Not(item):
+                todo.append(item)
+    return list(found)

@@ -10,7 +10,7 @@ reading anything (left-call components). This module knows no stack and no vocab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,11 +88,7 @@ def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> set[int]:
 
     The least fixpoint: nullable rules without `reads`, productive rules with it.
     """
-    callers: dict[int, set[int]] = {}
-    for r, nfa in enumerate(nfas):
-        for calls in nfa.calls:
-            for rule, _ in calls:
-                callers.setdefault(rule, set()).add(r)
+    callers = _callers(nfa.calls for nfa in nfas)
     found: set[int] = set()
     todo = list(range(len(nfas)))
     queued = set(todo)
@@ -106,6 +102,16 @@ def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> set[int]:
         todo += again
         queued |= again
     return found
+
+
+def _callers(calls_of: Iterable[Sequence[Sequence[tuple[int, int]]]]) -> dict[int, set[int]]:
+    """The rules that call each rule, from the calls of every state of every rule."""
+    callers: dict[int, set[int]] = {}
+    for r, states in enumerate(calls_of):
+        for calls in states:
+            for rule, _ in calls:
+                callers.setdefault(rule, set()).add(r)
+    return callers
 
 
 def _accepts(nfa: Nfa, passable: set[int], reads: bool) -> bool:
@@ -126,11 +132,7 @@ def _accepts(nfa: Nfa, passable: set[int], reads: bool) -> bool:
 
 def _silent(dfas: Sequence[Dfa]) -> set[int]:
     """Rules that derive no text but, at most, the empty one: no byte in them or in whatever they call."""
-    callers: dict[int, set[int]] = {}
-    for r, dfa in enumerate(dfas):
-        for calls in dfa.calls:
-            for rule, _ in calls:
-                callers.setdefault(rule, set()).add(r)
+    callers = _callers(dfa.calls for dfa in dfas)
     reading = {r for r, dfa in enumerate(dfas) if any(dfa.moves)}
     todo = list(reading)
     while todo:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from grammar_cache.components import components
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq, references
 from grammar_cache.limits import Limits
 from grammar_cache.nfa import utf8_sequences
 
@@ -33,7 +33,7 @@ class Rules:
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         reachable = _reachable(grammar)
-        recursive = _recursive({name: _mentions(body) for name, body in reachable.items()})
+        recursive = _recursive({name: references(body) for name, body in reachable.items()})
         self._mark = "~"
         while any(self._mark in name for name in reachable):
             self._mark += "~"
@@ -42,7 +42,7 @@ class Rules:
                 raise UnsupportedFeature(f"rule {name!r} is recursive, and stands in an intersection or a complement")
         for name, body in reachable.items():
             self._rules[name] = self._spelled(body, name)
-        self._calls = {name: _mentions(body, in_boolean=False) for name, body in self._rules.items()}
+        self._calls = {name: references(body, in_boolean=False) for name, body in self._rules.items()}
         self._recursive = _recursive(self._calls)
 
     def body(self, name: str) -> Expression:
@@ -161,10 +161,8 @@ class Rules:
         name = f"{item.name}{self._mark}<={count}"
         if name in self._rules:
             return Ref(name)
-        few, rest = (
-            self._up_to(item, half - 1),
-            self._up_to(item, count - half),
-        )  # depth: binary digits of count
+        few = self._up_to(item, half - 1)  # as deep as count has binary digits
+        rest = self._up_to(item, count - half)
         return self._define(name, Alt((few, Seq((self._exactly(item, half), rest)))))
 
 
@@ -204,35 +202,13 @@ def _reachable(grammar: Grammar) -> dict[str, Expression]:
     found = {grammar.start: grammar.rules[grammar.start]}
     todo = [grammar.start]
     for name in todo:
-        for called in _mentions(grammar.rules[name]):
+        for called in references(grammar.rules[name]):
             if called not in grammar.rules:
                 raise GrammarSyntaxError(f"rule {called!r} is used and not defined")
             if called not in found:
                 found[called] = grammar.rules[called]
                 todo.append(called)
     return found
-
-
-def _mentions(expression: Expression, *, in_boolean: bool = True) -> list[str]:
-    """The rules that an expression names, each once, in order; those under And and Not are inlined, not called."""
-    found: dict[str, None] = {}
-    todo = [expression]
-    seen: set[int] = set()
-    while todo:
-        node = todo.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        match node:
-            case Ref(name):
-                found[name] = None
-            case And() | Not() if not in_boolean:
-                pass
-            case Seq(items) | Alt(items) | And(items):
-                todo += reversed(items)
-            case Repeat(item, _, _) | Not(item):
-                todo.append(item)
-    return list(found)
 
 
 def _names_under_boolean(rules: Mapping[str, Expression]) -> set[str]:
@@ -244,23 +220,23 @@ def _names_under_boolean(rules: Mapping[str, Expression]) -> set[str]:
             node = todo.pop()
             match node:
                 case And() | Not():
-                    found.update(_mentions(node))
+                    found.update(references(node))
                 case Seq(items) | Alt(items):
                     todo += items
                 case Repeat(item, _, _):
                     todo.append(item)
     todo_names = list(found)
     while todo_names:
-        for name in _mentions(rules[todo_names.pop()]):
+        for name in references(rules[todo_names.pop()]):
             if name not in found:
                 found.add(name)
                 todo_names.append(name)
     return found
 
 
-def _recursive(references: Mapping[str, Sequence[str]]) -> set[str]:
+def _recursive(calls: Mapping[str, Sequence[str]]) -> set[str]:
     """Rules that can lead back to themselves."""
-    names = list(references)
+    names = list(calls)
     number = {n: i for i, n in enumerate(names)}
-    component, cyclic = components([[number[c] for c in references[n] if c in number] for n in names])
+    component, cyclic = components([[number[c] for c in calls[n] if c in number] for n in names])
     return {n for n in names if cyclic[component[number[n]]]}

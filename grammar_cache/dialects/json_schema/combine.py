@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from grammar_cache.dialects.combine import repetition, sequence
 from grammar_cache.expression import (
     EMPTY,
     NOTHING,
@@ -12,7 +13,6 @@ from grammar_cache.expression import (
     Bytes,
     Expression,
     Not,
-    Ref,
     Repeat,
     Seq,
     char_class,
@@ -20,21 +20,8 @@ from grammar_cache.expression import (
 
 
 def seq(*items: Expression) -> Expression:
-    """One after the other: flattened, literals joined, empty if any item is."""
-    flat: list[Expression] = []
-    for item in items:
-        for part in item.items if isinstance(item, Seq) else (item,):
-            if part == NOTHING:
-                return NOTHING
-            if isinstance(part, Bytes):
-                if flat and isinstance(flat[-1], Bytes):
-                    part = Bytes(flat.pop().data + part.data)  # type: ignore[union-attr]
-                if not part.data:
-                    continue
-            flat.append(part)
-    if not flat:
-        return EMPTY
-    return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+    """One after the other; nothing if any item is."""
+    return sequence(items)
 
 
 def alt(items: Iterable[Expression]) -> Expression:
@@ -59,9 +46,7 @@ def repeat(item: Expression, least: int, most: int | None) -> Expression:
     """`item` from `least` to `most` times; nothing where no count is left."""
     if most is not None and most < least:
         return NOTHING
-    if most == 0 or item == NOTHING:
-        return NOTHING if least > 0 and item == NOTHING else EMPTY
-    return item if (least, most) == (1, 1) else Repeat(item, least, most)
+    return repetition(item, least, most)
 
 
 def chars(members: str) -> Expression:
@@ -82,22 +67,3 @@ def larger_than(expression: Expression, size: int) -> bool:
         elif isinstance(node, Repeat | Not):
             stack.append(node.item)
     return bool(stack) or size < 0
-
-
-def references(expression: Expression) -> list[str]:
-    """The names of the rules an expression uses, each once, in order."""
-    found: dict[str, None] = {}
-    seen: set[int] = set()
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Ref):
-            found[node.name] = None
-        elif isinstance(node, Seq | Alt | And):
-            stack.extend(reversed(node.items))
-        elif isinstance(node, Repeat | Not):
-            stack.append(node.item)
-    return list(found)

@@ -15,14 +15,14 @@ from urllib.parse import quote
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema import arrays, numbers, objects, strings
 from grammar_cache.dialects.json_schema import whitespace as spaces
-from grammar_cache.dialects.json_schema.combine import alt, larger_than, references, seq
+from grammar_cache.dialects.json_schema.combine import alt, larger_than, seq
 from grammar_cache.dialects.json_schema.conjunction import Conjunction, Conjunctions, Shape
 from grammar_cache.dialects.json_schema.document import Document
 from grammar_cache.dialects.json_schema.facts import FactReader
 from grammar_cache.dialects.json_schema.literals import Literals
 from grammar_cache.dialects.json_schema.loading import load
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Bytes, Expression, Grammar, Ref
+from grammar_cache.expression import Bytes, Expression, Grammar, Ref, references
 from grammar_cache.limits import Limits
 
 START_RULE = "root"
