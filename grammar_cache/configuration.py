@@ -8,18 +8,24 @@ Nodes are immutable: a called rule always reads a byte (calls of nullable rules 
 no node is popped at the position where it was made. Rules that call each other before reading a byte form a
 component, whose nodes refer to each other and are interned together, by the edges that lead out of the component.
 
+With a lexer, a state is read in a context (see `context`): the pair is a *control*, and items are (control, node). Of
+the context nothing is on the stack: what ends hands its own on to where it returns. Without a lexer, controls are
+states.
+
 This module knows bytes and states; tokens and distances come later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.context import Contexts
+from grammar_cache.control import Controls
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.network import Network
 
@@ -47,20 +53,22 @@ class Configurations:
         self.accepts: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self.items: list[tuple[Item, ...]] = []
         self.edges: list[tuple[Edge, ...]] = [(_BOTTOM,)]
-        self._final = [s.final for s in network.states]
-        self._moves = [tuple(s.moves.items()) for s in network.states]
-        self._targets = [_by_target(s.moves) for s in network.states]
-        self._calls = [s.calls for s in network.states]
-        self._live = [bool(s.moves or s.calls) for s in network.states]
+        self.contexts = Contexts(network)
+        self.controls = Controls(network, self.contexts, limit)
+        self._lexed = bool(len(network.watches))
         self._numbers: dict[tuple[tuple[Item, ...], bool], int] = {}
         self._nodes: dict[tuple[Edge, ...], int] = {(_BOTTOM,): ROOT}
         self._groups: dict[tuple[tuple[int, tuple[Edge, ...]], ...], dict[int, int]] = {}
         self._after: dict[tuple[Item, ...], int] = {}
         self.start = self._close(((network.entry[0], ROOT),), accepting=network.nullable)
 
-    def at(self, state: int) -> int:
-        """The configuration of one state above the root: what its rule still has to read."""
-        return self._close(((state, ROOT),), accepting=False)
+    def at(self, control: int) -> int:
+        """The configuration of one control above the root: what its rule still has to read."""
+        return self._close(((control, ROOT),), accepting=False)
+
+    def above_exit(self, control: int) -> int:
+        """As `at`, but what ends does not accept: it becomes an item of the state `controls.exit`, in its context."""
+        return self._close(((control, self._node([(self.controls.exit, ROOT)])),), accepting=False)
 
     def expand(self, configuration: int) -> None:
         """Fills the row of `next`. Raises LimitExceeded(configurations)."""
@@ -69,12 +77,14 @@ class Configurations:
             return
         items = self.expansion(configuration)
         if len(items) == 1:
-            [(state, node)] = items
-            found = [(classes, self._reached(((target, node),))) for target, classes in self._targets[state]]
+            [(control, node)] = items
+            found = [
+                (classes, self._reached(((target, node),))) for target, classes in self.controls.by_target(control)
+            ]
         else:
             targets: dict[int, list[Item]] = {}
-            for state, node in items:
-                for c, target in self._moves[state]:
+            for control, node in items:
+                for c, target in self.controls.moves(control):
                     if c in targets:
                         targets[c].append((target, node))
                     else:
@@ -91,11 +101,24 @@ class Configurations:
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
-        items = list(self.items[configuration])
+        items = self.items[configuration]
+        if not self._lexed:
+            return self._expanded(items, 0)
+        found: list[Item] = []
+        by_context: dict[int, list[Item]] = {}
+        for item in items:
+            by_context.setdefault(self.controls.context[item[0]], []).append(item)
+        for context, group in by_context.items():
+            found += self._expanded(group, context)
+        return found
+
+    def _expanded(self, of: Iterable[Item], context: int) -> list[Item]:
+        """The same for items of one context."""
+        items = list(of)
         called: dict[int, set[Edge]] = {}
-        for state, node in items:
-            if self._calls[state]:
-                self._call(state, node, called)
+        for control, node in items:
+            if self.controls.calls[control]:
+                self._call(control, node, called)
         if not called:
             return items
         component = self.network.component
@@ -114,7 +137,7 @@ class Configurations:
             for entered_rule, node in entered.items():
                 done.add(entered_rule)
                 entry = self.network.entry[entered_rule]
-                items.append((entry, node))
+                items.append((self.controls.number(entry, context), node))
                 self._call(entry, node, called, inside=number if self.network.cyclic[number] else -1)
             for new in called.keys() - before:
                 heappush(queue, (component[new], new))
@@ -124,9 +147,9 @@ class Configurations:
         """Items, and edges that they can pop: what a step from here has to look at."""
         return sum(1 + len(self.edges[node]) for _, node in self.items[configuration])
 
-    def _call(self, state: int, node: int, called: dict[int, set[Edge]], inside: int = -1) -> None:
-        """Notes the calls of a state, but for those inside a component: its nodes know them already."""
-        for rule, back in self._calls[state]:
+    def _call(self, control: int, node: int, called: dict[int, set[Edge]], inside: int = -1) -> None:
+        """Notes the calls of a control, but for those inside a component: its nodes know them already."""
+        for rule, back in self.controls.calls[control]:
             if self.network.component[rule] == inside:
                 continue
             edges = called.setdefault(rule, set())
@@ -146,7 +169,7 @@ class Configurations:
 
     def _enter_component(self, number: int, called: dict[int, set[Edge]]) -> dict[int, int]:
         """Nodes of all rules of a component that are called from outside, directly or not."""
-        component, calls, entry = self.network.component, self._calls, self.network.entry
+        component, calls, entry = self.network.component, self.controls.calls, self.network.entry
         outside = tuple(sorted((r, tuple(sorted(e))) for r, e in called.items() if component[r] == number))
         known = self._groups.get(outside)
         if known is not None:
@@ -187,15 +210,19 @@ class Configurations:
         """Pops what has ended, and interns what is left."""
         todo = list(items)
         seen = set(todo)
-        for state, node in todo:  # grows while it is read
-            if self._final[state]:
+        final, ending, live = self.controls.final, self.controls.ending, self.controls.live
+        for control, node in todo:  # grows while it is read
+            if final[control]:
+                context = ending[control]
                 for edge in self.edges[node]:
                     if edge == _BOTTOM:
-                        accepting = True
-                    elif edge not in seen:
-                        seen.add(edge)
-                        todo.append(edge)
-        key = (tuple(sorted(item for item in seen if self._live[item[0]])), accepting)
+                        accepting = accepting or self.contexts.may_end(context)
+                        continue
+                    item = (self.controls.number(edge[0], context), edge[1]) if context else edge
+                    if item not in seen:
+                        seen.add(item)
+                        todo.append(item)
+        key = (tuple(sorted(item for item in seen if live[item[0]])), accepting)
         number = self._numbers.get(key)
         if number is None:
             number = self._add(key)
@@ -213,11 +240,3 @@ class Configurations:
         self.accepts[number] = key[1]
         self.count += 1
         return number
-
-
-def _by_target(moves: Mapping[int, int]) -> list[tuple[int, list[int]]]:
-    """Each state that a byte leads to, with the classes of the bytes that do."""
-    classes: dict[int, list[int]] = {}
-    for c, target in moves.items():
-        classes.setdefault(target, []).append(c)
-    return list(classes.items())

@@ -31,11 +31,11 @@ class Distances:
         self._strings = vocabulary.strings
         states = configurations.network.states
         origin = np.array([configurations.at(s) for s in range(len(states))], np.int32)
-        found = _reach(configurations, vocabulary, origin)
+        found = reach(configurations, vocabulary, origin)
         offsets = np.searchsorted(found[:, 0], np.arange(len(states) + 1)).astype(np.int32)
         final = np.array([s.final for s in states], np.bool_)
-        item_offsets, items = _flat(configurations.items)
-        edge_offsets, edges = _flat(configurations.edges)
+        item_offsets, items = flat(configurations.items)
+        edge_offsets, edges = flat(configurations.edges)
         state_costs, node_costs, costs = least_costs(
             final,
             offsets,
@@ -49,7 +49,7 @@ class Distances:
         )
         self._states: list[int] = state_costs.tolist()
         self._nodes: list[int] = node_costs.tolist()
-        self._witness = _witnesses(found, costs, state_costs, vocabulary)
+        self._witness = witnesses(found, costs, state_costs, vocabulary)
         self.additive: NDArray[np.int32] = costs
         self._count = len(costs)
 
@@ -107,7 +107,7 @@ class Distances:
         return sorted(found)
 
 
-def _reach(configurations: Configurations, vocabulary: Vocabulary, origin: NDArray[np.int32]) -> NDArray[np.int32]:
+def reach(configurations: Configurations, vocabulary: Vocabulary, origin: NDArray[np.int32]) -> NDArray[np.int32]:
     """Rows (state, configuration one token away, a short string that leads there), sorted."""
     trie = vocabulary.trie
     sources = np.arange(len(origin), dtype=np.int32)
@@ -146,7 +146,7 @@ def _reach(configurations: Configurations, vocabulary: Vocabulary, origin: NDArr
     return rows_found[new]
 
 
-def _witnesses(
+def witnesses(
     found: NDArray[np.int32], costs: NDArray[np.int32], state_costs: NDArray[np.int32], vocabulary: Vocabulary
 ) -> list[int]:
     """The string that brings each state one token nearer to the end of its rule: the shortest, then the least.
@@ -162,7 +162,7 @@ def _witnesses(
     return [int(w) for w in witness]
 
 
-def _flat(lists: list[tuple[tuple[int, int], ...]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def flat(lists: list[tuple[tuple[int, int], ...]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     offsets = np.zeros(len(lists) + 1, np.int32)
     np.cumsum([len(entries) for entries in lists], out=offsets[1:])
     flat = [entry for entries in lists for entry in entries]

@@ -20,6 +20,7 @@ from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Grammar
+from grammar_cache.lexed_distance import LexedDistances
 from grammar_cache.limits import Limits
 from grammar_cache.network import Network, build
 from grammar_cache.tables import Tables
@@ -49,7 +50,8 @@ class CompiledGrammar:
         self.network = network
         self._configurations = Configurations(network, limits.configurations)
         self._tables = Tables(self._configurations, vocabulary, limits.table_bytes)
-        self._distances = Distances(self._configurations, vocabulary)
+        lexed = len(network.watches) > 0
+        self._distances = (LexedDistances if lexed else Distances)(self._configurations, vocabulary)
         self._tightening = Tightening(self._tables)
         self._minimum: Minimum | None = None
         self._path: Path = {}

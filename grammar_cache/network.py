@@ -5,7 +5,8 @@
 
 What is decided here, once per grammar: which rules can derive the empty string (their calls may be skipped, so that
 a called rule always reads at least one byte), which can derive nothing at all, and which call each other before
-reading anything (left-call components). This module knows no stack and no vocabulary.
+reading anything (left-call components). A lexeme is a rule whose automaton the dialect brings, with its watches. This
+module knows no stack and no vocabulary.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from grammar_cache.components import components
 from grammar_cache.dfa import Dfa, determinise
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import Grammar
+from grammar_cache.lexeme import DEAD, HARMLESS, OPEN, Lexeme
 from grammar_cache.limits import Limits
 from grammar_cache.nfa import Nfa, byte_classes
 from grammar_cache.rules import Rules
@@ -42,6 +44,9 @@ class Network:
 
     `component[rule]` numbers the left-call components, callers before callees; `cyclic[component]` says that its
     rules can call themselves before reading a byte. `tail[state]`: final, with nothing after it.
+
+    `closes[state]`: in a lexeme, the watch that is on after it has ended there, or HARMLESS. `watches`
+    int32[watches, byte classes] and `watch_ends` are those of all lexemes: see `lexeme`.
     """
 
     classes: NDArray[np.uint8]
@@ -53,6 +58,9 @@ class Network:
     cyclic: tuple[bool, ...]
     nullable: bool
     rule_names: tuple[str, ...]
+    closes: tuple[int, ...]
+    watches: NDArray[np.int32]
+    watch_ends: tuple[bool, ...]
 
 
 def build(grammar: Grammar, limits: Limits) -> Network:
@@ -61,26 +69,58 @@ def build(grammar: Grammar, limits: Limits) -> Network:
     names = rules.order()
     number = {name: i for i, name in enumerate(names)}
     builder = Builder(number, rules.body, limits.rule_states, limits.nesting)
-    nfas = [builder.nfa(rules.body(name)) for name in names]
+    lexemes = [grammar.lexemes.get(name) for name in names]
+    nfas = [
+        builder.nfa(rules.body(name)) if lexeme is None else _stand_in(lexeme)
+        for name, lexeme in zip(names, lexemes, strict=True)
+    ]
     nullable = _closed_under(nfas, reads=False)
     productive = _closed_under(nfas, reads=True)
     if 0 not in productive:
         raise EmptyLanguage("no text belongs to the language of this grammar")
-    classes_of = [byte_classes([nfa]) for nfa in nfas]
+    classes_of = [
+        byte_classes([nfa]) if lexeme is None else _classes_of_lexeme(lexeme)
+        for nfa, lexeme in zip(nfas, lexemes, strict=True)
+    ]
 
-    def automata(uncalled: set[int]) -> list[Dfa]:
-        return [
-            determinise(nfa, classes_of[r], nullable, limits.rule_states, uncalled)
-            if r in productive
-            else Dfa([{}], [[]], [False])
-            for r, nfa in enumerate(nfas)
-        ]
+    def automaton(r: int, uncalled: set[int]) -> Dfa:
+        lexeme = lexemes[r]
+        if r not in productive:
+            return Dfa([{}], [[]], [False])
+        if lexeme is None:
+            return determinise(nfas[r], classes_of[r], nullable, limits.rule_states, uncalled)
+        return _dfa_of_lexeme(lexeme, classes_of[r])
 
-    dfas = automata(set(range(len(nfas))) - productive)
+    dfas = [automaton(r, set(range(len(nfas))) - productive) for r in range(len(nfas))]
     silent = _silent(dfas)
     if any(rule in silent for dfa in dfas for calls in dfa.calls for rule, _ in calls):
-        dfas = automata(silent)  # a call that can't read is only ever skipped: kept, it would look like a way on
-    return _joined(dfas, classes_of, 0 in nullable, tuple(names), limits)
+        # a call that can't read is only ever skipped: kept, it would look like a way on
+        dfas = [automaton(r, silent) for r in range(len(nfas))]
+    return _joined(dfas, classes_of, lexemes, 0 in nullable, tuple(names), limits)
+
+
+def _stand_in(lexeme: Lexeme) -> Nfa:
+    """As productive as the lexeme, and as little nullable; its own automaton is deterministic already."""
+    nfa = Nfa()
+    if (lexeme.closes != OPEN).any():
+        nfa.add_chain(0, 1, [(0, 255)])
+    return nfa
+
+
+def _classes_of_lexeme(lexeme: Lexeme) -> NDArray[np.uint8]:
+    """Bytes that neither the lexeme nor its watches tell apart share a class, numbered by first byte."""
+    columns = np.concatenate([lexeme.moves, lexeme.watches])
+    _, first, inverse = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.uint8)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse.reshape(-1)]
+
+
+def _dfa_of_lexeme(lexeme: Lexeme, classes: NDArray[np.uint8]) -> Dfa:
+    _, first = np.unique(classes, return_index=True)
+    rows = lexeme.moves[:, first].tolist()
+    moves = [{c: t for c, t in enumerate(row) if t != DEAD} for row in rows]
+    return Dfa(moves, [[] for _ in rows], (lexeme.closes != OPEN).tolist())
 
 
 def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> set[int]:
@@ -145,6 +185,7 @@ def _silent(dfas: Sequence[Dfa]) -> set[int]:
 def _joined(
     dfas: Sequence[Dfa],
     classes_of: Sequence[NDArray[np.uint8]],
+    lexemes: Sequence[Lexeme | None],
     nullable: bool,
     names: tuple[str, ...],
     limits: Limits,
@@ -152,7 +193,7 @@ def _joined(
     offsets = np.cumsum([0, *(len(d.moves) for d in dfas)]).tolist()
     if offsets[-1] > limits.states:
         raise LimitExceeded(f"the grammar needs more than {limits.states} states", limit="states")
-    classes, groups = _common_classes(dfas, classes_of)
+    classes, groups = _common_classes(dfas, classes_of, lexemes)
     states = tuple(
         State(
             {c: t + offset for c, t in sorted((c, t) for own, t in moves.items() for c in groups[r][own])},
@@ -164,6 +205,7 @@ def _joined(
         for moves, calls, final in zip(dfa.moves, dfa.calls, dfa.final, strict=True)
     )
     component, cyclic = components([[rule for rule, _ in dfa.calls[0]] for dfa in dfas])
+    closes, watches, watch_ends = _watches(dfas, lexemes, classes)
     return Network(
         classes=classes,
         class_count=int(classes.max()) + 1,
@@ -174,18 +216,44 @@ def _joined(
         cyclic=cyclic,
         nullable=nullable,
         rule_names=names,
+        closes=closes,
+        watches=watches,
+        watch_ends=watch_ends,
     )
 
 
+def _watches(
+    dfas: Sequence[Dfa], lexemes: Sequence[Lexeme | None], classes: NDArray[np.uint8]
+) -> tuple[tuple[int, ...], NDArray[np.int32], tuple[bool, ...]]:
+    """The watches of all lexemes, numbered one after the other, over the common classes."""
+    _, first = np.unique(classes, return_index=True)
+    closes: list[int] = []
+    tables = [np.empty((0, len(first)), np.int32)]
+    ends: list[bool] = []
+    for dfa, lexeme in zip(dfas, lexemes, strict=True):
+        if lexeme is None or len(dfa.moves) != len(lexeme.moves):  # the latter: one that can't close at all
+            closes += [HARMLESS] * len(dfa.moves)
+            continue
+        offset = len(ends)
+        closes += [w + offset if w >= 0 else HARMLESS for w in lexeme.closes.tolist()]
+        table = lexeme.watches[:, first]
+        tables.append(np.where(table >= 0, table + offset, table))
+        ends += lexeme.ends.tolist()
+    return tuple(closes), np.concatenate(tables), tuple(ends)
+
+
 def _common_classes(
-    dfas: Sequence[Dfa], classes_of: Sequence[NDArray[np.uint8]]
+    dfas: Sequence[Dfa], classes_of: Sequence[NDArray[np.uint8]], lexemes: Sequence[Lexeme | None]
 ) -> tuple[NDArray[np.uint8], list[list[list[int]]]]:
     """One partition of the bytes for all rules: bytes that no state of any rule tells apart share a class.
 
     Returns the class of every byte, and for each rule and each of its own classes the common ones that it consists
     of; of own classes that no state tells apart, only the first byte's is asked for.
     """
-    merged = [_merged(dfa, classes) for dfa, classes in zip(dfas, classes_of, strict=True)]
+    merged = [
+        _merged(dfa, classes) if lexeme is None else classes  # a watch may tell apart what no state does
+        for dfa, classes, lexeme in zip(dfas, classes_of, lexemes, strict=True)
+    ]
     _, first, inverse = np.unique(np.stack(merged), axis=1, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)

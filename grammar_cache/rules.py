@@ -30,6 +30,7 @@ class Rules:
         self._total = 0
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
+        self._sizes.update(dict.fromkeys(grammar.lexemes, INLINE_SIZE + 1))  # a lexeme is called, however small
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         reachable = _reachable(grammar)
@@ -49,7 +50,7 @@ class Rules:
         return self._rules[name]
 
     def order(self) -> list[str]:
-        """The rules to be called, start first, in the order of their first mention."""
+        """The rules and lexemes to be called, start first, in the order of their first mention."""
         order, seen = [self._start], {self._start}
         for name in order:
             for called in self._called_by(name):
@@ -62,7 +63,7 @@ class Rules:
         found: list[str] = []
         todo = [name]
         while todo:
-            for called in self._calls[todo.pop()]:
+            for called in self._calls.get(todo.pop(), ()):  # a lexeme calls nothing
                 (todo if self._inlined(called) else found).append(called)
         return found
 
@@ -203,6 +204,8 @@ def _reachable(grammar: Grammar) -> dict[str, Expression]:
     todo = [grammar.start]
     for name in todo:
         for called in references(grammar.rules[name]):
+            if called in grammar.lexemes:
+                continue
             if called not in grammar.rules:
                 raise GrammarSyntaxError(f"rule {called!r} is used and not defined")
             if called not in found:

@@ -273,3 +273,71 @@ def least_costs(
                     states[s] = value
                     changed = True
     return states, nodes, configurations
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def least_lexed_costs(
+    ending: Ints,
+    behind: NDArray[np.int32],
+    reach_offsets: Ints,
+    reach: Ints,
+    item_offsets: Ints,
+    items: NDArray[np.int32],
+    edge_offsets: Ints,
+    edges: NDArray[np.int32],
+    root: int,
+    width: int,
+    infinite: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """As `least_costs`, for each of `width` contexts in which a rule can end: of controls and of configurations.
+
+    `ending[control]`: the context it ends in, or -1. `behind[state, context]`: the control that a return state is in
+    a context, or -1. A node's costs are by the context that is handed to it and the one in which the root is reached.
+    """
+    controls = np.full((len(ending), width), infinite, np.int32)
+    for x in range(len(ending)):
+        if ending[x] >= 0:
+            controls[x, ending[x]] = 0
+    nodes = np.full((len(edge_offsets) - 1, width, width), infinite, np.int32)
+    for k in range(width):
+        nodes[root, k, k] = 0
+    configurations = np.full((len(item_offsets) - 1, width), infinite, np.int32)
+    changed = True
+    while changed:
+        changed = False
+        for n in range(len(nodes)):
+            for e in range(edge_offsets[n], edge_offsets[n + 1]):
+                if edges[e, 0] < 0:
+                    continue
+                for k in range(width):
+                    x = behind[edges[e, 0], k]
+                    if x >= 0 and _lower(nodes[n, k], controls[x], nodes[edges[e, 1]], infinite):
+                        changed = True
+        for c in range(len(configurations)):
+            for i in range(item_offsets[c], item_offsets[c + 1]):
+                if items[i, 0] < len(controls) and _lower(
+                    configurations[c], controls[items[i, 0]], nodes[items[i, 1]], infinite
+                ):
+                    changed = True
+        for x in range(len(controls) - 1, -1, -1):
+            for r in range(reach_offsets[x], reach_offsets[x + 1]):
+                for k in range(width):
+                    value = 1 + configurations[reach[r], k]
+                    if value < controls[x, k]:
+                        controls[x, k] = value
+                        changed = True
+    return controls, configurations
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _lower(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int) -> bool:
+    """into[k] = min(into[k], min over h of first[h] + then[h, k]); whether anything became less."""
+    lower = False
+    for h in range(len(first)):
+        if first[h] < infinite:
+            for k in range(len(into)):
+                value = first[h] + then[h, k]
+                if value < into[k]:
+                    into[k] = value
+                    lower = True
+    return lower

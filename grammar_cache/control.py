@@ -1,0 +1,86 @@
+"""Controls: a state of the network together with the lexer context in which it is read, as one integer.
+
+The first are the states themselves, in context 0; `exit` is one more, which nothing leaves. Others are numbered as
+they are met. This module knows no stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from grammar_cache.context import Contexts
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.lexeme import FATAL
+from grammar_cache.network import Network
+
+Moves = tuple[tuple[int, int], ...]
+ByTarget = list[tuple[int, list[int]]]
+
+
+class Controls:
+    """Lists by control: `state`, `context`, `calls` (rule, return state), `final`, `live` (can go on by itself), and
+    `ending`: the context behind what ends here.
+    """
+
+    def __init__(self, network: Network, contexts: Contexts, limit: int) -> None:
+        self._network = network
+        self._contexts = contexts
+        self._limit = limit
+        states = network.states
+        self.exit = len(states)
+        self.state = list(range(len(states) + 1))
+        self.context = [0] * (len(states) + 1)
+        self.calls = [*(s.calls for s in states), ()]
+        self.final = [*(s.final for s in states), False]
+        self.live = [*(bool(s.moves or s.calls) for s in states), True]
+        self.ending = [*(contexts.closed(0, s) if states[s].final else 0 for s in range(len(states))), 0]
+        self._moves: list[Moves | None] = [*(tuple(s.moves.items()) for s in states), ()]
+        self._by_target: list[ByTarget | None] = [*(_by_target(s.moves.items()) for s in states), []]
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def number(self, state: int, context: int) -> int:
+        """The control of a state in a context. Raises LimitExceeded(configurations)."""
+        if not context:
+            return state
+        key = (state, context)
+        number = self._numbers.get(key)
+        if number is None:
+            number = len(self.state)
+            if number >= self._limit:
+                raise LimitExceeded(f"more than {self._limit} states in lexer contexts", limit="configurations")
+            self._numbers[key] = number
+            self.state.append(state)
+            self.context.append(context)
+            self.calls.append(self.calls[state])
+            self.final.append(self.final[state])
+            self.ending.append(self._contexts.closed(context, state) if self.final[state] else 0)
+            self.live.append(self.live[state])
+            self._moves.append(() if state == self.exit else None)
+            self._by_target.append([] if state == self.exit else None)
+        return number
+
+    def moves(self, control: int) -> Moves:
+        """Pairs (byte class, control after it)."""
+        moves = self._moves[control]
+        if moves is None:
+            context, found = self.context[control], []
+            for c, target in self._network.states[self.state[control]].moves.items():
+                after = self._contexts.step(context, c)
+                if after != FATAL:
+                    found.append((c, self.number(target, after)))
+            moves = self._moves[control] = tuple(found)
+        return moves
+
+    def by_target(self, control: int) -> ByTarget:
+        """Each control that a byte leads to, with the classes of the bytes that do."""
+        found = self._by_target[control]
+        if found is None:
+            found = self._by_target[control] = _by_target(self.moves(control))
+        return found
+
+
+def _by_target(moves: Iterable[tuple[int, int]]) -> ByTarget:
+    classes: dict[int, list[int]] = {}
+    for c, target in moves:
+        classes.setdefault(target, []).append(c)
+    return list(classes.items())

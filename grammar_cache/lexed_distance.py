@@ -1,0 +1,183 @@
+"""Distances of grammars with a lexer: as in `distance`, but costs depend on the contexts a rule begins and ends in.
+
+A lexeme that has just ended forbids some of what could follow (`1` can't be followed by a lexeme that begins with a
+digit), so the cost of what follows depends on the context that it is handed. In the algebra of (min, +),
+
+    C[x, k]     fewest tokens from control x to the end of its rule in context k,
+    D(node)[k]  = least over edges (r, parent) of  min over k' of  C[(r, k), k'] + D(parent)[k'],
+    d           = least over items (x, node) of    min over k  of  C[x, k] + D(node)[k].
+
+The contexts k are those in which rules can end; without a lexer there is one, and this is `distance`. All that is
+said there of consistency and of additivity holds here. This module knows tokens, but no request and no budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.configuration import ROOT, Configurations
+from grammar_cache.distance import INFINITE, flat, reach, witnesses
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.walk import least_lexed_costs
+
+_LARGEST_TABLE = 100_000_000
+"""Entries of the costs of nodes, context by context."""
+
+
+class LexedDistances:
+    """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
+
+    def __init__(self, configurations: Configurations, vocabulary: Vocabulary) -> None:
+        self._configurations = configurations
+        self._controls = configurations.controls
+        sources, ends = _controls_met(configurations)
+        self._place = {context: place for place, context in enumerate(ends)}
+        self._contexts = ends
+        origin = np.array([configurations.above_exit(x) for x in sources], np.int32)
+        rows = reach(configurations, vocabulary, origin)
+        rows[:, 0] = np.array(sources, np.int32)[rows[:, 0]]
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        self._count = len(self._controls.state)
+        self._costs, reached = self._least_costs(rows)
+        self._witness = np.array(
+            [witnesses(rows, reached[:, k], self._costs[:, k], vocabulary) for k in range(len(ends))], np.int32
+        ).T
+        self._nodes: list[NDArray[np.int32]] = []
+        self.additive: NDArray[np.int32] = np.full(len(configurations.accepts), INFINITE, np.int32)
+        self._known = 0
+        self.update()
+
+    def update(self) -> None:
+        """Extends the tables to all configurations interned so far."""
+        self._update_nodes()
+        table, count = self._configurations, self._configurations.count
+        if count == self._known:
+            return
+        if count > len(self.additive):
+            grown = np.full(len(table.accepts), INFINITE, np.int32)
+            grown[: self._known] = self.additive[: self._known]
+            self.additive = grown
+        for number in range(self._known, count):
+            self.additive[number] = 0 if table.accepts[number] else self._least(table.items[number])
+        self._known = count
+
+    def witness(self, configuration: int) -> int:
+        """The string whose consumption lowers d, given 0 < d < INFINITE. The least one where several items tie."""
+        d = self.additive[configuration]
+        found = []
+        for x, n in self._configurations.items[configuration]:
+            fits = (self._witness[x] >= 0) & (self._costs[x] + self._nodes[n] == d)
+            found += self._witness[x][fits].tolist()
+        return int(min(found))
+
+    def proposals(self, configuration: int) -> list[int]:
+        """The witness string of every way to go on from here, ascending."""
+        items = self._configurations.expansion(configuration)
+        found = {int(s) for x, _ in items if x < self._count for s in self._witness[x] if s >= 0}
+        self.update()
+        return sorted(found)
+
+    def _least(self, items: tuple[tuple[int, int], ...]) -> int:
+        best = INFINITE
+        for x, n in items:
+            if x < self._count:
+                best = min(best, int((self._costs[x] + self._nodes[n]).min()))
+        return best
+
+    def _update_nodes(self) -> None:
+        edges, first = self._configurations.edges, len(self._nodes)
+        self._nodes += [np.full(len(self._contexts), INFINITE, np.int32) for _ in range(first, len(edges))]
+        changed = len(edges) > first
+        while changed:  # nodes of one component lean on each other; all others are settled by the first pass
+            changed = False
+            for node in range(first, len(edges)):
+                value = np.minimum.reduce([self._behind(state, parent) for state, parent in edges[node]])
+                if (value < self._nodes[node]).any():
+                    self._nodes[node] = value
+                    changed = True
+
+    def _behind(self, state: int, parent: int) -> NDArray[np.int32]:
+        """The cost of what follows an edge, for each context that it may be handed; of the bottom: if it may end."""
+        found = np.full(len(self._contexts), INFINITE, np.int32)
+        for place, context in enumerate(self._contexts):
+            if state < 0:
+                found[place] = 0 if self._configurations.contexts.may_end(context) else INFINITE
+            else:
+                x = self._controls.number(state, context)
+                if x < self._count:
+                    found[place] = min(INFINITE, int((self._costs[x] + self._nodes[parent]).min()))
+        return found
+
+    def _least_costs(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """C of all controls, and the same of all configurations that a token reaches: int32[…, contexts]."""
+        controls, width = self._controls, len(self._contexts)
+        nodes = self._configurations.edges
+        if len(nodes) * width * width > _LARGEST_TABLE:
+            raise LimitExceeded(
+                f"{width} lexer contexts in which rules end are too many for the distances of this grammar",
+                limit="configurations",
+            )
+        ending = np.full(self._count, -1, np.int32)
+        behind = np.full((controls.exit + 1, width), -1, np.int32)
+        for x in range(self._count):
+            state, context = controls.state[x], controls.context[x]
+            if state == controls.exit:
+                ending[x] = self._place.get(context, -1)
+            elif controls.final[x]:
+                ending[x] = self._place.get(controls.ending[x], -1)
+            if context in self._place:
+                behind[state, self._place[context]] = x
+        offsets = np.searchsorted(rows[:, 0], np.arange(self._count + 1)).astype(np.int32)
+        return least_lexed_costs(
+            ending,
+            behind,
+            offsets,
+            np.ascontiguousarray(rows[:, 1]),
+            *flat(self._configurations.items),
+            *flat(nodes),
+            ROOT,
+            width,
+            INFINITE,
+        )
+
+
+def _controls_met(configurations: Configurations) -> tuple[list[int], list[int]]:
+    """All controls that a text can lead to, and all contexts in which rules can end, both ascending.
+
+    A few more than that: which context a rule was called in is forgotten when it ends.
+    """
+    controls, network = configurations.controls, configurations.network
+    met: set[int] = set()
+    ends: list[set[int]] = [set() for _ in network.entry]
+    returns: list[set[int]] = [set() for _ in network.entry]
+    todo = [network.entry[0]]
+
+    def meet(state: int, context: int) -> None:
+        control = controls.number(state, context)
+        if control not in met:
+            met.add(control)
+            todo.append(control)
+
+    met.update(todo)
+    while todo:
+        control = todo.pop()
+        state, context = controls.state[control], controls.context[control]
+        for _, after in controls.moves(control):
+            if after not in met:
+                met.add(after)
+                todo.append(after)
+        for rule, back in controls.calls[control]:
+            meet(network.entry[rule], context)
+            if back not in returns[rule]:
+                returns[rule].add(back)
+                for handed in ends[rule]:
+                    meet(back, handed)
+        if controls.final[control]:
+            rule, handed = network.states[state].rule, controls.ending[control]
+            if handed not in ends[rule]:
+                ends[rule].add(handed)
+                for back in returns[rule]:
+                    meet(back, handed)
+    return sorted(met), sorted(set().union(*ends))
