@@ -55,12 +55,13 @@ class Configurations:
         self.edges: list[tuple[Edge, ...]] = [(_BOTTOM,)]
         self.contexts = Contexts(network)
         self.controls = Controls(network, self.contexts, limit)
-        self._lexed = bool(len(network.watches))
+        self._lexed = network.lexed
         self._numbers: dict[tuple[tuple[Item, ...], bool], int] = {}
         self._nodes: dict[tuple[Edge, ...], int] = {(_BOTTOM,): ROOT}
         self._groups: dict[tuple[tuple[int, tuple[Edge, ...]], ...], dict[int, int]] = {}
         self._after: dict[tuple[Item, ...], int] = {}
-        self.start = self._close(((network.entry[0], ROOT),), accepting=network.nullable)
+        begin = self.controls.entry(0, self.contexts.start)
+        self.start = self._close(((begin, ROOT),), accepting=network.nullable)
 
     def at(self, control: int) -> int:
         """The configuration of one control above the root: what its rule still has to read."""
@@ -136,8 +137,8 @@ class Configurations:
                 entered = {rule: self._node(called[rule])}
             for entered_rule, node in entered.items():
                 done.add(entered_rule)
-                entry = self.network.entry[entered_rule]
-                items.append((self.controls.number(entry, context), node))
+                entry = self.controls.entry(entered_rule, context)
+                items.append((entry, node))
                 self._call(entry, node, called, inside=number if self.network.cyclic[number] else -1)
             for new in called.keys() - before:
                 heappush(queue, (component[new], new))
@@ -149,11 +150,12 @@ class Configurations:
 
     def _call(self, control: int, node: int, called: dict[int, set[Edge]], inside: int = -1) -> None:
         """Notes the calls of a control, but for those inside a component: its nodes know them already."""
+        tail = self.network.tail
         for rule, back in self.controls.calls[control]:
             if self.network.component[rule] == inside:
                 continue
             edges = called.setdefault(rule, set())
-            if self.network.tail[back]:
+            if back < len(tail) and tail[back]:
                 edges.update(self.edges[node])
             else:
                 edges.add((back, node))
@@ -187,7 +189,7 @@ class Configurations:
         for rule, node in nodes.items():
             for r, back in calls[entry[rule]]:
                 if component[r] == number:
-                    if self.network.tail[back]:
+                    if self.network.tail[back]:  # inside a component there are no lexemes
                         shared.append((rule, r))
                     else:
                         edges[r].add((back, node))
@@ -219,7 +221,7 @@ class Configurations:
                         accepting = accepting or self.contexts.may_end(context)
                         continue
                     item = (self.controls.number(edge[0], context), edge[1]) if context else edge
-                    if item not in seen:
+                    if item[0] != DEAD and item not in seen:
                         seen.add(item)
                         todo.append(item)
         key = (tuple(sorted(item for item in seen if live[item[0]])), accepting)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from grammar_cache.context import Contexts
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.lexeme import FATAL
+from grammar_cache.lexeme import DEAD, FATAL
 from grammar_cache.network import Network
 
 Moves = tuple[tuple[int, int], ...]
@@ -38,13 +38,25 @@ class Controls:
         self._by_target: list[ByTarget | None] = [*(_by_target(s.moves.items()) for s in states), []]
         self._numbers: dict[tuple[int, int], int] = {}
 
+    def entry(self, rule: int, context: int) -> int:
+        """The control in which a rule begins."""
+        if rule == self._network.lexer:
+            return self.number(self._network.lexer_entries[self._contexts.lexer(context)], context)
+        return self.number(self._network.entry[rule], context)
+
     def number(self, state: int, context: int) -> int:
-        """The control of a state in a context. Raises LimitExceeded(configurations)."""
+        """The control of a state, or of a return, in a context; DEAD where the return isn't open to it.
+
+        Raises LimitExceeded(configurations).
+        """
         if not context:
             return state
         key = (state, context)
         number = self._numbers.get(key)
         if number is None:
+            if state > self.exit:
+                number = self._numbers[key] = self._returned(state, context)
+                return number
             number = len(self.state)
             if number >= self._limit:
                 raise LimitExceeded(f"more than {self._limit} states in lexer contexts", limit="configurations")
@@ -58,6 +70,11 @@ class Controls:
             self._moves.append(() if state == self.exit else None)
             self._by_target.append([] if state == self.exit else None)
         return number
+
+    def _returned(self, state: int, context: int) -> int:
+        back = self._network.returns[state - self.exit - 1]
+        context = self._contexts.shifted(context, back.shift.label, back.shift.lexer)
+        return DEAD if context == DEAD else self.number(back.state, context)
 
     def moves(self, control: int) -> Moves:
         """Pairs (byte class, control after it)."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from grammar_cache.lexeme import Lexeme
+from grammar_cache.lexeme import Lexeme, Lexer, Shift
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -92,12 +92,15 @@ class Grammar:
     `ignored` lists what the dialect accepted without enforcing it (annotations, or keywords dropped under
     `lenient`), as human-readable lines such as "/properties/a/x-order: annotation". `lexemes` are the terminals of a
     grammar with a lexer: a `Ref` names them as it names rules, but never inside And, Not or a lexeme.
+    With a contextual `lexer`, `shifts` are named instead.
     """
 
     rules: Mapping[str, Expression]
     start: str
     ignored: tuple[str, ...] = field(default=())
     lexemes: Mapping[str, Lexeme] = field(default_factory=dict)
+    lexer: Lexer | None = None
+    shifts: Mapping[str, Shift] = field(default_factory=dict)
 
 
 def text(value: str) -> Bytes:

@@ -50,8 +50,7 @@ class CompiledGrammar:
         self.network = network
         self._configurations = Configurations(network, limits.configurations)
         self._tables = Tables(self._configurations, vocabulary, limits.table_bytes)
-        lexed = len(network.watches) > 0
-        self._distances = (LexedDistances if lexed else Distances)(self._configurations, vocabulary)
+        self._distances = (LexedDistances if network.lexed else Distances)(self._configurations, vocabulary)
         self._tightening = Tightening(self._tables)
         self._minimum: Minimum | None = None
         self._path: Path = {}

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configuration import ROOT, Configurations
+from grammar_cache.configuration import DEAD, ROOT, Configurations
 from grammar_cache.distance import INFINITE, flat, reach, witnesses
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.vocabulary import Vocabulary
@@ -106,7 +106,7 @@ class LexedDistances:
                 found[place] = 0 if self._configurations.contexts.may_end(context) else INFINITE
             else:
                 x = self._controls.number(state, context)
-                if x < self._count:
+                if 0 <= x < self._count:
                     found[place] = min(INFINITE, int((self._costs[x] + self._nodes[parent]).min()))
         return found
 
@@ -120,17 +120,19 @@ class LexedDistances:
                 limit="configurations",
             )
         ending = np.full(self._count, -1, np.int32)
-        behind = np.full((controls.exit + 1, width), -1, np.int32)
         for x in range(self._count):
-            state, context = controls.state[x], controls.context[x]
-            if state == controls.exit:
-                ending[x] = self._place.get(context, -1)
+            if controls.state[x] == controls.exit:
+                ending[x] = self._place.get(controls.context[x], -1)
             elif controls.final[x]:
                 ending[x] = self._place.get(controls.ending[x], -1)
-            if context in self._place:
-                behind[state, self._place[context]] = x
+        back = {state for edges in nodes for state, _ in edges if state >= 0}
+        behind = np.full((max(back, default=0) + 1, width), -1, np.int32)
+        for state in back:
+            for place, context in enumerate(self._contexts):
+                x = controls.number(state, context)
+                behind[state, place] = x if x < self._count else -1
         offsets = np.searchsorted(rows[:, 0], np.arange(self._count + 1)).astype(np.int32)
-        return least_lexed_costs(
+        costs, reached = least_lexed_costs(
             ending,
             behind,
             offsets,
@@ -141,6 +143,7 @@ class LexedDistances:
             width,
             INFINITE,
         )
+        return costs, reached
 
 
 def _controls_met(configurations: Configurations) -> tuple[list[int], list[int]]:
@@ -152,32 +155,29 @@ def _controls_met(configurations: Configurations) -> tuple[list[int], list[int]]
     met: set[int] = set()
     ends: list[set[int]] = [set() for _ in network.entry]
     returns: list[set[int]] = [set() for _ in network.entry]
-    todo = [network.entry[0]]
+    todo: list[int] = []
 
-    def meet(state: int, context: int) -> None:
-        control = controls.number(state, context)
-        if control not in met:
+    def meet(control: int) -> None:
+        if control != DEAD and control not in met:
             met.add(control)
             todo.append(control)
 
-    met.update(todo)
+    meet(controls.entry(0, configurations.contexts.start))
     while todo:
         control = todo.pop()
         state, context = controls.state[control], controls.context[control]
         for _, after in controls.moves(control):
-            if after not in met:
-                met.add(after)
-                todo.append(after)
+            meet(after)
         for rule, back in controls.calls[control]:
-            meet(network.entry[rule], context)
+            meet(controls.entry(rule, context))
             if back not in returns[rule]:
                 returns[rule].add(back)
                 for handed in ends[rule]:
-                    meet(back, handed)
+                    meet(controls.number(back, handed))
         if controls.final[control]:
             rule, handed = network.states[state].rule, controls.ending[control]
             if handed not in ends[rule]:
                 ends[rule].add(handed)
                 for back in returns[rule]:
-                    meet(back, handed)
+                    meet(controls.number(back, handed))
     return sorted(met), sorted(set().union(*ends))

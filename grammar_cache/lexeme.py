@@ -39,3 +39,22 @@ class Lexeme:
     label: NDArray[np.int32]
     watches: NDArray[np.int32]
     ends: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexer:
+    """Automata of which one at a time is in force, each reading whichever of its terminals comes first.
+
+    Where a lexeme closes, the automaton's `label` is the number of the terminal. `start` is in force at first.
+    """
+
+    automata: tuple[Lexeme, ...]
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A terminal where the parser takes it: its number, and the automaton in force behind it (None: the same one)."""
+
+    label: int
+    lexer: int | None

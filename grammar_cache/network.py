@@ -22,7 +22,8 @@ from grammar_cache.components import components
 from grammar_cache.dfa import Dfa, determinise
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import Grammar
-from grammar_cache.lexeme import DEAD, HARMLESS, OPEN, Lexeme
+from grammar_cache.lexeme import Shift
+from grammar_cache.lexical import NEVER, Lexical, Watched
 from grammar_cache.limits import Limits
 from grammar_cache.nfa import Nfa, byte_classes
 from grammar_cache.rules import Rules
@@ -39,14 +40,23 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Return:
+    """Where the parser goes on once the lexer has closed that terminal."""
+
+    state: int
+    shift: Shift
+
+
+@dataclass(frozen=True, slots=True)
 class Network:
     """States are numbered deterministically from the grammar alone; rule 0 is the start.
 
     `component[rule]` numbers the left-call components, callers before callees; `cyclic[component]` says that its
     rules can call themselves before reading a byte. `tail[state]`: final, with nothing after it.
 
-    `closes[state]`: in a lexeme, the watch that is on after it has ended there, or HARMLESS. `watches`
-    int32[watches, byte classes] and `watch_ends` are those of all lexemes: see `lexeme`.
+    `watched`: where lexemes close, and their watches. A contextual lexer is the rule `lexer` (else -1), its automata
+    begin at `lexer_entries`, of which number `lexer_start` is in force at first. A return state above the number of
+    states, which itself is nobody's, is `returns[it - states - 1]`.
     """
 
     classes: NDArray[np.uint8]
@@ -58,9 +68,16 @@ class Network:
     cyclic: tuple[bool, ...]
     nullable: bool
     rule_names: tuple[str, ...]
-    closes: tuple[int, ...]
-    watches: NDArray[np.int32]
-    watch_ends: tuple[bool, ...]
+    watched: Watched
+    lexer: int
+    lexer_entries: tuple[int, ...]
+    lexer_start: int
+    returns: tuple[Return, ...]
+
+    @property
+    def lexed(self) -> bool:
+        """Whether there are contexts."""
+        return self.lexer >= 0 or len(self.watched.ends) > 0
 
 
 def build(grammar: Grammar, limits: Limits) -> Network:
@@ -69,58 +86,31 @@ def build(grammar: Grammar, limits: Limits) -> Network:
     names = rules.order()
     number = {name: i for i, name in enumerate(names)}
     builder = Builder(number, rules.body, limits.rule_states, limits.nesting)
-    lexemes = [grammar.lexemes.get(name) for name in names]
-    nfas = [
-        builder.nfa(rules.body(name)) if lexeme is None else _stand_in(lexeme)
-        for name, lexeme in zip(names, lexemes, strict=True)
-    ]
+    lexical = Lexical.of(grammar, names)
+    nfas = [lexical.stand_in(r) or builder.nfa(rules.body(names[r])) for r in range(len(lexical.lexemes))]
     nullable = _closed_under(nfas, reads=False)
     productive = _closed_under(nfas, reads=True)
     if 0 not in productive:
         raise EmptyLanguage("no text belongs to the language of this grammar")
-    classes_of = [
-        byte_classes([nfa]) if lexeme is None else _classes_of_lexeme(lexeme)
-        for nfa, lexeme in zip(nfas, lexemes, strict=True)
-    ]
+    classes_of = [_classes(lexical, r, nfa) for r, nfa in enumerate(nfas)]
 
     def automaton(r: int, uncalled: set[int]) -> Dfa:
-        lexeme = lexemes[r]
         if r not in productive:
-            return Dfa([{}], [[]], [False])
-        if lexeme is None:
-            return determinise(nfas[r], classes_of[r], nullable, limits.rule_states, uncalled)
-        return _dfa_of_lexeme(lexeme, classes_of[r])
+            return NEVER
+        found = lexical.dfa(r, classes_of[r])
+        return found or determinise(nfas[r], classes_of[r], nullable, limits.rule_states, uncalled)
 
     dfas = [automaton(r, set(range(len(nfas))) - productive) for r in range(len(nfas))]
     silent = _silent(dfas)
     if any(rule in silent for dfa in dfas for calls in dfa.calls for rule, _ in calls):
         # a call that can't read is only ever skipped: kept, it would look like a way on
         dfas = [automaton(r, silent) for r in range(len(nfas))]
-    return _joined(dfas, classes_of, lexemes, 0 in nullable, tuple(names), limits)
+    return _joined(dfas, classes_of, lexical, 0 in nullable, tuple(names), limits)
 
 
-def _stand_in(lexeme: Lexeme) -> Nfa:
-    """As productive as the lexeme, and as little nullable; its own automaton is deterministic already."""
-    nfa = Nfa()
-    if (lexeme.closes != OPEN).any():
-        nfa.add_chain(0, 1, [(0, 255)])
-    return nfa
-
-
-def _classes_of_lexeme(lexeme: Lexeme) -> NDArray[np.uint8]:
-    """Bytes that neither the lexeme nor its watches tell apart share a class, numbered by first byte."""
-    columns = np.concatenate([lexeme.moves, lexeme.watches])
-    _, first, inverse = np.unique(columns, axis=1, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.uint8)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse.reshape(-1)]
-
-
-def _dfa_of_lexeme(lexeme: Lexeme, classes: NDArray[np.uint8]) -> Dfa:
-    _, first = np.unique(classes, return_index=True)
-    rows = lexeme.moves[:, first].tolist()
-    moves = [{c: t for c, t in enumerate(row) if t != DEAD} for row in rows]
-    return Dfa(moves, [[] for _ in rows], (lexeme.closes != OPEN).tolist())
+def _classes(lexical: Lexical, rule: int, nfa: Nfa) -> NDArray[np.uint8]:
+    found = lexical.classes(rule)
+    return byte_classes([nfa]) if found is None else found
 
 
 def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> set[int]:
@@ -185,27 +175,29 @@ def _silent(dfas: Sequence[Dfa]) -> set[int]:
 def _joined(
     dfas: Sequence[Dfa],
     classes_of: Sequence[NDArray[np.uint8]],
-    lexemes: Sequence[Lexeme | None],
+    lexical: Lexical,
     nullable: bool,
     names: tuple[str, ...],
     limits: Limits,
 ) -> Network:
+    classes, groups = _common_classes(dfas, classes_of, lexical)
+    dfas = [NEVER if r in lexical.shifts else dfa for r, dfa in enumerate(dfas)]
     offsets = np.cumsum([0, *(len(d.moves) for d in dfas)]).tolist()
     if offsets[-1] > limits.states:
         raise LimitExceeded(f"the grammar needs more than {limits.states} states", limit="states")
-    classes, groups = _common_classes(dfas, classes_of, lexemes)
+    returns = _Returns(lexical, offsets[-1] + 1)
     states = tuple(
         State(
             {c: t + offset for c, t in sorted((c, t) for own, t in moves.items() for c in groups[r][own])},
-            tuple((rule, t + offset) for rule, t in calls),
+            tuple(returns.call(rule, t + offset) for rule, t in calls),
             final,
             r,
         )
         for r, (dfa, offset) in enumerate(zip(dfas, offsets, strict=False))
         for moves, calls, final in zip(dfa.moves, dfa.calls, dfa.final, strict=True)
     )
-    component, cyclic = components([[rule for rule, _ in dfa.calls[0]] for dfa in dfas])
-    closes, watches, watch_ends = _watches(dfas, lexemes, classes)
+    component, cyclic = components([[returns.call(rule, t)[0] for rule, t in dfa.calls[0]] for dfa in dfas])
+    lexer = len(dfas) - 1 if lexical.entries else -1
     return Network(
         classes=classes,
         class_count=int(classes.max()) + 1,
@@ -216,34 +208,36 @@ def _joined(
         cyclic=cyclic,
         nullable=nullable,
         rule_names=names,
-        closes=closes,
-        watches=watches,
-        watch_ends=watch_ends,
+        watched=lexical.joined(dfas, classes),
+        lexer=lexer,
+        lexer_entries=tuple(offsets[lexer] + entry for entry in lexical.entries),
+        lexer_start=lexical.start,
+        returns=tuple(returns.made),
     )
 
 
-def _watches(
-    dfas: Sequence[Dfa], lexemes: Sequence[Lexeme | None], classes: NDArray[np.uint8]
-) -> tuple[tuple[int, ...], NDArray[np.int32], tuple[bool, ...]]:
-    """The watches of all lexemes, numbered one after the other, over the common classes."""
-    _, first = np.unique(classes, return_index=True)
-    closes: list[int] = []
-    tables = [np.empty((0, len(first)), np.int32)]
-    ends: list[bool] = []
-    for dfa, lexeme in zip(dfas, lexemes, strict=True):
-        if lexeme is None or len(dfa.moves) != len(lexeme.moves):  # the latter: one that can't close at all
-            closes += [HARMLESS] * len(dfa.moves)
-            continue
-        offset = len(ends)
-        closes += [w + offset if w >= 0 else HARMLESS for w in lexeme.closes.tolist()]
-        table = lexeme.watches[:, first]
-        tables.append(np.where(table >= 0, table + offset, table))
-        ends += lexeme.ends.tolist()
-    return tuple(closes), np.concatenate(tables), tuple(ends)
+class _Returns:
+    """Calls of shifts become calls of the lexer, each with a return of its own, numbered behind the states."""
+
+    def __init__(self, lexical: Lexical, first: int) -> None:
+        self._lexical = lexical
+        self._first = first
+        self._numbers: dict[Return, int] = {}
+        self.made: list[Return] = []
+
+    def call(self, rule: int, back: int) -> tuple[int, int]:
+        shift = self._lexical.shifts.get(rule)
+        if shift is None:
+            return rule, back
+        made = Return(back, shift)
+        if made not in self._numbers:
+            self._numbers[made] = self._first + len(self.made)
+            self.made.append(made)
+        return len(self._lexical.lexemes) - 1, self._numbers[made]
 
 
 def _common_classes(
-    dfas: Sequence[Dfa], classes_of: Sequence[NDArray[np.uint8]], lexemes: Sequence[Lexeme | None]
+    dfas: Sequence[Dfa], classes_of: Sequence[NDArray[np.uint8]], lexical: Lexical
 ) -> tuple[NDArray[np.uint8], list[list[list[int]]]]:
     """One partition of the bytes for all rules: bytes that no state of any rule tells apart share a class.
 
@@ -252,7 +246,7 @@ def _common_classes(
     """
     merged = [
         _merged(dfa, classes) if lexeme is None else classes  # a watch may tell apart what no state does
-        for dfa, classes, lexeme in zip(dfas, classes_of, lexemes, strict=True)
+        for dfa, classes, lexeme in zip(dfas, classes_of, lexical.lexemes, strict=True)
     ]
     _, first, inverse = np.unique(np.stack(merged), axis=1, return_index=True, return_inverse=True)
     order = np.argsort(first)

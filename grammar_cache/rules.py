@@ -30,7 +30,8 @@ class Rules:
         self._total = 0
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
-        self._sizes.update(dict.fromkeys(grammar.lexemes, INLINE_SIZE + 1))  # a lexeme is called, however small
+        for name in (*grammar.lexemes, *grammar.shifts):
+            self._sizes[name] = INLINE_SIZE + 1  # a lexeme is called, however small
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         reachable = _reachable(grammar)
@@ -204,7 +205,7 @@ def _reachable(grammar: Grammar) -> dict[str, Expression]:
     todo = [grammar.start]
     for name in todo:
         for called in references(grammar.rules[name]):
-            if called in grammar.lexemes:
+            if called in grammar.lexemes or called in grammar.shifts:
                 continue
             if called not in grammar.rules:
                 raise GrammarSyntaxError(f"rule {called!r} is used and not defined")
