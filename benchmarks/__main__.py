@@ -1,4 +1,4 @@
-"""`python -m benchmarks [compile | step | jme | all]`: what the README claims, measured on this machine."""
+"""`python -m benchmarks [compile | step | schemas | grammars | jme | all]`: what the README claims, measured here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import compile_time, json_mode_eval, step_time
+from benchmarks import compile_time, grammars, json_mode_eval, schemas, step_time
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
 FEW_TASKS = 6
 """Tasks of the end-to-end part of `all`: a minute or two."""
+FEW_SCHEMAS = 60
+"""Real schemas of `all`: the whole corpus takes an hour."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -29,11 +31,18 @@ def main(words: Sequence[str]) -> int:
 def parser() -> ArgumentParser:
     made = ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = made.add_subparsers(required=True, metavar="BENCHMARK")
-    for name, module in (("compile", compile_time), ("step", step_time), ("jme", json_mode_eval)):
+    modules = {
+        "compile": compile_time,
+        "step": step_time,
+        "schemas": schemas,
+        "grammars": grammars,
+        "jme": json_mode_eval,
+    }
+    for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
         module.add_arguments(command)
         _finish(command, module.run)
-    everything = commands.add_parser("all", help=f"all of them, the last one on {FEW_TASKS} tasks")
+    everything = commands.add_parser("all", help=f"all of them, on {FEW_SCHEMAS} schemas and {FEW_TASKS} tasks")
     everything.add_argument("--n", type=int, default=FEW_TASKS, help="tasks of the end-to-end part")
     _finish(everything, _all)
     return made
@@ -46,7 +55,8 @@ def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
 
 def _all(arguments: Namespace) -> int:
     out = ["--out", str(arguments.out)]
-    for words in (["compile"], ["step"], ["jme", "--n", str(arguments.n)]):
+    few_schemas, tasks = ["schemas", "--n", str(FEW_SCHEMAS)], ["jme", "--n", str(arguments.n)]
+    for words in (["compile"], ["step"], few_schemas, ["grammars"], tasks):
         one = parser().parse_args([*words, *out])
         print(f"## {words[0]}\n")
         one.run(one)

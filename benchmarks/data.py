@@ -44,12 +44,17 @@ class Task:
 
 def read_tasks(count: int = 0) -> list[Task]:
     """The first `count` tasks, all with 0. Raises MissingData."""
-    folder = Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
-    path = folder / TASKS
-    if not path.is_file():
-        raise MissingData(f"there is no {TASKS} in {folder}: name the data's folder by {DATA_VARIABLE}")
+    path = data_file(TASKS)
     lines = path.read_text(encoding="utf-8").splitlines()
     return [_task(json.loads(line)) for line in lines[: count or None]]
+
+
+def data_file(name: Path) -> Path:
+    """A file of the evaluation data. Raises MissingData."""
+    folder = Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
+    if not (folder / name).is_file():
+        raise MissingData(f"there is no {name} in {folder}: name the data's folder by {DATA_VARIABLE}")
+    return folder / name
 
 
 def tokenizer_folder(name: str) -> Path:

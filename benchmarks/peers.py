@@ -42,6 +42,10 @@ class Session(ABC):
         """Whether the mask computed last has the token."""
 
     @abstractmethod
+    def accepts(self) -> bool:
+        """Whether the text may end here."""
+
+    @abstractmethod
     def reset(self) -> None:
         """Back to the empty text, keeping what the peer remembers of the grammar."""
 
@@ -61,9 +65,13 @@ class Peer(ABC):
     def compile(self, schema: str) -> Any:
         """What `session` takes. Raises Refused."""
 
+    def compile_gbnf(self, grammar: str) -> Any:
+        """The same for a grammar. Raises Refused."""
+        raise Refused(f"{self.name} reads no GBNF")
+
     @abstractmethod
     def session(self, compiled: Any) -> Session:
-        """Starts a text; a compiled schema is for one session."""
+        """Starts a text."""
 
 
 class XGrammar(Peer):
@@ -77,6 +85,7 @@ class XGrammar(Peer):
         self.name = "xgrammar-open" if open_objects else "xgrammar"
         self._library = xgrammar
         self._size = vocabulary.size
+        self._stop = vocabulary.stop_ids[0]
         self._open = open_objects
         info = xgrammar.TokenizerInfo(
             [token or b"" for token in vocabulary.token_bytes],
@@ -92,15 +101,23 @@ class XGrammar(Peer):
         except RuntimeError as error:
             raise Refused(str(error)) from error
 
+    def compile_gbnf(self, grammar: str) -> Any:
+        try:
+            return self._compiler.compile_grammar(grammar)
+        except RuntimeError as error:
+            raise Refused(str(error)) from error
+
     def session(self, compiled: Any) -> Session:
         library = self._library
-        return _XGrammarSession(library.GrammarMatcher(compiled), library.allocate_token_bitmask(1, self._size))
+        bitmask = library.allocate_token_bitmask(1, self._size)
+        return _XGrammarSession(library.GrammarMatcher(compiled), bitmask, self._stop)
 
 
 class _XGrammarSession(Session):
-    def __init__(self, matcher: Any, bitmask: Any) -> None:
+    def __init__(self, matcher: Any, bitmask: Any, stop: int) -> None:
         self._matcher = matcher
         self._bitmask = bitmask
+        self._stop = stop
         self._words: NDArray[np.int32] = bitmask.numpy()[0]
 
     def accept(self, token: int) -> bool:
@@ -111,6 +128,12 @@ class _XGrammarSession(Session):
 
     def allows(self, token: int) -> bool:
         return _has(self._words, token)
+
+    def accepts(self) -> bool:
+        if self._matcher.is_terminated():
+            return True
+        self.fill()
+        return self.allows(self._stop)
 
     def reset(self) -> None:
         self._matcher.reset()
@@ -132,14 +155,26 @@ class LLGuidance(Peer):
         self._tokenizer = llguidance.LLTokenizer(text, n_vocab=vocabulary.size, eos_token=vocabulary.stop_ids[0])
 
     def compile(self, schema: str) -> Any:
-        matcher_class = self._library.LLMatcher
-        matcher = matcher_class(self._tokenizer, matcher_class.grammar_from_json_schema(schema), log_level=0)
+        return self._matcher(self._library.LLMatcher.grammar_from_json_schema(schema))
+
+    def compile_gbnf(self, grammar: str) -> Any:
+        """By the package's own translation to its Lark."""
+        from llguidance.gbnf_to_lark import GbnfToLarkError, gbnf_to_lark
+
+        try:
+            translated = gbnf_to_lark(grammar)
+        except GbnfToLarkError as error:
+            raise Refused(str(error)) from error
+        return self._matcher(self._library.LLMatcher.grammar_from_lark(translated))
+
+    def _matcher(self, grammar: str) -> Any:
+        matcher = self._library.LLMatcher(self._tokenizer, grammar, log_level=0)
         if matcher.is_error():
             raise Refused(matcher.get_error())
         return matcher
 
     def session(self, compiled: Any) -> Session:
-        return _LLGuidanceSession(compiled, self._library.numpy, self._size)
+        return _LLGuidanceSession(compiled.deep_copy(), self._library.numpy, self._size)
 
 
 class _LLGuidanceSession(Session):
@@ -156,6 +191,9 @@ class _LLGuidanceSession(Session):
 
     def allows(self, token: int) -> bool:
         return _has(self._bitmask[0], token)
+
+    def accepts(self) -> bool:
+        return bool(self._matcher.is_accepting())
 
     def reset(self) -> None:
         self._matcher.reset()

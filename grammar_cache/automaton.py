@@ -1,173 +1,218 @@
-"""From an expression to an automaton: Thompson's construction, with intersections and complements made on the way.
+"""From an expression to an automaton, with intersections and complements made on the way.
 
 Which rules are called and which are inlined is the network's decision.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grammar_cache.dfa import Dfa, able_to_end, determinise, too_many_states
+from grammar_cache.dfa import determinise, too_many_states
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.nfa import Nfa, byte_classes, utf8_sequences
+from grammar_cache.total import EVERYTHING, Total
+
+NONE = np.zeros(0, np.bool_)
+"""No rules: nothing is called."""
+
+_PARTS = 8
+"""Automaton states, and expressions looked at, for each state that a rule may have."""
 
 
 class Builder:
     """Builds automata of expressions. Rules with a number in `called` are called, the others inlined from `body`."""
 
     def __init__(
-        self, called: Mapping[str, int], body: Callable[[str], Expression], states_limit: int, nesting: int
+        self,
+        called: Mapping[str, int],
+        body: Callable[[str], Expression],
+        states_limit: int,
+        nesting: int,
+        interrupt: Interrupt | None = None,
     ) -> None:
-        self._called = called
-        self._body = body
+        self.called = called
+        self.body = body
         self._limit = states_limit
         self._nesting = nesting
+        self._interrupt = interrupt or Interrupt()
+        self._totals: dict[int, tuple[Expression, Total]] = {}  # by identity; what is in here stays alive
 
-    def nfa(self, expression: Expression, *, regular: bool = False, depth: int = 0) -> Nfa:
-        """Thompson's construction with an explicit stack: expressions are as deep as a user likes.
+    def nfa(self, expression: Expression) -> Nfa:
+        """Raises LimitExceeded(rule_states, nesting), Interrupted."""
+        return _Construction(self).of(expression)
 
-        `regular`: inline every rule, as under And and Not; `depth`: how many of those it stands under.
-        """
-        nfa = Nfa()
-        todo: list[tuple[Expression, int, int]] = [(expression, 0, 1)]
-        steps = 0  # counted too, since rules that name a rule twice make many parts out of few without any state
-        while todo:
-            item, source, target = todo.pop()
-            steps += 1
-            if max(steps, len(nfa.edges)) > 8 * self._limit:
-                raise too_many_states(self._limit)
-            match item:
-                case Bytes(data):
-                    if data:
-                        nfa.add_chain(source, target, [(b, b) for b in data])
-                    else:
-                        nfa.epsilon[source].append(target)
-                case CharClass(ranges):
-                    for low, high in ranges:
-                        for sequence in utf8_sequences(low, high):
-                            nfa.add_chain(source, target, sequence)
-                case Seq(items):
-                    if not items:
-                        nfa.epsilon[source].append(target)
-                    for i, part in enumerate(items):
-                        after = target if i == len(items) - 1 else nfa.add()
-                        todo.append((part, source, after))
-                        source = after
-                case Alt(items):
-                    todo += [(part, source, target) for part in items]
-                case Repeat():
-                    todo += self._repeat(nfa, item, source, target)
-                case Ref(name):
-                    if name in self._called and not regular:
-                        nfa.calls[source].append((self._called[name], target))
-                    else:
-                        todo.append((self._body(name), source, target))
-                case And() | Not():
-                    _embed(nfa, self._regular(item, depth + 1), source, target)
-        return nfa
+    def check(self, size: int) -> None:
+        """Raises LimitExceeded(rule_states), Interrupted."""
+        if size > _PARTS * self._limit:
+            raise too_many_states(self._limit)
+        self._interrupt.check()
 
-    def _repeat(self, nfa: Nfa, repeat: Repeat, source: int, target: int) -> Iterator[tuple[Expression, int, int]]:
-        if repeat.most is not None and repeat.most < repeat.least:
-            return
-        for _ in range(repeat.least):
-            after = nfa.add()
-            yield repeat.item, source, after
-            source = after
-            if len(nfa.edges) > 8 * self._limit:
-                raise too_many_states(self._limit)
-        if repeat.most is None:
-            hub, after = nfa.add(), nfa.add()
-            nfa.epsilon[source].append(hub)
-            nfa.epsilon[after].append(hub)
-            nfa.epsilon[hub].append(target)
-            yield repeat.item, hub, after
-            return
-        for _ in range(repeat.most - repeat.least):
-            after = nfa.add()
-            nfa.epsilon[source].append(target)
-            yield repeat.item, source, after
-            source = after
-            if len(nfa.edges) > 8 * self._limit:
-                raise too_many_states(self._limit)
-        nfa.epsilon[source].append(target)
+    def total(self, expression: Expression, depth: int) -> Total:
+        """The total automaton of an expression without calls, `depth` deep. Recursion only through And and Not."""
+        known = self._totals.get(id(expression))
+        if known is None:
+            known = (expression, self._total(expression, depth))
+            self._totals[id(expression)] = known
+        return known[1]
 
-    def _regular(self, expression: Expression, depth: int) -> _Total:
-        """The total automaton over bytes of an expression without calls. Recursion only through And and Not."""
+    def _total(self, expression: Expression, depth: int) -> Total:
         if depth > self._nesting:
             raise LimitExceeded(
                 f"more than {self._nesting} intersections and complements inside each other", limit="nesting"
             )
         match expression:
             case Not(item):
-                inner = self._regular(item, depth + 1)
-                return _Total(inner.table, [not f for f in inner.final])
+                return self.total(item, depth + 1).complement()
             case And(items):
-                result = _Total(np.zeros((1, 256), np.int32), [True])
+                result = EVERYTHING
                 for item in items:
-                    result = _product(result, self._regular(item, depth + 1), self._limit)
+                    result = result.intersection(self.total(item, depth + 1), self._limit, self._interrupt)
                 return result
             case _:
-                nfa = self.nfa(expression, regular=True, depth=depth)
+                nfa = _Construction(self, depth).of(expression)
                 classes = byte_classes([nfa])
-                return _total(determinise(nfa, classes, (), self._limit), classes)
+                return Total.of(determinise(nfa, classes, NONE, NONE, self._limit, self._interrupt), classes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Total:
-    """A total automaton over bytes: table int32[states, 256]."""
+@dataclass(slots=True)
+class _Work:
+    """An expression, the state behind it, the state that is reached so far from there, and the parts still to come."""
 
-    table: NDArray[np.int32]
-    final: list[bool]
-
-
-def _total(dfa: Dfa, classes: NDArray[np.uint8]) -> _Total:
-    sink = len(dfa.moves)
-    by_class = np.full((sink + 1, int(classes.max()) + 1), sink, np.int32)
-    for state, moves in enumerate(dfa.moves):
-        for c, target in moves.items():
-            by_class[state, c] = target
-    return _Total(by_class[:, classes], [*dfa.final, False])
+    item: Expression
+    target: int
+    at: int = -1
+    left: int = 0
 
 
-def _product(a: _Total, b: _Total, limit: int) -> _Total:
-    number = {(0, 0): 0}
-    order = [(0, 0)]
-    rows: list[NDArray[np.int32]] = []
-    width = len(b.final)
-    for p, q in order:
-        pairs = a.table[p].astype(np.int64) * width + b.table[q]
-        distinct, place = np.unique(pairs, return_inverse=True)
-        targets = []
-        for pair in distinct.tolist():
-            key = divmod(pair, width)
-            if key not in number:
-                number[key] = len(order)
-                order.append(key)
-            targets.append(number[key])
-        rows.append(np.array(targets, np.int32)[place])
-        if len(order) > limit:
-            raise too_many_states(limit)
-    return _Total(np.stack(rows), [a.final[p] and b.final[q] for p, q in order])
+class _Construction:
+    """Thompson's construction from the end to the start: an expression and the state behind it give the state before.
 
+    What expressions share, and sequences that end alike, is built once for each state that it leads to. With a
+    `depth`, that of intersections and complements around, every rule is inlined.
+    """
 
-def _embed(nfa: Nfa, total: _Total, source: int, target: int) -> None:
-    """Copies an automaton between two states, without the states that can't end."""
-    alive = able_to_end([set(row.tolist()) for row in total.table], total.final)
-    copy = {s: nfa.add() for s in alive}
-    if 0 not in copy:
-        return
-    nfa.epsilon[source].append(copy[0])
-    for state, here in copy.items():
-        row = total.table[state]
-        starts = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), 256]
-        for low, after in itertools.pairwise(starts):
-            if int(row[low]) in copy:
-                nfa.edges[here].append((low, after - 1, copy[int(row[low])]))
-        if total.final[state]:
-            nfa.epsilon[here].append(target)
+    def __init__(self, builder: Builder, depth: int = 0) -> None:
+        self._builder = builder
+        self._depth = depth
+        self._nfa = Nfa()
+        self._before: dict[tuple[int, int], int] = {}  # by the expression's identity and the state behind it
+
+    def of(self, expression: Expression) -> Nfa:
+        """With an explicit stack: expressions are as deep as a user likes."""
+        todo = [_Work(expression, 1)]
+        steps = 0  # counted too, since rules that name a rule twice make many parts out of few without any state
+        while todo:
+            work = todo[-1]
+            steps += 1
+            self._builder.check(max(steps, self._nfa.size))
+            if (id(work.item), work.target) in self._before:
+                todo.pop()
+                continue
+            missing = self._advance(work)
+            if missing:
+                todo += missing
+            else:
+                todo.pop()
+                self._before[id(work.item), work.target] = work.at
+        self._nfa.skips.extend((0, self._before[id(expression), 1]))
+        return self._nfa
+
+    def _advance(self, work: _Work) -> list[_Work]:
+        """What has to be built first; nothing once `work.at` is the state before the whole expression."""
+        nfa, target = self._nfa, work.target
+        match work.item:
+            case Bytes(data):
+                work.at = target
+                if data:
+                    work.at = nfa.add()
+                    nfa.add_chain(work.at, target, [(b, b) for b in data])
+            case CharClass(ranges):
+                work.at = nfa.add()
+                for low, high in ranges:
+                    for sequence in utf8_sequences(low, high):
+                        nfa.add_chain(work.at, target, sequence)
+            case Seq(items):
+                return self._sequence(work, items)
+            case Alt(items):
+                missing = [_Work(part, target) for part in items if (id(part), target) not in self._before]
+                if missing:
+                    return missing
+                work.at = nfa.add()
+                for part in items:
+                    nfa.skips.extend((work.at, self._before[id(part), target]))
+            case Repeat(item, least, None):
+                return self._loop(work, item, least)
+            case Repeat(item, least, most):
+                return self._copies(work, item, least, most or 0)
+            case Ref(name):
+                number = None if self._depth else self._builder.called.get(name)
+                if number is None:
+                    body = self._builder.body(name)
+                    if (id(body), target) not in self._before:
+                        return [_Work(body, target)]
+                    work.at = self._before[id(body), target]
+                else:
+                    work.at = nfa.add()
+                    nfa.calls.extend((work.at, number, target))
+            case And() | Not():
+                total = self._builder.total(work.item, self._depth + 1)
+                work.at = total.put_before(nfa, target)
+        return []
+
+    def _sequence(self, work: _Work, items: tuple[Expression, ...]) -> list[_Work]:
+        if work.at < 0:
+            work.at, work.left = work.target, len(items)
+        while work.left:
+            part = items[work.left - 1]
+            before = self._before.get((id(part), work.at))
+            if before is None:
+                return [_Work(part, work.at)]
+            work.at = before
+            work.left -= 1
+        return []
+
+    def _loop(self, work: _Work, item: Expression, least: int) -> list[_Work]:
+        """Any number of times round a hub, and `least` times before it."""
+        if work.at < 0:
+            work.at, work.left = self._nfa.add(), least + 1
+            self._nfa.skips.extend((work.at, work.target))
+        while work.left:
+            before = self._before.get((id(item), work.at))
+            if before is None:
+                return [_Work(item, work.at)]
+            self._builder.check(self._nfa.size)
+            if work.left == least + 1:
+                self._nfa.skips.extend((work.at, before))
+            elif before == work.at:
+                break  # the item reads nothing, however often
+            else:
+                work.at = before
+            work.left -= 1
+        return []
+
+    def _copies(self, work: _Work, item: Expression, least: int, most: int) -> list[_Work]:
+        """Those that may be left out at the end: whoever leaves one out leaves out all behind it."""
+        if most < least:
+            work.at = self._nfa.add()  # and nothing leads on from there
+            return []
+        if work.at < 0:
+            work.at, work.left = work.target, most
+        while work.left:
+            before = self._before.get((id(item), work.at))
+            if before is None:
+                return [_Work(item, work.at)]
+            self._builder.check(self._nfa.size)
+            if work.left > least:
+                work.at = self._nfa.add()
+                self._nfa.skips.extend((work.at, before, work.at, work.target))
+            elif before == work.at:
+                break  # the item reads nothing, however often
+            else:
+                work.at = before
+            work.left -= 1
+        return []

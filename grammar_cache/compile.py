@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from grammar_cache.constraint import Constraint
-from grammar_cache.dialects import choice, gbnf, regex
+from grammar_cache.dialects import choice, gbnf, lark, regex
 from grammar_cache.dialects.json_schema import compiler as json_schema
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import Grammar
 from grammar_cache.grammar import CompiledGrammar, compile_expression, grammar_id
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary import Vocabulary
 
 DEFAULT_LIMITS = Limits()
 
 
-def compile_grammar(constraint: Constraint, vocabulary: Vocabulary, limits: Limits = DEFAULT_LIMITS) -> CompiledGrammar:
-    """Raises a `GrammarError` for whatever can't be honoured; see `errors`."""
-    return compile_expression(parse(constraint, limits), vocabulary, limits)
+def compile_grammar(
+    constraint: Constraint,
+    vocabulary: Vocabulary,
+    limits: Limits = DEFAULT_LIMITS,
+    interrupt: Interrupt | None = None,
+) -> CompiledGrammar:
+    """Raises a `GrammarError` for whatever can't be honoured; see `errors`.
+
+    Once an `interrupt` is set, this and the search for the minimum raise Interrupted.
+    """
+    grammar = parse(constraint, limits)
+    if interrupt is not None:
+        interrupt.check()
+    return compile_expression(grammar, vocabulary, limits, interrupt)
 
 
 def parse(constraint: Constraint, limits: Limits = DEFAULT_LIMITS) -> Grammar:
@@ -43,7 +55,8 @@ def parse(constraint: Constraint, limits: Limits = DEFAULT_LIMITS) -> Grammar:
         case "choice":
             return choice.parse(constraint.text, limits=limits)
         case "lark":
-            raise UnsupportedFeature("Lark grammars are not supported yet: use GBNF")
+            start, lexer = constraint.start or "start", constraint.lexer or "dynamic"
+            return lark.parse(constraint.text, start=start, lexer=lexer, limits=limits)
         case _:
             raise UnsupportedFeature(f"unknown kind of constraint: {constraint.kind!r}")
 

@@ -45,7 +45,8 @@ ROOT = 0
 class Configurations:
     """Tables that grow: `next` int32[capacity, byte classes] and `accepts` bool[capacity]; `count` rows are in use."""
 
-    def __init__(self, network: Network, limit: int) -> None:
+    def __init__(self, network: Network, limit: int, controls: Controls | None = None) -> None:
+        """With the `controls` of another table of the same network, those have the same numbers in both."""
         self.network = network
         self.limit = limit
         self.count = 0
@@ -53,8 +54,8 @@ class Configurations:
         self.accepts: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self.items: list[tuple[Item, ...]] = []
         self.edges: list[tuple[Edge, ...]] = [(_BOTTOM,)]
-        self.contexts = Contexts(network)
-        self.controls = Controls(network, self.contexts, limit)
+        self.controls = controls or Controls(network, Contexts(network), limit)
+        self.contexts = self.controls.contexts
         self._lexed = network.lexed
         self._numbers: dict[tuple[tuple[Item, ...], bool], int] = {}
         self._nodes: dict[tuple[Edge, ...], int] = {(_BOTTOM,): ROOT}
@@ -70,6 +71,10 @@ class Configurations:
     def above_exit(self, control: int) -> int:
         """As `at`, but what ends does not accept: it becomes an item of the state `controls.exit`, in its context."""
         return self._close(((control, self._node([(self.controls.exit, ROOT)])),), accepting=False)
+
+    def popped(self, node: int) -> int:
+        """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
+        return self._close([edge for edge in self.edges[node] if edge != _BOTTOM], accepting=False)
 
     def expand(self, configuration: int) -> None:
         """Fills the row of `next`. Raises LimitExceeded(configurations)."""

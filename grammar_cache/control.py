@@ -24,24 +24,27 @@ class Controls:
 
     def __init__(self, network: Network, contexts: Contexts, limit: int) -> None:
         self._network = network
-        self._contexts = contexts
+        self.contexts = contexts
         self._limit = limit
-        states = network.states
-        self.exit = len(states)
-        self.state = list(range(len(states) + 1))
-        self.context = [0] * (len(states) + 1)
-        self.calls = [*(s.calls for s in states), ()]
-        self.final = [*(s.final for s in states), False]
-        self.live = [*(bool(s.moves or s.calls) for s in states), True]
-        self.ending = [*(contexts.closed(0, s) if states[s].final else 0 for s in range(len(states))), 0]
-        self._moves: list[Moves | None] = [*(tuple(s.moves.items()) for s in states), ()]
-        self._by_target: list[ByTarget | None] = [*(_by_target(s.moves.items()) for s in states), []]
+        states, count = network.states, network.states.count
+        final = states.final.tolist()
+        self.exit = count
+        self.state = list(range(count + 1))
+        self.context = [0] * (count + 1)
+        self.calls = [*states.calls(), ()]
+        self.final = [*final, False]
+        self.live = [*states.live.tolist(), True]
+        self.ending = [0] * (count + 1)
+        if network.lexed:
+            self.ending[:count] = [contexts.closed(0, s) if ends else 0 for s, ends in enumerate(final)]
+        self._moves: list[Moves | None] = [None] * count + [()]
+        self._by_target: list[ByTarget | None] = [None] * count + [[]]
         self._numbers: dict[tuple[int, int], int] = {}
 
     def entry(self, rule: int, context: int) -> int:
         """The control in which a rule begins."""
         if rule == self._network.lexer:
-            return self.number(self._network.lexer_entries[self._contexts.lexer(context)], context)
+            return self.number(self._network.lexer_entries[self.contexts.lexer(context)], context)
         return self.number(self._network.entry[rule], context)
 
     def number(self, state: int, context: int) -> int:
@@ -65,7 +68,7 @@ class Controls:
             self.context.append(context)
             self.calls.append(self.calls[state])
             self.final.append(self.final[state])
-            self.ending.append(self._contexts.closed(context, state) if self.final[state] else 0)
+            self.ending.append(self.contexts.closed(context, state) if self.final[state] else 0)
             self.live.append(self.live[state])
             self._moves.append(() if state == self.exit else None)
             self._by_target.append([] if state == self.exit else None)
@@ -73,7 +76,7 @@ class Controls:
 
     def _returned(self, state: int, context: int) -> int:
         back = self._network.returns[state - self.exit - 1]
-        context = self._contexts.shifted(context, back.shift.label, back.shift.lexer)
+        context = self.contexts.shifted(context, back.shift.label, back.shift.lexer)
         return DEAD if context == DEAD else self.number(back.state, context)
 
     def moves(self, control: int) -> Moves:
@@ -81,8 +84,8 @@ class Controls:
         moves = self._moves[control]
         if moves is None:
             context, found = self.context[control], []
-            for c, target in self._network.states[self.state[control]].moves.items():
-                after = self._contexts.step(context, c)
+            for c, target in self._network.states.moves(self.state[control]):
+                after = self.contexts.step(context, c)
                 if after != FATAL:
                     found.append((c, self.number(target, after)))
             moves = self._moves[control] = tuple(found)

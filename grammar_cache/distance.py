@@ -1,7 +1,7 @@
 """How many tokens are still needed: an upper bound for every configuration, and the token that lowers it.
 
-c(s), the fewest tokens from state s to the end of its rule, is solved once per grammar over the real vocabulary
-(Knuth, "A generalization of Dijkstra's algorithm", 1977). Then for any configuration of any stack height
+c(s), the fewest tokens from state s to the end of its rule, is solved over the real vocabulary, once for all grammars
+that share the rule (Knuth, "A generalization of Dijkstra's algorithm", 1977). Then for any configuration
 
     D(node) = least c(return) + D(parent),    d(configuration) = least c(s) + D(node),
 
@@ -15,7 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.arena import Arena
 from grammar_cache.configuration import Configurations
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.network import Network
+from grammar_cache.parts import Part, parts
+from grammar_cache.reach import reach as arena_reach
+from grammar_cache.solved import Solution
 from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.walk import distinct_reach, least_costs
 
@@ -26,32 +32,16 @@ INFINITE = 1 << 29
 class Distances:
     """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
 
-    def __init__(self, configurations: Configurations, vocabulary: Vocabulary) -> None:
+    def __init__(self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
+        """Raises LimitExceeded(configurations), Interrupted."""
         self._configurations = configurations
-        self._strings = vocabulary.strings
-        states = configurations.network.states
-        origin = np.array([configurations.at(s) for s in range(len(states))], np.int32)
-        found = reach(configurations, vocabulary, origin)
-        offsets = np.searchsorted(found[:, 0], np.arange(len(states) + 1)).astype(np.int32)
-        final = np.array([s.final for s in states], np.bool_)
-        item_offsets, items = flat(configurations.items)
-        edge_offsets, edges = flat(configurations.edges)
-        state_costs, node_costs, costs = least_costs(
-            final,
-            offsets,
-            np.ascontiguousarray(found[:, 1]),
-            item_offsets,
-            items,
-            edge_offsets,
-            edges,
-            configurations.accepts[: configurations.count],
-            INFINITE,
-        )
-        self._states: list[int] = state_costs.tolist()
-        self._nodes: list[int] = node_costs.tolist()
-        self._witness = witnesses(found, costs, state_costs, vocabulary)
-        self.additive: NDArray[np.int32] = costs
-        self._count = len(costs)
+        states, witness = _solved(configurations.network, configurations.limit, vocabulary, interrupt)
+        self._states: list[int] = states.tolist()
+        self._witness: list[int] = witness.tolist()
+        self._nodes: list[int] = []
+        self.additive: NDArray[np.int32] = np.empty(0, np.int32)
+        self._count = 0
+        self.update()
 
     def update(self) -> None:
         """Extends the tables to all configurations interned so far."""
@@ -88,6 +78,10 @@ class Distances:
                     self._nodes[node] = value
                     changed = True
 
+    def node_cost(self, node: int) -> int:
+        """The fewest tokens from the end of a rule whose node it is to the end of the text, as of the last update."""
+        return self._nodes[node]
+
     def witness(self, configuration: int) -> int:
         """The string whose consumption lowers d, given 0 < d < INFINITE. The least one where several items tie.
 
@@ -107,43 +101,146 @@ class Distances:
         return sorted(found)
 
 
-def reach(configurations: Configurations, vocabulary: Vocabulary, origin: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Rows (state, configuration one token away, a short string that leads there), sorted."""
-    trie = vocabulary.trie
+def _solved(
+    network: Network, limit: int, vocabulary: Vocabulary, interrupt: Interrupt
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The cost and the witness of every state: looked up, or solved and kept for the next grammar."""
+    costs = np.full(network.states.count, INFINITE, np.int32)
+    witness = np.full(network.states.count, -1, np.int32)
+    unknown: list[Part] = []
+    for part in parts(network):
+        known = vocabulary.solved.get(part.key)
+        if known is None:
+            unknown.append(part)
+        else:
+            costs[part.states], witness[part.states] = known.costs, known.witness
+    if unknown:
+        fresh = np.sort(np.concatenate([part.states for part in unknown]))
+        costs[fresh] = np.where(network.states.final[fresh], 0, INFINITE)
+        way = solve_slowly if any(network.cyclic) else solve
+        way(network, limit, vocabulary, fresh, costs, witness, interrupt)
+        for part in unknown:
+            vocabulary.solved.keep(part.key, Solution(costs[part.states], witness[part.states]))
+    return costs, witness
+
+
+def solve(
+    network: Network,
+    limit: int,
+    vocabulary: Vocabulary,
+    fresh: NDArray[np.int32],
+    costs: NDArray[np.int32],
+    witness: NDArray[np.int32],
+    interrupt: Interrupt,
+) -> None:
+    """Lowers the costs of the `fresh` states, given those of all others, and writes their witnesses."""
+    arena = Arena(network, limit, interrupt)
+    found = arena_reach(arena, vocabulary, network.classes, fresh)
+    reached = least_costs(
+        costs,
+        np.searchsorted(found[:, 0], np.arange(len(costs) + 1)).astype(np.int32),
+        np.ascontiguousarray(found[:, 1]),
+        *arena.items(),
+        *arena.edges(),
+        arena.accepts(),
+        INFINITE,
+    )
+    witness[fresh] = np.array(witnesses(found, reached, costs, vocabulary), np.int32)[fresh]
+
+
+def solve_slowly(
+    network: Network,
+    limit: int,
+    vocabulary: Vocabulary,
+    fresh: NDArray[np.int32],
+    costs: NDArray[np.int32],
+    witness: NDArray[np.int32],
+    interrupt: Interrupt,
+) -> None:
+    """The same where rules call themselves before reading anything."""
+    configurations = Configurations(network, limit)
+    origin = np.array([configurations.at(s) for s in fresh.tolist()], np.int32)
+    found = reach(configurations, vocabulary, origin, interrupt)
+    found[:, 0] = fresh[found[:, 0]]
+    reached = least_costs(
+        costs,
+        np.searchsorted(found[:, 0], np.arange(len(costs) + 1)).astype(np.int32),
+        np.ascontiguousarray(found[:, 1]),
+        *flat(configurations.items),
+        *flat(configurations.edges),
+        configurations.accepts[: configurations.count],
+        INFINITE,
+    )
+    witness[fresh] = np.array(witnesses(found, reached, costs, vocabulary), np.int32)[fresh]
+
+
+def reach(
+    configurations: Configurations,
+    vocabulary: Vocabulary,
+    origin: NDArray[np.int32],
+    interrupt: Interrupt,
+    fuel: int | None = None,
+) -> NDArray[np.int32]:
+    """Rows (source, configuration one token away, a short string that leads there), sorted.
+
+    A source's rows come from one walk that meets nothing unexpanded: they depend on its configuration alone. That
+    is so without `fuel`. With so many configurations to expand at most, shorter tokens come first, and what is behind
+    the rest of the longer ones is left out.
+    """
+    left = configurations.limit if fuel is None else fuel
+    done: list[NDArray[np.int32]] = []
     sources = np.arange(len(origin), dtype=np.int32)
-    seeds = np.stack([sources, np.zeros_like(sources), origin], axis=1)
-    parts: list[NDArray[np.int32]] = []
+    while len(sources):
+        _expand(configurations, origin[sources], interrupt)
+        rows, missed = _walk(configurations, vocabulary, origin, _seeds(sources, origin))
+        again = np.zeros(len(origin), np.bool_)
+        again[missed[:, 0]] = left > 0
+        done.append(rows[~again[rows[:, 0]]])
+        while len(missed) and left > 0:
+            left -= _expand(configurations, missed[:, 2], interrupt)
+            _, missed = _walk(configurations, vocabulary, origin, missed)
+        sources = np.flatnonzero(again).astype(np.int32)
+    found = np.concatenate(done) if done else np.empty((0, 3), np.int32)
+    return found[np.lexsort((found[:, 2], found[:, 1], found[:, 0]))]
+
+
+def _seeds(sources: NDArray[np.int32], origin: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.stack([sources, np.zeros_like(sources), origin[sources]], axis=1)
+
+
+def _expand(configurations: Configurations, numbers: NDArray[np.int32], interrupt: Interrupt) -> int:
+    distinct = np.unique(numbers).tolist()
+    for unknown in distinct:
+        interrupt.check()
+        configurations.expand(unknown)
+    return len(distinct)
+
+
+def _walk(
+    configurations: Configurations, vocabulary: Vocabulary, origin: NDArray[np.int32], seeds: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """What `walk.distinct_reach` finds, and what it missed, which are seeds for another walk."""
+    trie = vocabulary.trie
+    columns = [np.ascontiguousarray(column) for column in seeds.T]
     room = 8 * len(origin) + 1024
-    while len(seeds):
-        for unknown in np.unique(seeds[:, 2]).tolist():
-            configurations.expand(unknown)
-        while True:
-            found, missed = np.empty((room, 3), np.int32), np.empty((room, 3), np.int32)
-            rows, misses = distinct_reach(
-                trie.byte,
-                trie.depth,
-                trie.skip,
-                trie.string,
-                configurations.network.classes,
-                configurations.next,
-                origin,
-                np.ascontiguousarray(seeds[:, 0]),
-                np.ascontiguousarray(seeds[:, 1]),
-                np.ascontiguousarray(seeds[:, 2]),
-                vocabulary.longest,
-                found,
-                missed,
-            )
-            if max(rows, misses) <= room:
-                break
-            room = 2 * max(rows, misses)
-        parts.append(found[:rows])
-        seeds = missed[:misses]
-    rows_found = np.concatenate(parts) if parts else np.empty((0, 3), np.int32)
-    rows_found = rows_found[np.lexsort((rows_found[:, 2], rows_found[:, 1], rows_found[:, 0]))]
-    new = np.ones(len(rows_found), np.bool_)
-    new[1:] = (rows_found[1:, :2] != rows_found[:-1, :2]).any(axis=1)
-    return rows_found[new]
+    while True:
+        found, missed = np.empty((room, 3), np.int32), np.empty((room, 3), np.int32)
+        rows, misses = distinct_reach(
+            trie.byte,
+            trie.depth,
+            trie.skip,
+            trie.string,
+            configurations.network.classes,
+            configurations.next,
+            origin,
+            *columns,
+            vocabulary.longest,
+            found,
+            missed,
+        )
+        if max(rows, misses) <= room:
+            return found[:rows], missed[:misses]
+        room = 2 * max(rows, misses)
 
 
 def witnesses(

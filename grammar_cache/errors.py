@@ -4,7 +4,7 @@ GrammarError(ValueError)      code, message, pointer | line, column
 ├── GrammarSyntaxError        the text is not a grammar of its dialect        (invalid_grammar)
 ├── UnsupportedFeature        understood, but it can't be enforced             (unsupported_feature)
 ├── EmptyLanguage             no text belongs, or the vocabulary spells none   (empty_language)
-├── LimitExceeded             one of `Limits` was hit                          (limit_exceeded)
+├── LimitExceeded             one of `Limits` was hit                          (`limit`_exceeded)
 └── VocabularyError           the tokenizer can't be read as bytes             (unsupported_tokenizer)
 """
 
@@ -18,7 +18,7 @@ class GrammarError(ValueError):
     in a grammar text. Those that don't apply are None.
     """
 
-    code = "invalid_grammar"
+    code: str = "invalid_grammar"
 
     def __init__(
         self, message: str, *, pointer: str | None = None, line: int | None = None, column: int | None = None
@@ -55,10 +55,12 @@ class EmptyLanguage(GrammarError):
     code = "empty_language"
 
 
-class LimitExceeded(GrammarError):
-    """A limit of `Limits` was hit; `limit` names the field."""
+class Interrupted(Exception):
+    """The work was told to stop; it says nothing of the grammar, so it is no GrammarError."""
 
-    code = "limit_exceeded"
+
+class LimitExceeded(GrammarError):
+    """A limit of `Limits` was hit; `limit` names the field, and `code` is that name with `_exceeded`."""
 
     def __init__(
         self,
@@ -71,6 +73,7 @@ class LimitExceeded(GrammarError):
     ) -> None:
         super().__init__(message, pointer=pointer, line=line, column=column)
         self.limit = limit
+        self.code = f"{limit}_exceeded"
 
 
 class VocabularyError(GrammarError):

@@ -7,7 +7,6 @@ was asked before only makes it faster. `distance` and `witness` tell the best th
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,8 +19,10 @@ from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Grammar
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_distance import LexedDistances
 from grammar_cache.limits import Limits
+from grammar_cache.masks import Masks, packed
 from grammar_cache.network import Network, build
 from grammar_cache.tables import Tables
 from grammar_cache.tightening import Tightening
@@ -42,19 +43,29 @@ class Minimum:
 class CompiledGrammar:
     """Configurations are ints; `start` is that of the empty text."""
 
-    def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits, ignored: tuple[str, ...]) -> None:
-        """Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded."""
+    def __init__(
+        self,
+        network: Network,
+        vocabulary: Vocabulary,
+        limits: Limits,
+        ignored: tuple[str, ...],
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        """Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded, Interrupted."""
+        interrupt = interrupt or Interrupt()
         self.vocabulary = vocabulary
         self.limits = limits
         self.ignored = ignored
         self.network = network
         self._configurations = Configurations(network, limits.configurations)
-        self._tables = Tables(self._configurations, vocabulary, limits.table_bytes)
-        self._distances = (LexedDistances if network.lexed else Distances)(self._configurations, vocabulary)
+        self._tables = Tables(self._configurations, vocabulary, limits.table_bytes, interrupt)
+        self._distances = (LexedDistances if network.lexed else Distances)(self._configurations, vocabulary, interrupt)
         self._tightening = Tightening(self._tables)
         self._minimum: Minimum | None = None
         self._path: Path = {}
-        self._masks: OrderedDict[int, NDArray[np.bool_]] = OrderedDict()  # where everything fits, as it mostly does
+        self._masks: Masks | None = None
+        if isinstance(self._distances, Distances):
+            self._masks = Masks(self._configurations, self._distances, vocabulary, limits.table_bytes)
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self.start: int = self._configurations.start
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
@@ -81,7 +92,7 @@ class CompiledGrammar:
         """Rules, states, byte classes, configurations and stack nodes in use."""
         return {
             "rules": len(self.network.entry),
-            "states": len(self.network.states),
+            "states": self.network.states.count,
             "byte_classes": self.network.class_count,
             "configurations": self._configurations.count,
             "nodes": len(self._configurations.edges),
@@ -129,41 +140,37 @@ class CompiledGrammar:
         return values.astype(np.int32)
 
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
-        """Which ids may come next, bool[vocabulary.size], read-only: with a budget, those after which the rest fits.
+        """Which ids may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
 
         Without one, those after which a completion is known at all. A stop id is allowed iff the text is complete.
         """
-        tokens = INFINITE - 1 if budget is None else budget - 1
-        fits = self.distances(self._tables.successors(configuration).configurations, tokens) <= tokens
-        if fits.all() and configuration in self._masks:
-            self._masks.move_to_end(configuration)
-            return self._masks[configuration]
-        table = self._tables.table(configuration)
-        viable = np.zeros(len(self.vocabulary.strings) + 1, np.bool_)
-        viable[table.strings] = fits[table.which]
-        mask = viable[self.vocabulary.string_of]
-        mask[list(self.vocabulary.stop_ids)] = self.accepts(configuration)
+        bits = self.bitmask(configuration, budget)
+        mask = np.unpackbits(bits, count=self.vocabulary.size, bitorder="little").view(np.bool_)
         mask.flags.writeable = False
-        if fits.all():
-            self._masks[configuration] = mask
-            if len(self._masks) * len(mask) > self.limits.table_bytes:
-                self._masks.popitem(last=False)
         return mask
+
+    def bitmask(self, configuration: int, budget: int | None = None) -> NDArray[np.uint8]:
+        """The same as one bit an id, little-endian, padded to a multiple of 32; read-only."""
+        tokens = INFINITE - 1 if budget is None else budget - 1
+        if self._masks is not None:
+            known = self._masks.bits(configuration, tokens)
+            if known is not None:
+                return known
+        fits = self.distances(self._tables.successors(configuration).configurations, tokens) <= tokens
+        table = self._tables.table(configuration)
+        viable = np.zeros(len(self.vocabulary.strings), np.bool_)
+        viable[table.strings] = fits[table.which]
+        return packed(self.vocabulary, viable, stop=self.accepts(configuration))
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next; None if there are several, or if the text may also end here."""
         if self.accepts(configuration):
             return None
-        fits = self.distances(self._tables.successors(configuration).configurations, budget - 1) <= budget - 1
-        if fits.sum() != 1:
+        bits = self.bitmask(configuration, budget)
+        [places] = np.nonzero(bits)
+        if len(places) != 1 or bits[places[0]].bit_count() != 1:
             return None
-        table = self._tables.table(configuration)
-        strings = table.strings[fits[table.which]]
-        if len(strings) != 1:
-            return None
-        offsets = self.vocabulary.token_offsets
-        first, past = offsets[strings[0]], offsets[strings[0] + 1]
-        return int(self.vocabulary.token_list[first]) if past - first == 1 else None
+        return int(8 * places[0]) + int(bits[places[0]]).bit_length() - 1
 
     def proposals(self, configuration: int) -> NDArray[np.int32]:
         """Tokens that lead nearer to an end along each way to go on: int32, ascending, few."""
@@ -225,9 +232,11 @@ class CompiledGrammar:
         return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])
 
 
-def compile_expression(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> CompiledGrammar:
+def compile_expression(
+    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, interrupt: Interrupt | None = None
+) -> CompiledGrammar:
     """The last step of every dialect: network, configurations, distances."""
-    return CompiledGrammar(build(grammar, limits), vocabulary, limits, grammar.ignored)
+    return CompiledGrammar(build(grammar, limits, interrupt), vocabulary, limits, grammar.ignored, interrupt)
 
 
 def grammar_id(parts: Sequence[str], vocabulary: Vocabulary) -> str:

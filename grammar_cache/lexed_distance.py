@@ -19,42 +19,48 @@ from numpy.typing import NDArray
 from grammar_cache.configuration import DEAD, ROOT, Configurations
 from grammar_cache.distance import INFINITE, flat, reach, witnesses
 from grammar_cache.errors import LimitExceeded
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.walk import least_lexed_costs
 
 _LARGEST_TABLE = 100_000_000
 """Entries of the costs of nodes, context by context."""
 
+_FUEL = 20_000
+_FUEL_PER_SOURCE = 2
+"""Configurations that are expanded to find what tokens reach: some seconds. Costs stay consistent, if less tight."""
+
 
 class LexedDistances:
     """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
 
-    def __init__(self, configurations: Configurations, vocabulary: Vocabulary) -> None:
+    def __init__(self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
         self._configurations = configurations
         self._controls = configurations.controls
-        sources, ends = _controls_met(configurations)
-        self._place = {context: place for place, context in enumerate(ends)}
-        self._contexts = ends
-        origin = np.array([configurations.above_exit(x) for x in sources], np.int32)
-        rows = reach(configurations, vocabulary, origin)
+        self._edges = configurations.edges
+        sources, self._contexts = _controls_met(configurations)
+        self._place = {context: place for place, context in enumerate(self._contexts)}
+        # What costs are solved on is not what texts lead to: it has a table of its own, and is forgotten.
+        solving = Configurations(configurations.network, configurations.limit, self._controls)
+        origin = np.array([solving.above_exit(x) for x in sources], np.int32)
+        rows = reach(solving, vocabulary, origin, interrupt, _FUEL + _FUEL_PER_SOURCE * len(sources))
         rows[:, 0] = np.array(sources, np.int32)[rows[:, 0]]
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
         self._count = len(self._controls.state)
-        self._costs, reached = self._least_costs(rows)
+        self._behind = self._returns()
+        self._costs, reached = self._least_costs(solving, rows)
+        places = range(len(self._contexts))
         self._witness = np.array(
-            [witnesses(rows, reached[:, k], self._costs[:, k], vocabulary) for k in range(len(ends))], np.int32
+            [witnesses(rows, reached[:, k], self._costs[:, k], vocabulary) for k in places], np.int32
         ).T
-        self._nodes: list[NDArray[np.int32]] = []
+        self._nodes: dict[int, NDArray[np.int32]] = {}
         self.additive: NDArray[np.int32] = np.full(len(configurations.accepts), INFINITE, np.int32)
         self._known = 0
         self.update()
 
     def update(self) -> None:
         """Extends the tables to all configurations interned so far."""
-        self._update_nodes()
         table, count = self._configurations, self._configurations.count
-        if count == self._known:
-            return
         if count > len(self.additive):
             grown = np.full(len(table.accepts), INFINITE, np.int32)
             grown[: self._known] = self.additive[: self._known]
@@ -68,53 +74,72 @@ class LexedDistances:
         d = self.additive[configuration]
         found = []
         for x, n in self._configurations.items[configuration]:
-            fits = (self._witness[x] >= 0) & (self._costs[x] + self._nodes[n] == d)
+            fits = (self._witness[x] >= 0) & (self._costs[x] + self._node(n) == d)
             found += self._witness[x][fits].tolist()
         return int(min(found))
 
     def proposals(self, configuration: int) -> list[int]:
         """The witness string of every way to go on from here, ascending."""
         items = self._configurations.expansion(configuration)
-        found = {int(s) for x, _ in items if x < self._count for s in self._witness[x] if s >= 0}
-        self.update()
-        return sorted(found)
+        return sorted({int(s) for x, _ in items if x < self._count for s in self._witness[x] if s >= 0})
 
     def _least(self, items: tuple[tuple[int, int], ...]) -> int:
-        best = INFINITE
-        for x, n in items:
-            if x < self._count:
-                best = min(best, int((self._costs[x] + self._nodes[n]).min()))
-        return best
+        costs = [int((self._costs[x] + self._node(n)).min()) for x, n in items if x < self._count]
+        return min(INFINITE, *costs) if costs else INFINITE
 
-    def _update_nodes(self) -> None:
-        edges, first = self._configurations.edges, len(self._nodes)
-        self._nodes += [np.full(len(self._contexts), INFINITE, np.int32) for _ in range(first, len(edges))]
-        changed = len(edges) > first
-        while changed:  # nodes of one component lean on each other; all others are settled by the first pass
+    def _node(self, node: int) -> NDArray[np.int32]:
+        """D of a node, for each context that it may be handed."""
+        known = self._nodes.get(node)
+        if known is None:
+            self._solve_nodes(node)
+            known = self._nodes[node]
+        return known
+
+    def _solve_nodes(self, node: int) -> None:
+        """That node and all below it; nodes of one component lean on each other."""
+        order, seen = [node], {node}
+        for n in order:  # grows while it is read
+            for state, parent in self._edges[n]:
+                if state >= 0 and parent not in self._nodes and parent not in seen:
+                    seen.add(parent)
+                    order.append(parent)
+        for n in order:
+            self._nodes[n] = np.full(len(self._contexts), INFINITE, np.int32)
+        changed = True
+        while changed:
             changed = False
-            for node in range(first, len(edges)):
-                value = np.minimum.reduce([self._behind(state, parent) for state, parent in edges[node]])
-                if (value < self._nodes[node]).any():
-                    self._nodes[node] = value
+            for n in reversed(order):
+                value = np.minimum.reduce([self._over(state, parent) for state, parent in self._edges[n]])
+                if (value < self._nodes[n]).any():
+                    self._nodes[n] = value
                     changed = True
 
-    def _behind(self, state: int, parent: int) -> NDArray[np.int32]:
+    def _over(self, state: int, parent: int) -> NDArray[np.int32]:
         """The cost of what follows an edge, for each context that it may be handed; of the bottom: if it may end."""
-        found = np.full(len(self._contexts), INFINITE, np.int32)
-        for place, context in enumerate(self._contexts):
-            if state < 0:
-                found[place] = 0 if self._configurations.contexts.may_end(context) else INFINITE
-            else:
-                x = self._controls.number(state, context)
-                if 0 <= x < self._count:
-                    found[place] = min(INFINITE, int((self._costs[x] + self._nodes[parent]).min()))
-        return found
+        if state < 0:
+            may_end = self._configurations.contexts.may_end
+            return np.array([0 if may_end(context) else INFINITE for context in self._contexts], np.int32)
+        controls = self._behind[state]
+        costs = (self._costs[controls] + self._nodes[parent]).min(axis=1)
+        return np.where(controls >= 0, np.minimum(costs, INFINITE), INFINITE)
 
-    def _least_costs(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _returns(self) -> NDArray[np.int32]:
+        """int32[states and returns, contexts]: the control of each in each context in which a rule ends, or -1."""
+        states, returns = self._controls.exit, len(self._configurations.network.returns)
+        behind = np.full((states + 1 + returns, len(self._contexts)), -1, np.int32)
+        used = {back for calls in self._controls.calls[:states] for _, back in calls} | {self._controls.exit}
+        for state in used:
+            for place, context in enumerate(self._contexts):
+                control = self._controls.number(state, context)
+                behind[state, place] = control if control < self._count else -1
+        return behind
+
+    def _least_costs(
+        self, solving: Configurations, rows: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """C of all controls, and the same of all configurations that a token reaches: int32[…, contexts]."""
         controls, width = self._controls, len(self._contexts)
-        nodes = self._configurations.edges
-        if len(nodes) * width * width > _LARGEST_TABLE:
+        if len(solving.edges) * width * width > _LARGEST_TABLE:
             raise LimitExceeded(
                 f"{width} lexer contexts in which rules end are too many for the distances of this grammar",
                 limit="configurations",
@@ -125,20 +150,13 @@ class LexedDistances:
                 ending[x] = self._place.get(controls.context[x], -1)
             elif controls.final[x]:
                 ending[x] = self._place.get(controls.ending[x], -1)
-        back = {state for edges in nodes for state, _ in edges if state >= 0}
-        behind = np.full((max(back, default=0) + 1, width), -1, np.int32)
-        for state in back:
-            for place, context in enumerate(self._contexts):
-                x = controls.number(state, context)
-                behind[state, place] = x if x < self._count else -1
-        offsets = np.searchsorted(rows[:, 0], np.arange(self._count + 1)).astype(np.int32)
         costs, reached = least_lexed_costs(
             ending,
-            behind,
-            offsets,
+            self._behind,
+            np.searchsorted(rows[:, 0], np.arange(self._count + 1)).astype(np.int32),
             np.ascontiguousarray(rows[:, 1]),
-            *flat(self._configurations.items),
-            *flat(nodes),
+            *flat(solving.items),
+            *flat(solving.edges),
             ROOT,
             width,
             INFINITE,
@@ -152,6 +170,7 @@ def _controls_met(configurations: Configurations) -> tuple[list[int], list[int]]
     A few more than that: which context a rule was called in is forgotten when it ends.
     """
     controls, network = configurations.controls, configurations.network
+    rule_of = network.states.rule.tolist()
     met: set[int] = set()
     ends: list[set[int]] = [set() for _ in network.entry]
     returns: list[set[int]] = [set() for _ in network.entry]
@@ -175,7 +194,7 @@ def _controls_met(configurations: Configurations) -> tuple[list[int], list[int]]
                 for handed in ends[rule]:
                     meet(controls.number(back, handed))
         if controls.final[control]:
-            rule, handed = network.states[state].rule, controls.ending[control]
+            rule, handed = rule_of[state], controls.ending[control]
             if handed not in ends[rule]:
                 ends[rule].add(handed)
                 for back in returns[rule]:

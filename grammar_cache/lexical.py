@@ -17,8 +17,10 @@ from grammar_cache.expression import Grammar
 from grammar_cache.lexeme import DEAD, HARMLESS, OPEN, Lexeme, Lexer, Shift
 from grammar_cache.nfa import Nfa
 
-NEVER = Dfa([{}], [[]], [False])
+NEVER = Dfa(np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(1, np.bool_))
 """The automaton of a rule that nothing calls."""
+
+_ONE_BYTE = Dfa(np.array([0, 1, 1], np.int32), np.zeros(1, np.int32), np.ones(1, np.int32), np.array([False, True]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,12 @@ class Lexical:
         """The lexeme's automaton; that of a shift is the contextual lexer's."""
         lexeme = self.lexemes[rule]
         if lexeme is None:
-            return Dfa([{0: 1}, {}], [[], []], [False, True]) if rule in self.shifts else None
+            return _ONE_BYTE if rule in self.shifts else None
         _, first = np.unique(classes, return_index=True)
-        rows = lexeme.moves[:, first].tolist()
-        moves = [{c: t for c, t in enumerate(row) if t != DEAD} for row in rows]
-        return Dfa(moves, [[] for _ in rows], (lexeme.closes != OPEN).tolist())
+        rows = lexeme.moves[:, first]
+        tails, labels = np.nonzero(rows != DEAD)
+        offsets = np.searchsorted(tails, np.arange(len(rows) + 1)).astype(np.int32)
+        return Dfa(offsets, labels.astype(np.int32), rows[tails, labels].astype(np.int32), lexeme.closes != OPEN)
 
     def joined(self, dfas: Sequence[Dfa], classes: NDArray[np.uint8]) -> Watched:
         """Closings and labels of all states, and the watches of all lexemes, numbered one after the other."""
@@ -82,13 +85,13 @@ class Lexical:
         tables = [np.empty((0, len(first)), np.int32)]
         ends: list[bool] = []
         for dfa, lexeme in zip(dfas, self.lexemes, strict=True):
-            if lexeme is None or len(dfa.moves) != len(lexeme.moves):  # the latter: one that can't close at all
-                closes += [HARMLESS] * len(dfa.moves)
-                labels += [-1] * len(dfa.moves)
+            if lexeme is None or dfa.size != len(lexeme.moves):  # the latter: one that can't close at all
+                closes += [HARMLESS] * dfa.size
+                labels += [-1] * dfa.size
                 continue
             offset = len(ends)
             closes += [w + offset if w >= 0 else HARMLESS for w in lexeme.closes.tolist()]
-            labels += lexeme.label.tolist() if lexeme is self.lexemes[-1] and self.entries else [-1] * len(dfa.moves)
+            labels += lexeme.label.tolist() if lexeme is self.lexemes[-1] and self.entries else [-1] * dfa.size
             table = lexeme.watches[:, first]
             tables.append(np.where(table >= 0, table + offset, table))
             ends += lexeme.ends.tolist()

@@ -11,8 +11,8 @@ module knows no stack and no vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +22,14 @@ from grammar_cache.components import components
 from grammar_cache.dfa import Dfa, determinise
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import Grammar
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.joining import common, merged, spread
 from grammar_cache.lexeme import Shift
 from grammar_cache.lexical import NEVER, Lexical, Watched
 from grammar_cache.limits import Limits
 from grammar_cache.nfa import Nfa, byte_classes
 from grammar_cache.rules import Rules
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """One state: `moves` maps a byte class to a state, `calls` lists (rule, return state), in canonical order."""
-
-    moves: dict[int, int]
-    calls: tuple[tuple[int, int], ...]
-    final: bool
-    rule: int
+from grammar_cache.states import States
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,7 @@ class Network:
 
     classes: NDArray[np.uint8]
     class_count: int
-    states: tuple[State, ...]
+    states: States
     entry: tuple[int, ...]
     tail: tuple[bool, ...]
     component: tuple[int, ...]
@@ -80,32 +73,36 @@ class Network:
         return self.lexer >= 0 or len(self.watched.ends) > 0
 
 
-def build(grammar: Grammar, limits: Limits) -> Network:
-    """Raises EmptyLanguage where no text belongs, UnsupportedFeature for And/Not over recursion, LimitExceeded."""
-    rules = Rules(grammar, limits)
+def build(grammar: Grammar, limits: Limits, interrupt: Interrupt | None = None) -> Network:
+    """Raises EmptyLanguage where no text belongs, UnsupportedFeature for And/Not over recursion, LimitExceeded.
+
+    With an `interrupt` it may raise Interrupted.
+    """
+    interrupt = interrupt or Interrupt()
+    rules = Rules(grammar, limits, interrupt)
     names = rules.order()
     number = {name: i for i, name in enumerate(names)}
-    builder = Builder(number, rules.body, limits.rule_states, limits.nesting)
+    builder = Builder(number, rules.body, limits.rule_states, limits.nesting, interrupt)
     lexical = Lexical.of(grammar, names)
     nfas = [lexical.stand_in(r) or builder.nfa(rules.body(names[r])) for r in range(len(lexical.lexemes))]
     nullable = _closed_under(nfas, reads=False)
     productive = _closed_under(nfas, reads=True)
-    if 0 not in productive:
+    if not productive[0]:
         raise EmptyLanguage("no text belongs to the language of this grammar")
     classes_of = [_classes(lexical, r, nfa) for r, nfa in enumerate(nfas)]
 
-    def automaton(r: int, uncalled: set[int]) -> Dfa:
-        if r not in productive:
+    def automaton(r: int, uncalled: NDArray[np.bool_]) -> Dfa:
+        if not productive[r]:
             return NEVER
         found = lexical.dfa(r, classes_of[r])
-        return found or determinise(nfas[r], classes_of[r], nullable, limits.rule_states, uncalled)
+        return found or determinise(nfas[r], classes_of[r], nullable, uncalled, limits.rule_states, interrupt)
 
-    dfas = [automaton(r, set(range(len(nfas))) - productive) for r in range(len(nfas))]
+    dfas = [automaton(r, ~productive) for r in range(len(nfas))]
     silent = _silent(dfas)
-    if any(rule in silent for dfa in dfas for calls in dfa.calls for rule, _ in calls):
+    if any(silent[rule] for dfa in dfas for rule in dfa.called):
         # a call that can't read is only ever skipped: kept, it would look like a way on
         dfas = [automaton(r, silent) for r in range(len(nfas))]
-    return _joined(dfas, classes_of, lexical, 0 in nullable, tuple(names), limits)
+    return _joined(dfas, classes_of, lexical, bool(nullable[0]), tuple(names), limits)
 
 
 def _classes(lexical: Lexical, rule: int, nfa: Nfa) -> NDArray[np.uint8]:
@@ -113,63 +110,47 @@ def _classes(lexical: Lexical, rule: int, nfa: Nfa) -> NDArray[np.uint8]:
     return byte_classes([nfa]) if found is None else found
 
 
-def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> set[int]:
-    """Rules whose accepting state is reached through calls of such rules, by ε alone or (`reads`) by bytes too.
+def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> NDArray[np.bool_]:
+    """By rule: whether its end is reached through calls of such rules, by ε alone or (`reads`) by bytes too.
 
     The least fixpoint: nullable rules without `reads`, productive rules with it.
     """
-    callers = _callers(nfa.calls for nfa in nfas)
-    found: set[int] = set()
+    callers = _callers(nfa.called for nfa in nfas)
+    found = np.zeros(len(nfas), np.bool_)
     todo = list(range(len(nfas)))
     queued = set(todo)
     while todo:
         r = todo.pop()
         queued.discard(r)
-        if r in found or not _accepts(nfas[r], found, reads):
+        if found[r] or not nfas[r].accepts(found, reads=reads):
             continue
-        found.add(r)
-        again = callers.get(r, set()) - found - queued
+        found[r] = True
+        again = [c for c in callers[r] if not found[c] and c not in queued]
         todo += again
-        queued |= again
+        queued.update(again)
     return found
 
 
-def _callers(calls_of: Iterable[Sequence[Sequence[tuple[int, int]]]]) -> dict[int, set[int]]:
-    """The rules that call each rule, from the calls of every state of every rule."""
-    callers: dict[int, set[int]] = {}
-    for r, states in enumerate(calls_of):
-        for calls in states:
-            for rule, _ in calls:
-                callers.setdefault(rule, set()).add(r)
+def _callers(called: Iterable[Set[int]]) -> list[list[int]]:
+    """The rules that call each rule, from those that each rule calls."""
+    all_called = list(called)
+    callers: list[list[int]] = [[] for _ in all_called]
+    for r, rules in enumerate(all_called):
+        for rule in rules:
+            callers[rule].append(r)
     return callers
 
 
-def _accepts(nfa: Nfa, passable: set[int], reads: bool) -> bool:
-    seen, todo = {0}, [0]
+def _silent(dfas: Sequence[Dfa]) -> NDArray[np.bool_]:
+    """By rule: whether it derives no text but, at most, the empty one: no byte in it or in whatever it calls."""
+    callers = _callers(dfa.called for dfa in dfas)
+    silent = np.array([not dfa.reads for dfa in dfas], np.bool_)
+    todo = np.flatnonzero(~silent).tolist()
     while todo:
-        state = todo.pop()
-        if state == 1:
-            return True
-        targets = [*nfa.epsilon[state], *(t for rule, t in nfa.calls[state] if rule in passable)]
-        if reads:
-            targets += [t for _, _, t in nfa.edges[state]]
-        for t in targets:
-            if t not in seen:
-                seen.add(t)
-                todo.append(t)
-    return False
-
-
-def _silent(dfas: Sequence[Dfa]) -> set[int]:
-    """Rules that derive no text but, at most, the empty one: no byte in them or in whatever they call."""
-    callers = _callers(dfa.calls for dfa in dfas)
-    reading = {r for r, dfa in enumerate(dfas) if any(dfa.moves)}
-    todo = list(reading)
-    while todo:
-        new = callers.get(todo.pop(), set()) - reading
-        reading |= new
+        new = [c for c in callers[todo.pop()] if silent[c]]
+        silent[new] = False
         todo += new
-    return set(range(len(dfas))) - reading
+    return silent
 
 
 def _joined(
@@ -180,30 +161,26 @@ def _joined(
     names: tuple[str, ...],
     limits: Limits,
 ) -> Network:
-    classes, groups = _common_classes(dfas, classes_of, lexical)
+    told_apart = [
+        merged(dfa.first, dfa.labels, dfa.heads, classes) if lexeme is None else classes  # watches may tell apart more
+        for dfa, classes, lexeme in zip(dfas, classes_of, lexical.lexemes, strict=True)
+    ]
+    classes = common(np.stack(told_apart))
     dfas = [NEVER if r in lexical.shifts else dfa for r, dfa in enumerate(dfas)]
-    offsets = np.cumsum([0, *(len(d.moves) for d in dfas)]).tolist()
+    offsets = np.cumsum([0, *(dfa.size for dfa in dfas)]).tolist()
     if offsets[-1] > limits.states:
         raise LimitExceeded(f"the grammar needs more than {limits.states} states", limit="states")
     returns = _Returns(lexical, offsets[-1] + 1)
-    states = tuple(
-        State(
-            {c: t + offset for c, t in sorted((c, t) for own, t in moves.items() for c in groups[r][own])},
-            tuple(returns.call(rule, t + offset) for rule, t in calls),
-            final,
-            r,
-        )
-        for r, (dfa, offset) in enumerate(zip(dfas, offsets, strict=False))
-        for moves, calls, final in zip(dfa.moves, dfa.calls, dfa.final, strict=True)
-    )
-    component, cyclic = components([[returns.call(rule, t)[0] for rule, t in dfa.calls[0]] for dfa in dfas])
+    states = returns.opened(_states(dfas, told_apart, classes, offsets))
+    first = states.call_first
+    component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in offsets[:-1]])
     lexer = len(dfas) - 1 if lexical.entries else -1
     return Network(
         classes=classes,
         class_count=int(classes.max()) + 1,
         states=states,
         entry=tuple(offsets[:-1]),
-        tail=tuple(s.final and not s.moves and not s.calls for s in states),
+        tail=tuple((states.final & ~states.live).tolist()),
         component=component,
         cyclic=cyclic,
         nullable=nullable,
@@ -216,6 +193,33 @@ def _joined(
     )
 
 
+def _states(
+    dfas: Sequence[Dfa], told_apart: Sequence[NDArray[np.uint8]], classes: NDArray[np.uint8], offsets: Sequence[int]
+) -> States:
+    _, begins = np.unique(classes, return_index=True)
+    parts = [
+        spread(dfa.first, dfa.labels, dfa.heads, own[begins], offset, len(begins))
+        for dfa, own, offset in zip(dfas, told_apart, offsets, strict=False)
+    ]
+    moves, move_class, move_to, calls, call_rule, call_back = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    return States(
+        _first(moves),
+        move_class,
+        move_to,
+        _first(calls),
+        call_rule,
+        call_back,
+        np.concatenate([dfa.final for dfa in dfas]),
+        np.repeat(np.arange(len(dfas), dtype=np.int32), np.diff(offsets)),
+    )
+
+
+def _first(counts: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.append(0, np.cumsum(counts)).astype(np.int32)
+
+
 class _Returns:
     """Calls of shifts become calls of the lexer, each with a return of its own, numbered behind the states."""
 
@@ -224,6 +228,14 @@ class _Returns:
         self._first = first
         self._numbers: dict[Return, int] = {}
         self.made: list[Return] = []
+
+    def opened(self, states: States) -> States:
+        """The states with the calls of shifts as they are here."""
+        if not self._lexical.shifts:
+            return states
+        pairs = zip(states.call_rule.tolist(), states.call_back.tolist(), strict=True)
+        calls = np.array([self.call(rule, back) for rule, back in pairs], np.int32).reshape(-1, 2)
+        return replace(states, call_rule=calls[:, 0].copy(), call_back=calls[:, 1].copy())
 
     def call(self, rule: int, back: int) -> tuple[int, int]:
         shift = self._lexical.shifts.get(rule)
@@ -234,39 +246,3 @@ class _Returns:
             self._numbers[made] = self._first + len(self.made)
             self.made.append(made)
         return len(self._lexical.lexemes) - 1, self._numbers[made]
-
-
-def _common_classes(
-    dfas: Sequence[Dfa], classes_of: Sequence[NDArray[np.uint8]], lexical: Lexical
-) -> tuple[NDArray[np.uint8], list[list[list[int]]]]:
-    """One partition of the bytes for all rules: bytes that no state of any rule tells apart share a class.
-
-    Returns the class of every byte, and for each rule and each of its own classes the common ones that it consists
-    of; of own classes that no state tells apart, only the first byte's is asked for.
-    """
-    merged = [
-        _merged(dfa, classes) if lexeme is None else classes  # a watch may tell apart what no state does
-        for dfa, classes, lexeme in zip(dfas, classes_of, lexical.lexemes, strict=True)
-    ]
-    _, first, inverse = np.unique(np.stack(merged), axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    first = first[order]
-    groups: list[list[list[int]]] = []
-    for classes, of in zip(classes_of, merged, strict=True):
-        own: list[list[int]] = [[] for _ in range(int(classes.max()) + 1)]
-        for c, group in enumerate(of[first].tolist()):
-            own[group].append(c)
-        groups.append(own)
-    return rank[inverse.reshape(-1)].astype(np.uint8), groups
-
-
-def _merged(dfa: Dfa, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """For every byte the first of the classes that no state tells apart from its own."""
-    columns: list[list[int]] = [[] for _ in range(int(classes.max()) + 1)]
-    for state, moves in enumerate(dfa.moves):
-        for c, target in moves.items():
-            columns[c] += (state, target)
-    seen: dict[tuple[int, ...], int] = {}
-    return np.array([seen.setdefault(tuple(column), c) for c, column in enumerate(columns)], np.uint8)[classes]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from grammar_cache.expression import Range
+
+Ints = NDArray[np.int32]
 
 _UTF8_LIMITS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 
@@ -42,36 +45,104 @@ def utf8_sequences(low: int, high: int) -> tuple[tuple[Range, ...], ...]:
     return tuple(sorted(found))
 
 
-@dataclass(slots=True)
 class Nfa:
-    """States are 0 (start), 1 (accept), 2…; edges as (low byte, high byte, target)."""
+    """States are 0 (start), 1 (accept), 2…; kept in flat arrays, since there are many and they live shortly.
 
-    epsilon: list[list[int]] = field(default_factory=lambda: [[], []])
-    edges: list[list[tuple[int, int, int]]] = field(default_factory=lambda: [[], []])
-    calls: list[list[tuple[int, int]]] = field(default_factory=lambda: [[], []])
+    `edges` are quadruples (source, low byte, high byte, target), `skips` pairs (source, target) that read nothing,
+    `calls` triples (source, rule, target).
+    """
 
-    def add(self) -> int:
-        self.epsilon.append([])
-        self.edges.append([])
-        self.calls.append([])
-        return len(self.edges) - 1
+    __slots__ = ("calls", "edges", "size", "skips")
+
+    def __init__(self) -> None:
+        self.size = 2
+        self.edges = array("i")
+        self.skips = array("i")
+        self.calls = array("i")
+
+    def add(self, count: int = 1) -> int:
+        """The first of so many new states."""
+        self.size += count
+        return self.size - count
 
     def add_chain(self, source: int, target: int, ranges: Sequence[Range]) -> None:
         """A path from source to target that reads one byte of each range."""
+        state = self.add(len(ranges) - 1)
         for low, high in ranges[:-1]:
-            state = self.add()
-            self.edges[source].append((low, high, state))
-            source = state
+            self.edges.extend((source, low, high, state))
+            source, state = state, state + 1
         low, high = ranges[-1]
-        self.edges[source].append((low, high, target))
+        self.edges.extend((source, low, high, target))
+
+    @property
+    def called(self) -> set[int]:
+        """The rules that are called."""
+        return set(self.calls[1::3])
+
+    def columns(self) -> tuple[Ints, Ints, Ints]:
+        """Edges, skips and calls as rows."""
+        return rows(self.edges, 4), rows(self.skips, 2), rows(self.calls, 3)
+
+    def accepts(self, passable: NDArray[np.bool_], *, reads: bool) -> bool:
+        """Whether state 1 is reached through calls of `passable` rules, and by bytes too if it `reads`."""
+        edges, skips, calls = self.columns()
+        return bool(_accepts(self.size, edges if reads else edges[:0], skips, calls[passable[calls[:, 1]]]))
+
+
+def rows(flat: array[int], width: int) -> Ints:
+    return np.array(flat, np.int32).reshape(-1, width)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def by_source(table: Ints, states: int) -> tuple[Ints, Ints]:
+    """Where each state's rows begin once they are in the order of their first column, and the rows so."""
+    size, width = table.shape
+    first = np.zeros(states + 1, np.int32)
+    for i in range(size):
+        first[table[i, 0] + 1] += 1
+    for s in range(states):
+        first[s + 1] += first[s]
+    place, ordered = first.copy(), np.empty((size, width), np.int32)
+    for i in range(size):
+        for k in range(width):
+            ordered[place[table[i, 0]], k] = table[i, k]
+        place[table[i, 0]] += 1
+    return first, ordered
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints) -> bool:
+    links = np.empty((len(edges) + len(skips) + len(calls), 2), np.int32)
+    size = 0
+    for i in range(len(edges)):
+        links[size, 0], links[size, 1] = edges[i, 0], edges[i, 3]
+        size += 1
+    for i in range(len(skips)):
+        links[size, 0], links[size, 1] = skips[i, 0], skips[i, 1]
+        size += 1
+    for i in range(len(calls)):
+        links[size, 0], links[size, 1] = calls[i, 0], calls[i, 2]
+        size += 1
+    first, links = by_source(links, states)
+    seen, todo, waiting = np.zeros(states, np.bool_), np.zeros(states, np.int32), 1
+    seen[0] = True
+    while waiting:
+        waiting -= 1
+        s = todo[waiting]
+        for k in range(first[s], first[s + 1]):
+            if not seen[links[k, 1]]:
+                seen[links[k, 1]] = True
+                todo[waiting] = links[k, 1]
+                waiting += 1
+    return bool(seen[1])
 
 
 def byte_classes(nfas: Iterable[Nfa]) -> NDArray[np.uint8]:
     """A class for every byte, uint8[256]: bytes that no edge tells apart share one. Classes are intervals."""
-    cut = np.zeros(257, bool)
+    cut = np.zeros(257, np.bool_)
     for nfa in nfas:
-        for edges in nfa.edges:
-            for low, high, _ in edges:
-                cut[low] = cut[high + 1] = True
+        edges = rows(nfa.edges, 4)
+        cut[edges[:, 1]] = True
+        cut[edges[:, 2] + 1] = True
     cut[0] = False
     return np.cumsum(cut[:256]).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""The coarsest stable partition of an automaton's states: Hopcroft's idea for partial transition functions.
+"""The minimal automaton, by the coarsest stable partition of states: Hopcroft's idea for partial transition functions.
 
 After Valmari and Lehtinen, "Efficient minimization of DFAs with partial transition functions", STACS 2008.
 """
@@ -11,14 +11,110 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def minimal(
+    tails: Ints, labels: Ints, heads: Ints, final: NDArray[np.bool_]
+) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    """The minimal automaton: where each state's transitions begin, their labels and heads, and which states are final.
+
+    Transitions come and go by ascending tail, then label. State 0 is the start, and every state is reached from it.
+    States that can't end are left out, the others are numbered by first visit. One state without transitions: nothing.
+    """
+    alive = _able_to_end(tails, heads, final)
+    states = 0
+    number = np.full(len(final), -1, np.int32)
+    for s in range(len(final)):
+        if alive[s]:
+            number[s] = states
+            states += 1
+    if not alive[0]:
+        nothing = np.zeros(0, np.int32)
+        return np.zeros(2, np.int32), nothing, nothing, np.zeros(1, np.bool_)
+    size = 0
+    own = np.empty((3, len(tails)), np.int32)
+    for t in range(len(tails)):
+        if alive[tails[t]] and alive[heads[t]]:
+            own[0, size], own[1, size], own[2, size] = number[tails[t]], labels[t], number[heads[t]]
+            size += 1
+    tails, labels, heads = own[0, :size], own[1, :size], own[2, :size]
+    ends = np.empty(states, np.bool_)
+    for s in range(len(final)):
+        if alive[s]:
+            ends[number[s]] = final[s]
+    block = stable_blocks(tails, labels, heads, ends)
+    starts, _ = _by_key(tails, states)
+    place, order = np.full(states, -1, np.int32), np.empty(states, np.int32)
+    place[block[0]], order[0] = 0, 0
+    found, size = 1, 0
+    first, of_label, of_head = np.zeros(states + 1, np.int32), np.empty_like(labels), np.empty_like(heads)
+    at = 0
+    while at < found:  # `order` holds one state of every block
+        for t in range(starts[order[at]], starts[order[at] + 1]):
+            target = block[heads[t]]
+            if place[target] < 0:
+                place[target], order[found] = found, heads[t]
+                found += 1
+            of_label[size], of_head[size] = labels[t], place[target]
+            size += 1
+        at += 1
+        first[at] = size
+    return first[: found + 1], of_label[:size], of_head[:size], ends[order[:found]]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _largest(keys: Ints) -> int:
+    largest = 0
+    for key in keys:
+        largest = max(largest, key)
+    return largest
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _by_key(keys: Ints, count: int) -> tuple[Longs, Longs]:
+    """Where each key's places begin in the order of keys, and the places so: a sort that keeps ties in order."""
+    first = np.zeros(count + 1, np.int64)
+    for key in keys:
+        first[key + 1] += 1
+    for key in range(count):
+        first[key + 1] += first[key]
+    next_of, places = first.copy(), np.empty(len(keys), np.int64)
+    for i in range(len(keys)):
+        places[next_of[keys[i]]] = i
+        next_of[keys[i]] += 1
+    return first, places
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _able_to_end(tails: Ints, heads: Ints, final: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    starts, into = _by_key(heads, len(final))
+    alive = final.copy()
+    todo = np.empty(len(final), np.int64)
+    waiting = 0
+    for s in range(len(final)):
+        if final[s]:
+            todo[waiting] = s
+            waiting += 1
+    while waiting:
+        waiting -= 1
+        s = todo[waiting]
+        for i in range(starts[s], starts[s + 1]):
+            source = tails[into[i]]
+            if not alive[source]:
+                alive[source] = True
+                todo[waiting] = source
+                waiting += 1
+    return alive
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def stable_blocks(
     tails: NDArray[np.int32], labels: NDArray[np.int32], heads: NDArray[np.int32], final: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """The block of every state, int32[states], of the coarsest stable partition.
+    """The block of every state, int32[states], of the coarsest stable partition. Labels are 0 or more, and few.
 
     Blocks partition states, cords partition transitions; a split of either queues the smaller half.
     """
@@ -26,7 +122,8 @@ def stable_blocks(
     size = max(n, m) + 2
     b_elems, b_place, b_set = np.arange(n), np.arange(n), np.zeros(n, np.int64)
     b_first, b_past = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    c_elems, c_place, c_set = np.argsort(labels, kind="mergesort"), np.arange(m), np.zeros(m, np.int64)
+    _, c_elems = _by_key(labels, _largest(labels) + 1)
+    c_place, c_set = np.arange(m), np.zeros(m, np.int64)
     c_first, c_past = np.zeros(size, np.int64), np.zeros(size, np.int64)
     marked_b, marked_c = np.zeros(size, np.int64), np.zeros(size, np.int64)
     touched = np.zeros(size, np.int64)
@@ -49,11 +146,7 @@ def stable_blocks(
         c_place[t] = i
     if cords:
         c_past[cords - 1] = m
-    into = np.argsort(heads, kind="mergesort")
-    offsets = np.zeros(n + 1, np.int64)
-    for h in heads:
-        offsets[h + 1] += 1
-    offsets = np.cumsum(offsets)
+    offsets, into = _by_key(heads, n)
     b, c = 1, 0
     while c < cords:
         count = 0
@@ -71,7 +164,7 @@ def stable_blocks(
     return b_set.astype(np.int32)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _mark(
     e: int, elems: Longs, place: Longs, of: Longs, first: Longs, marked: Longs, touched: Longs, count: int
 ) -> int:
@@ -90,7 +183,7 @@ def _mark(
     return count
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _split(
     elems: Longs, of: Longs, first: Longs, past: Longs, marked: Longs, touched: Longs, count: int, sets: int
 ) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from grammar_cache.components import components
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq, references
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.nfa import utf8_sequences
 
@@ -24,9 +25,10 @@ UNROLL_SIZE = 96
 class Rules:
     """The grammar's rules, repetitions spelled out. Names of made-up rules hold a mark that the grammar's own don't."""
 
-    def __init__(self, grammar: Grammar, limits: Limits) -> None:
+    def __init__(self, grammar: Grammar, limits: Limits, interrupt: Interrupt) -> None:
         self._rules: dict[str, Expression] = {}
         self._limits = limits
+        self._interrupt = interrupt
         self._total = 0
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
@@ -43,6 +45,7 @@ class Rules:
             if name in recursive:
                 raise UnsupportedFeature(f"rule {name!r} is recursive, and stands in an intersection or a complement")
         for name, body in reachable.items():
+            interrupt.check()
             self._rules[name] = self._spelled(body, name)
         self._calls = {name: references(body, in_boolean=False) for name, body in self._rules.items()}
         self._recursive = _recursive(self._calls)
@@ -51,14 +54,17 @@ class Rules:
         return self._rules[name]
 
     def order(self) -> list[str]:
-        """The rules and lexemes to be called, start first, in the order of their first mention."""
-        order, seen = [self._start], {self._start}
-        for name in order:
-            for called in self._called_by(name):
+        """The rules and lexemes to be called, start first, the others by name.
+
+        So rules that several grammars share stand in the same order in each, and their automata come out the same.
+        """
+        seen, todo = {self._start}, [self._start]
+        while todo:
+            for called in self._called_by(todo.pop()):
                 if called not in seen:
                     seen.add(called)
-                    order.append(called)
-        return order
+                    todo.append(called)
+        return [self._start, *sorted(seen - {self._start})]
 
     def _called_by(self, name: str) -> list[str]:
         found: list[str] = []
@@ -107,6 +113,7 @@ class Rules:
                 todo.append((node, True))
                 todo += [(part, False) for part in parts]
                 continue
+            self._interrupt.check()
             self._total += 1 + len(parts)
             if self._total > self._limits.expression_size:
                 raise LimitExceeded(

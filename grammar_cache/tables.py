@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, UNKNOWN, Configurations
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.walk import Ints, consume, distinct_successors, whole_vocabulary
 
@@ -50,10 +51,13 @@ _ITEM_COST = 100
 class Tables:
     """Token steps over the growing table of configurations, one at a time, in batches, and for the whole vocabulary."""
 
-    def __init__(self, configurations: Configurations, vocabulary: Vocabulary, limit_bytes: int) -> None:
+    def __init__(
+        self, configurations: Configurations, vocabulary: Vocabulary, limit_bytes: int, interrupt: Interrupt
+    ) -> None:
         self._configurations = configurations
         self._vocabulary = vocabulary
         self._limit = limit_bytes
+        self._interrupt = interrupt
         self._tables: OrderedDict[int, Table] = OrderedDict()
         self._bytes = 0
         self._successors: dict[int, Successors] = {}
@@ -112,7 +116,8 @@ class Tables:
         return made
 
     def successors(self, configuration: int) -> Successors:
-        """The distinct configurations one token away."""
+        """The distinct configurations one token away. What searches long asks this, so here it is told to stop."""
+        self._interrupt.check()
         known = self._successors.get(configuration)
         if known is None:
             known = self._distinct(configuration)
@@ -189,4 +194,5 @@ class Tables:
 
     def _expand(self, configurations: Ints) -> None:
         for unknown in np.unique(configurations).tolist():
+            self._interrupt.check()
             self._configurations.expand(unknown)

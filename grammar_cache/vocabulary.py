@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.errors import VocabularyError
+from grammar_cache.solved import Solved
 from grammar_cache.tokenizer_file import read_folder
 from grammar_cache.trie import Trie, flatten
 
@@ -38,6 +39,7 @@ class Vocabulary:
         "longest",
         "markers",
         "size",
+        "solved",
         "stop_ids",
         "string_of",
         "strings",
@@ -69,6 +71,8 @@ class Vocabulary:
     """The bytes of the longest token."""
     fingerprint: str
     """The same for the same size, bytes of every id and stop ids, and for nothing else (SHA-256 in hex)."""
+    solved: Solved
+    """What is known of rules over this vocabulary, for the next grammar that has them. It only saves time."""
 
     def __init__(
         self,
@@ -90,6 +94,7 @@ class Vocabulary:
         self.lengths = np.fromiter(map(len, self.strings), np.int32, len(self.strings))
         self.longest = int(self.lengths.max(initial=0))
         self.fingerprint = self._fingerprint()
+        self.solved = Solved()
 
     @staticmethod
     def from_pretrained(path: str | PathLike[str], extra_stop_ids: Iterable[int] = ()) -> Vocabulary:

@@ -232,7 +232,7 @@ def consume(
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def least_costs(
-    final: NDArray[np.bool_],
+    states: Ints,
     reach_offsets: Ints,
     reach: Ints,
     item_offsets: Ints,
@@ -241,14 +241,14 @@ def least_costs(
     edges: NDArray[np.int32],
     accepts: NDArray[np.bool_],
     infinite: int,
-) -> tuple[Ints, Ints, Ints]:
-    """Knuth's least fixpoint: the cost of every state, of every node, of every configuration, in tokens.
+) -> Ints:
+    """Knuth's least fixpoint: lowers `states`, the cost of every state in tokens; returns that of every configuration.
 
     cost(state) = 0 at the end of its rule, else 1 + least cost of a configuration one token away;
     cost(node) = least cost(return state) + cost(parent); cost(configuration) = least cost(state) + cost(node).
-    Costs only fall from infinity, so sweeping until nothing changes ends in the least solution.
+    Costs only fall from infinity, so sweeping until nothing changes ends in the least solution. States that are
+    solved already have their costs and reach nothing.
     """
-    states = np.where(final, 0, infinite).astype(np.int32)
     nodes = np.full(len(edge_offsets) - 1, infinite, np.int32)
     configurations = np.where(accepts, 0, infinite).astype(np.int32)
     changed = True
@@ -272,7 +272,7 @@ def least_costs(
                 if value < states[s]:
                     states[s] = value
                     changed = True
-    return states, nodes, configurations
+    return configurations
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -11,6 +11,7 @@ from typing import Any
 
 from grammar_cache import Constraint
 from grammar_cache.constraint import Kind
+from grammar_cache.shipped import names, shipped
 from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.formats import (
@@ -18,12 +19,20 @@ from server.protocol.formats import (
     GrammarFormat,
     JsonObjectFormat,
     JsonSchemaFormat,
+    NamedGrammar,
     RegexFormat,
     ResponseFormat,
 )
 
 ANY_OBJECT = {"type": "object"}
 """What `json_object` without a schema asks for."""
+_SUBJECTS: dict[str, tuple[str, tuple[Kind, ...]]] = {
+    "whitespace": ("JSON", ("json_schema",)),
+    "lenient": ("JSON", ("json_schema",)),
+    "start": ("grammars", ("gbnf", "lark")),
+    "lexer": ("Lark grammars", ("lark",)),
+}
+"""What an option is about, and the kinds of constraints that it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,8 @@ def asked_for(request: ChatRequest) -> Asked | None:
     constraint = Constraint(
         source.kind,
         source.text,
+        start=options.start,
+        lexer=options.lexer,
         whitespace=options.whitespace or "bounded",
         lenient=options.lenient or False,
     )
@@ -69,11 +80,11 @@ def grammar_kind(text: str) -> Kind:
 
 
 def _refuse_idle_options(options: SwybOptions, kind: Kind | None) -> None:
-    for name in ("whitespace", "lenient"):
-        if getattr(options, name) is not None and kind != "json_schema":
+    for name, (subject, kinds) in _SUBJECTS.items():
+        if getattr(options, name) is not None and kind not in kinds:
             raise ApiError(
                 ErrorCode.INVALID_VALUE,
-                f"swyb.{name} is about JSON: without a JSON constraint it would be ignored",
+                f"swyb.{name} is about {subject}: without such a constraint it would be ignored",
                 param=f"swyb.{name}",
             )
 
@@ -90,7 +101,15 @@ def _of_format(wanted: ResponseFormat) -> _Source | None:
             return _schema(schema, "response_format.schema")
         case JsonSchemaFormat(json_schema=named):
             return _schema(named.schema_, "response_format.json_schema.schema")
-        case GrammarFormat(grammar=text, syntax=syntax):
+        case GrammarFormat(grammar=NamedGrammar() as named, syntax=None):
+            return _named(named, "response_format.grammar")
+        case GrammarFormat(grammar=NamedGrammar()):
+            raise ApiError(
+                ErrorCode.CONFLICTING_PARAMETERS,
+                "a grammar with a name has its own syntax",
+                param="response_format.syntax",
+            )
+        case GrammarFormat(grammar=str(text), syntax=syntax):
             kind: Kind = grammar_kind(text) if syntax is None else "lark" if syntax == "lark" else "gbnf"
             return _Source(kind, text, "response_format.grammar")
         case RegexFormat():
@@ -114,8 +133,25 @@ def _regex(wanted: RegexFormat) -> _Source:
 
 
 def _grammar(request: ChatRequest) -> _Source | None:
-    text = request.grammar
-    return None if text is None else _Source(grammar_kind(text), text, "grammar")
+    match request.grammar:
+        case None:
+            return None
+        case NamedGrammar() as named:
+            return _named(named, "grammar")
+        case text:
+            return _Source(grammar_kind(text), text, "grammar")
+
+
+def _named(grammar: NamedGrammar, field: str) -> _Source:
+    """A grammar that comes with the server."""
+    if grammar.name not in names():
+        raise ApiError(
+            ErrorCode.INVALID_VALUE,
+            f"there is no grammar named {grammar.name!r}: {', '.join(names())}",
+            param=f"{field}.name",
+        )
+    found = shipped(grammar.name)
+    return _Source(found.kind, found.text, f"{field}.name")
 
 
 def _json_schema(request: ChatRequest) -> _Source | None:

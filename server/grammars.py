@@ -16,6 +16,7 @@ from time import perf_counter
 
 from grammar_cache import CompiledGrammar, Constraint, Limits, Minimum, Vocabulary, compile_grammar
 from grammar_cache.compile import constraint_id
+from grammar_cache.interrupt import Interrupt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +52,7 @@ class _Pending:
 
     compiling: Future[Certified]
     result: asyncio.Future[Certified]
+    interrupt: Interrupt
     waiting: int = 0
 
 
@@ -96,24 +98,29 @@ class Grammars:
             return await asyncio.shield(pending.result)
         finally:
             pending.waiting -= 1
-            # Clients that come and go must not leave a queue behind. What has begun is finished and kept.
-            if not pending.waiting and pending.compiling.cancel():
+            # Clients that come and go leave neither a queue nor work behind. Who asks next begins anew.
+            if not pending.waiting and not pending.result.done():
+                pending.interrupt.set()
+                pending.compiling.cancel()
                 self._forget(grammar_id, pending)
 
     def close(self) -> None:
-        """Compiles nothing more."""
+        """Compiles nothing more, and stops what is being compiled."""
+        for pending in self._pending.values():
+            pending.interrupt.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self, constraint: Constraint, grammar_id: str) -> _Pending:
-        compiling = self._threads.submit(self._compile, constraint, grammar_id)
-        pending = _Pending(compiling, asyncio.wrap_future(compiling))
+        interrupt = Interrupt()
+        compiling = self._threads.submit(self._compile, constraint, grammar_id, interrupt)
+        pending = _Pending(compiling, asyncio.wrap_future(compiling), interrupt)
         self._pending[grammar_id] = pending
         pending.result.add_done_callback(partial(self._keep, grammar_id, pending))
         return pending
 
-    def _compile(self, constraint: Constraint, grammar_id: str) -> Certified:
+    def _compile(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
         begun = perf_counter()
-        grammar = compile_grammar(constraint, self._vocabulary, self._limits)
+        grammar = compile_grammar(constraint, self._vocabulary, self._limits, interrupt)
         minimum = grammar.minimum
         text = witness_text(grammar, self._longest_answer)
         spent = round((perf_counter() - begun) * 1000, 3)

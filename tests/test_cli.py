@@ -67,6 +67,8 @@ def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     [
         ("--schema", SCHEMA, '{"b": "x", "a": 1}', True),
         ("--grammar", 'root ::= "a"+ "é"', "aaé", True),
+        ("--grammar", 'start: "a" NAME\nNAME: /[a-z]+/\n%ignore " "', "a b ", True),
+        ("--grammar", 'start: "a" NAME\nNAME: /[a-z]+/\n%ignore " "', "a ", False),
         ("--regex", "[ab]+c\n", "abac", True),
         ("--choice", ["yes", "no"], "no", True),
         ("--grammar", 'root ::= "a"+ "é"', "aab", False),
@@ -87,6 +89,15 @@ def test_check_judges_a_text(
     status = main(["check", option, write("constraint", constraint), write("text", text)])
     assert told(capsys)["accepted"] is accepted
     assert status == (0 if accepted else 1)
+
+
+def test_check_takes_the_options_of_grammars(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A start rule, a dialect and a lexer are honoured; without a grammar they are refused."""
+    grammar = write("g", 'start: "a"\nother: "::=" /a+/ "a"?')
+    asked = ["check", "--grammar", grammar, "--syntax", "lark", "--start", "other", "--lexer", "dynamic"]
+    assert main([*asked, write("t", "::=aa")]) == 0
+    assert told(capsys)["accepted"] is True
+    assert main(["check", "--regex", write("r", "a"), "--start", "other", write("t", "a")]) == 1
 
 
 def test_check_says_where_a_text_leaves(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +152,7 @@ def test_check_reads_the_standard_input(
 
 @pytest.mark.parametrize(
     ("schema", "text", "code"),
-    [("{", "1", "invalid_grammar"), ("true", "[" * 5000 + "]" * 5000, "limit_exceeded")],
+    [("{", "1", "invalid_grammar"), ("true", "[" * 5000 + "]" * 5000, "body_nesting_exceeded")],
 )
 def test_check_can_be_unable_to_judge(
     write: Any, capsys: pytest.CaptureFixture[str], schema: str, text: str, code: str

@@ -34,6 +34,7 @@ from grammar_cache.expression import (
 from grammar_cache.limits import Limits
 from grammar_cache.network import Network, build
 from grammar_cache.rules import INLINE_SIZE
+from grammar_cache.states import State
 from tests import oracle
 from tests.strategies import Case, cases, examples
 
@@ -89,7 +90,7 @@ def test_counts_of_longer_items_are_exact(least: int, more: int, data: st.DataOb
 def test_large_counts_are_not_unrolled(item: Expression, least: int, most: int | None) -> None:
     """A million, or 10^15, of something cost states in proportion to the digits of the count."""
     start = monotonic()
-    assert len(network(Repeat(item, least, most)).states) < 3000
+    assert network(Repeat(item, least, most)).states.count < 3000
     assert monotonic() - start < 5
 
 
@@ -117,7 +118,7 @@ def test_rules_that_name_the_next_one_twice_stay_small(step: type[Alt] | type[Se
             network(Ref("r0"), **rules, r60=last)
     else:
         net = network(Ref("r0"), **rules, r60=last)
-        assert len(net.states) < 2000
+        assert net.states.count < 2000
         assert net.nullable == (last != A)
     assert monotonic() - start < 5
 
@@ -136,7 +137,7 @@ def test_long_chains_of_small_rules_are_not_spelled_out_in_each_caller() -> None
 def test_a_call_that_can_read_nothing_is_no_way_on() -> None:
     """Rules that derive only the empty text are skipped, so a complete text at its end has nothing to follow."""
     net = network(Seq((Bytes(b"ab"), Ref("x"), Ref("y"))), x=Alt((Ref("x"), EMPTY)), y=Alt((Ref("x"), Ref("y"))))
-    assert all(not state.calls for state in net.states)
+    assert all(not state.calls for state in net.states.listed())
     table = Configurations(net, 100)
     table.expand(table.start)
     middle = int(table.next[table.start, net.classes[ord("a")]])
@@ -158,31 +159,32 @@ def check_structure(case: Case) -> None:
             assert not case.words
             return
     assert net.nullable == (b"" in case.words)
-    assert tail_states(net) == {i for i, s in enumerate(net.states) if s.final and not s.moves and not s.calls}
+    assert tail_states(net) == {i for i, s in enumerate(net.states.listed()) if s.final and not s.moves and not s.calls}
     assert sorted({*map(int, net.classes)}) == list(range(net.class_count))
+    listed = net.states.listed()
     for rule, entry in enumerate(net.entry):
-        states = [i for i, s in enumerate(net.states) if s.rule == rule]
+        states = [i for i, s in enumerate(listed) if s.rule == rule]
         assert states[0] == entry
-        assert distinct_futures(net, states) == len(states)
-    for state in net.states:
+        assert distinct_futures(listed, states) == len(states)
+    for state in listed:
         assert list(state.moves) == sorted(state.moves) and list(state.calls) == sorted(state.calls)
-        assert all(net.states[t].rule == state.rule for t in (*state.moves.values(), *(b for _, b in state.calls)))
+        assert all(listed[t].rule == state.rule for t in (*state.moves.values(), *(b for _, b in state.calls)))
     for rule, entry in enumerate(net.entry):
-        for called, _ in net.states[entry].calls:
+        for called, _ in listed[entry].calls:
             assert net.component[rule] <= net.component[called]
 
 
-def distinct_futures(net: Network, states: list[int]) -> int:
+def distinct_futures(listed: list[State], states: list[int]) -> int:
     """How many states of a rule differ when calls are symbols like any other (Moore)."""
-    block = {s: int(net.states[s].final) for s in states}
+    block = {s: int(listed[s].final) for s in states}
     while True:
         number: dict[object, int] = {}
         finer = {
             s: number.setdefault(
                 (
                     block[s],
-                    frozenset((c, block[t]) for c, t in net.states[s].moves.items()),
-                    frozenset((~r, block[t]) for r, t in net.states[s].calls),
+                    frozenset((c, block[t]) for c, t in listed[s].moves.items()),
+                    frozenset((~r, block[t]) for r, t in listed[s].calls),
                 ),
                 len(number),
             )
@@ -305,7 +307,9 @@ def digest(backwards: bool) -> str:
     if backwards:
         rules = dict(reversed(rules.items()))
     net = build(Grammar(rules, "root"), Limits())
-    shown = repr((net.states, net.entry, net.component, net.cyclic, net.nullable, net.rule_names, net.classes.tolist()))
+    shown = repr(
+        (net.states.listed(), net.entry, net.component, net.cyclic, net.nullable, net.rule_names, net.classes.tolist())
+    )
     return hashlib.sha256(shown.encode()).hexdigest()
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import jsonschema
 import numpy as np
 import pytest
+from lark import Lark
 
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from server.decoding.decoder import Decoder
@@ -35,10 +38,79 @@ SCHEMA = {
 }
 
 
+BRANCHES = {
+    "type": "object",
+    "properties": {
+        "kind": {"enum": ["a", "b"]},
+        "n": {"type": "integer", "multipleOf": 5, "minimum": 0, "maximum": 200},
+    },
+    "patternProperties": {"^x_": {"type": "boolean"}},
+    "required": ["kind"],
+    "minProperties": 2,
+    "maxProperties": 3,
+    "oneOf": [
+        {"properties": {"kind": {"const": "a"}}, "required": ["n"]},
+        {"properties": {"kind": {"const": "b"}}, "not": {"required": ["n"]}},
+    ],
+    "additionalProperties": False,
+}
+SENTENCES = r"""
+start: sentence (";" sentence)*
+sentence: NAME "=" sum | "print" NAME
+sum: sum "+" product | product
+product: product "*" atom | atom
+atom: NUMBER | NAME | STRING | "(" sum ")"
+NAME: /[^\W\d]\w*/
+NUMBER: /\d+(\.\d+)?/
+STRING: /"(?!"").*?(?<!\\)(\\\\)*?"/
+%import common.WS
+%ignore WS
+"""
+SELECT = """
+start: "select"i names "from"i NAME where? ";"
+where: "where"i NAME ("=" | "<") (NAME | INT)
+names: NAME | names "," NAME
+%import common.CNAME -> NAME
+%import common.INT
+%import common.WS
+%ignore WS
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A constraint, and a judge that doesn't know us: raises for a text that doesn't belong."""
+
+    constraint: Constraint
+    judge: Callable[[str], object]
+
+
+def schema(value: dict[str, object]) -> Subject:
+    validator = jsonschema.Draft202012Validator(value)
+    return Subject(Constraint("json_schema", json.dumps(value)), lambda text: validator.validate(json.loads(text)))
+
+
+SUBJECTS = {
+    "schema": schema(SCHEMA),
+    "branches": schema(BRANCHES),
+    "dynamic": Subject(Constraint("lark", SENTENCES), Lark(SENTENCES).parse),
+    "contextual": Subject(Constraint("lark", SELECT, lexer="contextual"), Lark(SELECT, parser="lalr").parse),
+}
+
+
 @pytest.fixture(scope="module", params=TOKENIZERS)
-def grammar(request: pytest.FixtureRequest) -> CompiledGrammar:
-    vocabulary = Vocabulary.from_pretrained(tokenizer_folder(request.param))
-    return compile_grammar(Constraint("json_schema", json.dumps(SCHEMA)), vocabulary)
+def vocabulary(request: pytest.FixtureRequest) -> Vocabulary:
+    return Vocabulary.from_pretrained(tokenizer_folder(request.param))
+
+
+@pytest.fixture(scope="module", params=SUBJECTS)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return SUBJECTS[request.param]
+
+
+@pytest.fixture(scope="module")
+def grammar(vocabulary: Vocabulary, subject: Subject) -> CompiledGrammar:
+    return compile_grammar(subject.constraint, vocabulary)
 
 
 def walked(grammar: CompiledGrammar, seed: int, steps: int) -> list[int]:
@@ -91,8 +163,8 @@ def test_mask_is_consumption_and_distance(grammar: CompiledGrammar) -> None:
 
 @pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("more", [0, 2, 30])
-def test_answers_from_the_minimum_on(grammar: CompiledGrammar, width: int, more: int) -> None:
-    """A model that knows nothing still gives valid JSON within the budget, at the exact minimum and above."""
+def test_answers_from_the_minimum_on(grammar: CompiledGrammar, subject: Subject, width: int, more: int) -> None:
+    """A model that knows nothing still gives an accepted text within the budget, at the exact minimum and above."""
     random = np.random.default_rng(more)
     budget = grammar.minimum.tokens + more
     decoder = Decoder(grammar, Parameters(budget=budget, beam_width=width))
@@ -100,4 +172,4 @@ def test_answers_from_the_minimum_on(grammar: CompiledGrammar, width: int, more:
         shape = (len(decoder.wanted.parents), grammar.vocabulary.size)
         decoder.advance(3 * random.standard_normal(shape, np.float32))
     assert decoder.answer.tokens_used <= budget
-    jsonschema.validate(json.loads(decoder.answer.text), SCHEMA)
+    subject.judge(decoder.answer.text.decode())

@@ -1,23 +1,29 @@
-"""GBNF, as llama.cpp reads it, with the layout, names and escapes that xgrammar's EBNF adds.
+"""GBNF, as llama.cpp reads it, with the layout, names, escapes, calls and rule attributes of xgrammar's EBNF.
 
-Terminals are code points. Recursion of any kind is welcome. What is about tokens (`<think>`, `<[1]>`) or
-about what follows a rule (`(= ...)`), and xgrammar's macros and rule attributes, is refused as unsupported; a
-rule defined twice is an error (llama.cpp would silently take the last). This module knows no automaton.
+Terminals are code points. Recursion of any kind is welcome. What is about tokens (`<think>`, `<[1]>`, `Token(1)`)
+or about what follows a rule (`(= ...)`) is refused as unsupported. Where the two disagree, a text that one of them
+refuses has the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow); and a rule
+defined twice is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no automaton.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grammar_cache.dialects.combine import repetition, sequence, union
-from grammar_cache.dialects.gbnf_tokens import Token, syntax_error, tokenize
-from grammar_cache.dialects.position import line_and_column
-from grammar_cache.errors import LimitExceeded, UnsupportedFeature
+from grammar_cache.dialects.gbnf_attributes import Attributes, check_regular, read_attributes, with_attributes
+from grammar_cache.dialects.gbnf_dispatch import rules_of, tag_dispatch
+from grammar_cache.dialects.gbnf_macros import Made, read_arguments, regex_macro, substring_macro
+from grammar_cache.dialects.gbnf_tokens import Token, TokenStream
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression, Grammar, Ref
 from grammar_cache.limits import Limits
 
 MAX_COUNT = 10**9
 """Counts in braces beyond this are taken for an attack."""
+
+SHOWN = 8
+"""Rules that the message about a missing start rule names."""
 
 _DEFAULT = Limits()
 _MACROS = frozenset({"TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
@@ -59,59 +65,79 @@ class _Group:
 
 class _Parser:
     def __init__(self, text: str, limits: Limits) -> None:
-        self._text = text
+        self._stream = TokenStream(text)
         self._limits = limits
-        self._tokens = tokenize(text)
-        self._index = 0
+        self._rules: dict[str, Expression] = {}
+        self._made: dict[str, Expression] = {}
+        self._made_size = 0
+        self._attributed: dict[str, Attributes] = {}
         self._uses: dict[str, int] = {}
 
     def grammar(self, start: str) -> Grammar:
-        rules: dict[str, Expression] = {}
-        while (token := self._peek()).kind != "end":
-            name = self._rule_name(token)
-            if name in rules:
-                raise syntax_error(f"a second rule {name}", self._text, token.offset)
-            if len(rules) >= self._limits.rules:
-                raise self._limit_exceeded(f"more than {self._limits.rules} rules", "rules", token.offset)
-            rules[name] = self._body()
+        stream = self._stream
+        while (token := stream.peek()).kind != "end":
+            attributes = self._rule_head()
+            name = token.text
+            if name in self._rules:
+                raise stream.syntax_error(f"a second rule {name}", token.offset)
+            body = self._body()
+            if attributes is not None:
+                self._attributed[name] = attributes
+                body = with_attributes(body, attributes)
+            self._rules[name] = body
+            self._check_rules(token)
         for name, offset in self._uses.items():
-            if name not in rules:
-                raise syntax_error(f"the rule {name} is not defined", self._text, offset)
-        if start not in rules:
-            raise syntax_error(f"there is no rule {start} to start with", self._text, 0)
-        return Grammar(rules, start)
+            if name not in self._rules:
+                raise stream.syntax_error(f"the rule {name} is not defined", offset)
+        if start not in self._rules:
+            raise stream.syntax_error(self._without_start(start), 0)
+        grammar = Grammar({**self._rules, **self._made}, start)
+        if self._attributed:
+            check_regular(stream, grammar, self._attributed)
+        return grammar
 
-    def _peek(self, ahead: int = 0) -> Token:
-        return self._tokens[min(self._index + ahead, len(self._tokens) - 1)]
+    def _check_rules(self, token: Token) -> None:
+        if len(self._rules) + len(self._made) > self._limits.rules:
+            message = f"more than {self._limits.rules} rules"
+            raise self._stream.limit_exceeded(message, "rules", token.offset)
+
+    def _without_start(self, start: str) -> str:
+        """Names the rules that no other one uses, since one of them is meant, or else the first ones."""
+        message = f"there is no rule {start} to start with"
+        candidates = [name for name in self._rules if name not in self._uses] or list(self._rules)
+        if not candidates:
+            return message
+        more = ", ..." if len(candidates) > SHOWN else ""
+        return f"{message}; candidates: {', '.join(candidates[:SHOWN])}{more}"
 
     def _rule_starts(self) -> bool:
         """Whether `name ::=` comes next, or `name[attributes] ::=`."""
-        if self._peek().kind != "name":
+        stream = self._stream
+        if stream.peek().kind != "name":
             return False
-        after = self._peek(1)
-        return after.kind == "assign" or (after.text.startswith("[") and self._peek(2).kind == "assign")
+        after = stream.peek(1)
+        return after.kind == "assign" or (after.text.startswith("[") and stream.peek(2).kind == "assign")
 
-    def _rule_name(self, token: Token) -> str:
+    def _rule_head(self) -> Attributes | None:
+        stream = self._stream
+        token = stream.peek()
         if not self._rule_starts():
-            raise syntax_error("expected a rule: a name and ::=", self._text, token.offset)
-        if self._peek(1).kind != "assign":
-            raise self._unsupported("rule attributes", self._peek(1).offset)
-        if self._index and not self._line_ends_before(token):
-            raise syntax_error("a rule starts on a line of its own", self._text, token.offset)
-        self._index += 2
-        return token.text
-
-    def _line_ends_before(self, token: Token) -> bool:
-        before = self._tokens[self._index - 1]
-        gap = self._text[before.offset + len(before.text) : token.offset]
-        return "\n" in gap or "\r" in gap
+            raise stream.syntax_error("expected a rule: a name and ::=", token.offset)
+        if not stream.starts_line():
+            raise stream.syntax_error("a rule starts on a line of its own", token.offset)
+        stream.next()
+        after = stream.next()
+        if after.kind == "assign":
+            return None
+        stream.next()
+        return read_attributes(stream, after, self._limits)
 
     def _body(self) -> Expression:
         """Up to the next rule or the end, with an explicit stack of open parentheses."""
-        stack = [_Group(self._peek().offset)]
-        while not (self._rule_starts() or self._peek().kind == "end"):
-            token = self._peek()
-            self._index += 1
+        stream = self._stream
+        stack = [_Group(stream.peek().offset)]
+        while not (self._rule_starts() or stream.peek().kind == "end"):
+            token = stream.next()
             if token.terminal is not None:
                 stack[-1].items.append(_Item(token.terminal))
             elif token.kind == "name":
@@ -126,67 +152,97 @@ class _Parser:
             elif token.text in {"*", "+", "?", "{"}:
                 self._quantify(stack[-1].items, token)
             elif token.kind == "vocabulary":
-                raise self._unsupported("a token as terminal", token.offset)
+                raise stream.unsupported(f"a token as terminal: {token.text}", token.offset)
             else:
-                raise syntax_error(f"unexpected {token.text}", self._text, token.offset)
+                raise stream.syntax_error(f"unexpected {token.text}", token.offset)
         if len(stack) > 1:
-            raise syntax_error("the parenthesis is not closed", self._text, stack[-1].opened)
+            raise stream.syntax_error("the parenthesis is not closed", stack[-1].opened)
         return stack[0].closed().expression
 
     def _open(self, stack: list[_Group], token: Token) -> None:
-        following = self._peek()
-        if following.text == "=" and following.offset == token.offset + 1:
-            raise self._unsupported("a lookahead assertion", token.offset)
+        following = self._stream.peek()
+        if following.text == "=" and following.offset == token.end:
+            raise self._stream.unsupported("a lookahead assertion", token.offset)
         if len(stack) > self._limits.nesting:
             raise self._too_deep(token)
         stack.append(_Group(token.offset))
 
     def _reference(self, token: Token) -> _Item:
-        following = self._peek()
-        calls = following.text == "(" and following.offset == token.offset + len(token.text)
-        if token.text in _MACROS and calls:
-            raise self._unsupported(f"the macro {token.text}", token.offset)
+        if token.text in _MACROS and self._stream.peek().text == "(":
+            if not self._stream.defines(token.text):
+                return self._macro(token)
+            if self._stream.peek().offset == token.end:
+                message = f"{token.text} is both a rule and a call: put a space before the parenthesis for the rule"
+                raise self._stream.unsupported(message, token.offset)
         self._uses.setdefault(token.text, token.offset)
         return _Item(Ref(token.text))
+
+    def _macro(self, token: Token) -> _Item:
+        stream = self._stream
+        if token.text in {"Token", "ExcludeToken", "TokenTagDispatch"}:
+            raise stream.unsupported(f"the call {token.text}, which is about tokens", token.offset)
+        stream.next()
+        arguments = read_arguments(stream, token)
+        left = max(0, self._limits.expression_size - self._made_size)
+        limits = replace(self._limits, expression_size=left)
+        prefix = f"{token.text}:{token.offset}:"  # no rule of a user's has a colon in its name
+        if token.text == "Regex":
+            made = regex_macro(stream, token, arguments, limits)
+        elif token.text == "Substring":
+            made = substring_macro(stream, token, arguments, prefix, limits)
+        else:
+            made = tag_dispatch(stream, token, arguments, prefix, limits)
+            for rule in rules_of(arguments):
+                self._uses.setdefault(rule.text, rule.offset)
+        return self._kept(made, token)
+
+    def _kept(self, made: Made, token: Token) -> _Item:
+        self._made.update(made.rules)
+        self._check_rules(token)
+        self._made_size += made.size
+        if self._made_size > self._limits.expression_size:
+            message = f"calls that need more than {self._limits.expression_size} nodes"
+            raise self._stream.limit_exceeded(message, "expression_size", token.offset)
+        return _Item(made.expression)
 
     def _quantify(self, items: list[_Item], token: Token) -> None:
         simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         least, most = simple.get(token.text) or self._counts(token)
         if not items:
-            raise syntax_error(f"nothing to repeat before {token.text}", self._text, token.offset)
+            raise self._stream.syntax_error(f"nothing to repeat before {token.text}", token.offset)
         item = items.pop()
         repeated = _Item(repetition(item.expression, least, most), item.height + 1)
         items.append(self._checked(repeated, token))
 
     def _counts(self, brace: Token) -> tuple[int, int | None]:
         """`{m}`, `{m,}`, `{m,n}`, `{,n}`; also `{m,-1}`, which xgrammar prints for `{m,}`."""
+        stream = self._stream
         first = self._count()
-        comma = self._peek().text == ","
-        if comma:
-            self._index += 1
-        if comma and self._peek().text == "-1":
-            self._index += 1
+        comma = stream.take(",")
+        if comma and stream.peek().text == "-1":
+            stream.next()
             last = None
         else:
             last = self._count() if comma else first
-        if self._peek().text != "}" or (first is None and last is None):
-            raise syntax_error("expected a count", self._text, self._peek().offset)
-        self._index += 1
+        if stream.peek().text != "}" or (first is None and last is None):
+            raise stream.syntax_error("expected a count", stream.peek().offset)
+        stream.next()
         least = first or 0
         if last is not None and last < least:
             message = f"the counts {least} and {last} are in the wrong order"
-            raise syntax_error(message, self._text, brace.offset)
+            raise stream.syntax_error(message, brace.offset)
         return least, last
 
     def _count(self) -> int | None:
         """The number that comes next, if one does."""
-        token = self._peek()
+        stream = self._stream
+        token = stream.peek()
         if token.kind != "name" or not token.text.isdecimal():
             return None
-        self._index += 1
+        stream.next()
         digits = token.text.lstrip("0") or "0"
         if len(digits) > 10 or int(digits) > MAX_COUNT:
-            raise self._limit_exceeded(f"a count beyond {MAX_COUNT}", "expression_size", token.offset)
+            raise stream.limit_exceeded(f"a count beyond {MAX_COUNT}", "expression_size", token.offset)
         return int(digits)
 
     def _checked(self, item: _Item, token: Token) -> _Item:
@@ -196,12 +252,4 @@ class _Parser:
 
     def _too_deep(self, token: Token) -> LimitExceeded:
         message = f"more than {self._limits.nesting} levels of nesting"
-        return self._limit_exceeded(message, "nesting", token.offset)
-
-    def _limit_exceeded(self, message: str, limit: str, offset: int) -> LimitExceeded:
-        line, column = line_and_column(self._text, offset)
-        return LimitExceeded(f"GBNF: {message}", limit=limit, line=line, column=column)
-
-    def _unsupported(self, message: str, offset: int) -> UnsupportedFeature:
-        line, column = line_and_column(self._text, offset)
-        return UnsupportedFeature(f"GBNF: {message}", line=line, column=column)
+        return self._stream.limit_exceeded(message, "nesting", token.offset)

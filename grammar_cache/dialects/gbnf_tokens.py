@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from grammar_cache.dialects.position import line_and_column
-from grammar_cache.errors import GrammarSyntaxError
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import ANY_CHAR, MAX_CODE_POINT, Bytes, CharClass, Range, char_class
 
 Kind: TypeAlias = Literal["name", "assign", "terminal", "vocabulary", "punctuation", "end"]
@@ -52,6 +52,10 @@ class Token:
     offset: int
     terminal: Bytes | CharClass | None = None
 
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.text)
+
 
 def tokenize(text: str) -> list[Token]:
     """All tokens, with one of kind "end" behind the last."""
@@ -71,6 +75,58 @@ def tokenize(text: str) -> list[Token]:
     return _with_dots(tokens)
 
 
+class TokenStream:
+    """The tokens of a grammar, one after the other, and the errors that name a place among them."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = tokenize(text)
+        self._index = 0
+        self._defined = {
+            token.text for token, after in pairwise(self._tokens) if token.kind == "name" and after.kind == "assign"
+        }
+
+    def peek(self, ahead: int = 0) -> Token:
+        return self._tokens[min(self._index + ahead, len(self._tokens) - 1)]
+
+    def next(self) -> Token:
+        """The next token, which is then passed; the last one stays."""
+        token = self.peek()
+        self._index += 1
+        return token
+
+    def take(self, punctuation: str) -> bool:
+        """Whether this punctuation comes next; it is then passed."""
+        token = self.peek()
+        if token.kind != "punctuation" or token.text != punctuation:
+            return False
+        self._index += 1
+        return True
+
+    def starts_line(self) -> bool:
+        """Whether the next token is the first one on its line."""
+        if self._index == 0:
+            return True
+        before, token = self._tokens[self._index - 1], self.peek()
+        gap = self._text[before.end : token.offset]
+        return "\n" in gap or "\r" in gap
+
+    def defines(self, name: str) -> bool:
+        """Whether a rule of that name is defined anywhere, without attributes."""
+        return name in self._defined
+
+    def syntax_error(self, message: str, offset: int) -> GrammarSyntaxError:
+        return syntax_error(message, self._text, offset)
+
+    def unsupported(self, message: str, offset: int) -> UnsupportedFeature:
+        line, column = line_and_column(self._text, offset)
+        return UnsupportedFeature(f"GBNF: {message}", line=line, column=column)
+
+    def limit_exceeded(self, message: str, limit: str, offset: int) -> LimitExceeded:
+        line, column = line_and_column(self._text, offset)
+        return LimitExceeded(f"GBNF: {message}", limit=limit, line=line, column=column)
+
+
 def syntax_error(message: str, text: str, offset: int) -> GrammarSyntaxError:
     line, column = line_and_column(text, offset)
     return GrammarSyntaxError(f"GBNF: {message}", line=line, column=column)
@@ -80,6 +136,10 @@ def _unreadable(text: str, offset: int) -> GrammarSyntaxError:
     char = text[offset]
     if char in '"[':
         message = "the class is not closed" if char == "[" else "the literal is not closed"
+    elif char == "'":
+        message = 'a literal stands in double quotation marks: "..."'
+    elif text.startswith(("//", "/*"), offset):
+        message = "a comment starts with #"
     else:
         message = f"unexpected character {char!r}"
     return syntax_error(message, text, offset)

@@ -1,16 +1,21 @@
 """Regular expressions as expressions over code points.
 
 Two readings: a pattern that the whole text must match, and (`search`) JSON Schema's `pattern`, which by
-ECMA-262 matches anywhere. Anchors and lookaheads are exact in both; what no regular language can express
-(back-references), or what is not supported (lookbehind, word boundaries), is refused. This module knows no
-automaton.
+ECMA-262 matches anywhere. Anchors, word boundaries, lookaheads and lookbehinds are exact in both; what is no
+condition on the text alone (atomic groups) or on no regular language (back-references) is refused.
+
+Anchors and lookaheads outside repetitions are resolved as expressions (`regex_fragment`). The rest goes by way of
+an automaton (`regex_looking`), which unrolls counts and so has a limit of its own.
 """
 
 from __future__ import annotations
 
-from grammar_cache.dialects.regex_fragment import LookaheadError, close
-from grammar_cache.dialects.regex_syntax import RegexReader
-from grammar_cache.errors import LimitExceeded, UnsupportedFeature
+from grammar_cache.dialects.regex_elimination import expression_of
+from grammar_cache.dialects.regex_fragment import BeyondFragments, close
+from grammar_cache.dialects.regex_looking import automaton_of
+from grammar_cache.dialects.regex_pieces import piece_of
+from grammar_cache.dialects.regex_syntax import Flags, RegexReader
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Repeat, Seq
 from grammar_cache.limits import Limits
 
@@ -18,8 +23,12 @@ START_RULE = "root"
 _DEFAULT = Limits()
 
 
-def parse(text: str, *, search: bool = False, limits: Limits = _DEFAULT) -> Expression:
+def parse(
+    text: str, *, search: bool = False, ignore_case: bool = False, dot_all: bool = False, limits: Limits = _DEFAULT
+) -> Expression:
     """The texts that match `text`; with `search`, the texts that hold a match, by the rules of ECMA-262.
+
+    `ignore_case` and `dot_all` are the flags that the pattern starts with.
 
     Without `search` the differences between Python and ECMA-262 (`.`, `\\s`, `[]`, `{,n}`) are settled as in
     Python with the flag ASCII. One difference stays: `$` is the end of the text, not a place before its last
@@ -27,16 +36,17 @@ def parse(text: str, *, search: bool = False, limits: Limits = _DEFAULT) -> Expr
     """
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
         raise LimitExceeded(f"regex: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1)
-    piece = RegexReader(text, ecma=search, limits=limits).read()
+    flags = Flags(ignore_case=ignore_case, dot_all=dot_all)
+    tree = RegexReader(text, ecma=search, flags=flags, limits=limits).read()
     try:
-        whole = close(piece, search=search)
-    except LookaheadError as refusal:
-        raise UnsupportedFeature(f"regex: {refusal}", line=1, column=1) from refusal
+        whole = close(piece_of(tree), search=search)
+    except BeyondFragments:
+        return expression_of(automaton_of(tree, search=search, limits=limits), limits)
     if whole.height > limits.nesting + 2:
         message = f"regex: more than {limits.nesting} levels of nesting"
         raise LimitExceeded(message, limit="nesting", line=1, column=1)
     expression = whole.whole
-    if _size(expression) > limits.expression_size:
+    if size(expression) > limits.expression_size:
         message = f"regex: more than {limits.expression_size} nodes once its anchors are resolved"
         raise LimitExceeded(message, limit="expression_size", line=1, column=1)
     return expression
@@ -47,7 +57,7 @@ def parse_grammar(text: str, *, limits: Limits = _DEFAULT) -> Grammar:
     return Grammar({START_RULE: parse(text, limits=limits)}, START_RULE)
 
 
-def _size(expression: Expression) -> int:
+def size(expression: Expression) -> int:
     """Nodes of the expression as a tree; anchors make shared parts, which are counted wherever they stand."""
     sizes: dict[int, int] = {}
     stack = [expression]

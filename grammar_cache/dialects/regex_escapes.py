@@ -24,8 +24,10 @@ from grammar_cache.expression import MAX_CODE_POINT, CharClass, Range, char_clas
 
 _CONTROLS = {"n": 0x0A, "t": 0x09, "r": 0x0D, "f": 0x0C, "v": 0x0B, "a": 0x07}
 _HEX = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]+)\}|U([0-9a-fA-F]{8})")
+_SET_OPERATION = re.compile(r"&&|~~|\[:\^?[a-z]+:\]")
+"""Named classes and set operations for some engines, characters for others."""
 _LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-_PROPERTY = re.compile(r"[pP]\{([A-Za-z0-9_=]+)\}")
+_PROPERTY = re.compile(r"[pP](?:\{([A-Za-z0-9_=]+)\}|([LMNPSZC]))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,6 @@ def _simple_escape(cursor: Cursor, char: str, start: int, in_class: bool) -> int
     if char == "c" and cursor.peek().isascii() and cursor.peek().isalpha():
         cursor.offset += 1
         return ord(cursor.text[cursor.offset - 1]) % 32
-    if char in "bB" and not in_class:
-        raise cursor.unsupported(f"the word boundary \\{char}", start)
     if (char in "123456789" or char == "k") and not in_class:
         raise cursor.unsupported(f"the back-reference \\{char}", start)
     if char.isascii() and char.isalnum():
@@ -146,9 +146,12 @@ def _property(cursor: Cursor, ignore_case: bool, start: int) -> CharSet:
     found = cursor.match(_PROPERTY)
     if not found:
         raise cursor.syntax_error("\\p needs the name of a property in braces", start)
-    ranges = unicode_property(found[1], negated=negated, ignore_case=ignore_case)
+    name = found[1] or found[2]
+    if found[2] and cursor.ecma:
+        raise cursor.syntax_error("\\p needs the name of a property in braces", start)
+    ranges = unicode_property(name, negated=negated, ignore_case=ignore_case)
     if ranges is None:
-        raise cursor.unsupported(f"the Unicode property {found[1]}", start)
+        raise cursor.unsupported(f"the Unicode property {name}", start)
     return CharSet(ranges, folds=False)
 
 
@@ -180,6 +183,8 @@ def read_class(cursor: Cursor, ignore_case: bool) -> CharClass:
     while cursor.peek() != "]" or (cursor.offset == first and not cursor.ecma):
         if cursor.at_end:
             raise cursor.syntax_error("the class is not closed", opened)
+        if not cursor.ecma and (found := _SET_OPERATION.match(cursor.text, cursor.offset)):
+            raise cursor.unsupported(f"{found[0]} in a class, which engines read differently", cursor.offset)
         member = _read_member(cursor, ignore_case)
         members[id(member.ranges)] = member
     cursor.offset += 1

@@ -6,7 +6,7 @@ right edge is the text's end). They are monotone: an edge *not known* to be the 
 only more matches; `join` and `times` lean on that. A lookahead speaks of all that follows it, so a piece
 that holds one is kept as `Paths`, alternative sequences of steps, until `close` knows the remainder.
 
-This module knows no syntax: `regex_syntax` builds fragments while it reads.
+Where that is not enough, `BeyondFragments` is raised, and `regex_looking` takes over.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Paths:
 Piece: TypeAlias = Fragment | Paths
 
 
-class LookaheadError(Exception):
-    """A lookahead is repeated, so that its remainder isn't known; or there are too many paths."""
+class BeyondFragments(Exception):
+    """A lookahead is repeated, so that its remainder isn't known; or there are too many paths; or another condition."""
 
 
 MAX_COPIED = 64
@@ -120,7 +120,7 @@ def join(pieces: Sequence[Piece]) -> Piece:
     if len(fragments) == len(runs):
         return _join_anchored(fragments)
     if prod(len(piece.paths) for piece in runs if isinstance(piece, Paths)) > MAX_PATHS:
-        raise LookaheadError("too many alternatives with lookaheads")
+        raise BeyondFragments("too many alternatives with lookaheads")
     choices = product(*(piece.paths if isinstance(piece, Paths) else ((piece,),) for piece in runs))
     paths = tuple(tuple(step for path in choice for step in path) for choice in choices)
     return Paths(paths, 1 + max(piece.height for piece in runs))
@@ -184,14 +184,14 @@ def choice(pieces: Sequence[Piece]) -> Piece:
 
 
 def times(piece: Piece, least: int, most: int | None) -> Piece:
-    """From `least` to `most` times. Raises `LookaheadError` where lookaheads would be repeated."""
+    """From `least` to `most` times. Raises `BeyondFragments` where lookaheads would be repeated."""
     if most == 0:
         return NIL
     if (least, most) == (1, 1):
         return piece
     if isinstance(piece, Paths):
         if (least, most) != (0, 1):
-            raise LookaheadError("a lookahead inside a repeated group")
+            raise BeyondFragments("a lookahead inside a repeated group")
         return choice([NIL, piece])
     height = 1 + piece.height
     if piece.plain:

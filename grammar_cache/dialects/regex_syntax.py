@@ -10,16 +10,16 @@ import re
 from dataclasses import dataclass, field
 
 from grammar_cache.dialects.regex_escapes import CharSet, Cursor, one_char, read_class, read_escape
-from grammar_cache.dialects.regex_fragment import (
-    END,
+from grammar_cache.dialects.regex_tree import (
     NIL,
-    START,
-    LookaheadError,
-    Piece,
+    Edge,
+    EdgeKind,
+    Tree,
     choice,
     join,
-    lookahead,
+    look,
     plain,
+    possessive,
     times,
 )
 from grammar_cache.expression import ANY_CHAR, Bytes, CharClass, char_class
@@ -35,10 +35,13 @@ _COUNTS = re.compile(r"\{([0-9]*)(?:(,)([0-9]*))?\}")
 _NAME = re.compile(r"\?P?<([^\W\d]\w*)>")
 _FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _COMMENT = re.compile(r"\(\?#[^)]*\)")
-_EDGES = {"^": START, "\\A": START, "$": END, "\\Z": END, "\\z": END}
+_EDGES: dict[str, EdgeKind] = {
+    **{"^": "start", "\\A": "start", "$": "end", "\\Z": "end", "\\z": "end"},
+    **{"\\b": "boundary", "\\B": "no boundary"},
+}
+_LINE_EDGES: dict[str, EdgeKind] = {"^": "line start", "$": "line end"}
+_LOOKS = {"?=": (True, False), "?!": (False, False), "?<=": (True, True), "?<!": (False, True)}
 _REFUSED_GROUPS = {
-    "?<=": "lookbehind",
-    "?<!": "lookbehind",
     "?>": "an atomic group",
     "?(": "a conditional group",
     "?P=": "a back-reference",
@@ -48,9 +51,12 @@ _REFUSED_GROUPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Flags:
+class Flags:
+    """How a part of the pattern is read."""
+
     ignore_case: bool = False
     dot_all: bool = False
+    multi_line: bool = False
 
 
 @dataclass(slots=True)
@@ -58,11 +64,11 @@ class _Group:
     """An open group: what was read of it so far."""
 
     opened: int
-    outer: _Flags
-    wanted: bool | None = None
-    """For a lookahead, whether it is a positive one."""
-    branches: list[Piece] = field(default_factory=list)
-    items: list[Piece] = field(default_factory=list)
+    outer: Flags
+    looks: tuple[bool, bool] | None = None
+    """For a lookahead or lookbehind: whether it is a positive one, and whether it looks behind."""
+    branches: list[Tree] = field(default_factory=list)
+    items: list[Tree] = field(default_factory=list)
 
     def end_branch(self) -> None:
         self.branches.append(join(self.items))
@@ -72,37 +78,31 @@ class _Group:
 class RegexReader:
     """One pattern being read."""
 
-    def __init__(self, text: str, *, ecma: bool, limits: Limits) -> None:
+    def __init__(self, text: str, *, ecma: bool, flags: Flags, limits: Limits) -> None:
         self._cursor = Cursor(text, ecma)
         self._limits = limits
-        self._flags = _Flags()
+        self._flags = flags
         self._stack = [_Group(0, self._flags)]
         self._names: set[str] = set()
-        self._lookaheads = 0
+        self._looks = 0
         self._classes: dict[tuple[int | None, bool], CharClass] = {}
 
-    def read(self) -> Piece:
+    def read(self) -> Tree:
         """The whole pattern."""
         cursor = self._cursor
         while not cursor.at_end:
-            start = cursor.offset
-            try:
-                self._step(cursor.peek(), start)
-            except LookaheadError as refusal:
-                raise cursor.unsupported(str(refusal), start) from refusal
+            self._step(cursor.peek(), cursor.offset)
         if len(self._stack) > 1:
             raise cursor.syntax_error("the group is not closed", self._stack[-1].opened)
-        try:
-            return self._finish(self._stack[0])
-        except LookaheadError as refusal:
-            raise cursor.unsupported(str(refusal), 0) from refusal
+        return self._finish(self._stack[0])
 
     def _step(self, char: str, start: int) -> None:
         cursor = self._cursor
-        edge = _EDGES.get(char if char != "\\" else cursor.peek(2))
+        mark = char if char != "\\" else cursor.peek(2)
+        edge = (_LINE_EDGES.get(mark) if self._flags.multi_line else None) or _EDGES.get(mark)
         if edge is not None:
-            cursor.offset += 1 if char != "\\" else 2
-            self._stack[-1].items.append(edge)
+            cursor.offset += len(mark)
+            self._stack[-1].items.append(Edge(edge))
             if self._at_quantifier():
                 raise cursor.syntax_error("an anchor can't be repeated", cursor.offset)
         elif char == "(":
@@ -139,9 +139,9 @@ class RegexReader:
             return
         value = run[0]
         if len(value) > 1 and self._at_quantifier():
-            self._stack[-1].items.append(plain(Bytes(value[:-1].encode()), nullable=False))
+            self._stack[-1].items.append(plain(Bytes(value[:-1].encode())))
             value = value[-1]
-        self._add(plain(Bytes(value.encode()), nullable=False), start)
+        self._add(plain(Bytes(value.encode())), start)
 
     def _add_chars(self, chars: CharSet, start: int) -> None:
         if not chars.folds:
@@ -155,20 +155,31 @@ class RegexReader:
     def _add_class(self, members: CharClass, start: int) -> None:
         single = CharSet(members.ranges).single
         expression = members if single is None else Bytes(chr(single).encode())
-        self._add(plain(expression, nullable=False), start)
+        self._add(plain(expression), start)
 
-    def _add(self, piece: Piece, start: int) -> None:
+    def _add(self, piece: Tree, start: int) -> None:
         """One atom with the quantifier behind it."""
         cursor = self._cursor
         counts = self._quantifier()
         if counts is not None:
-            piece = times(piece, *counts)
+            piece = self._repeated(piece, *counts, start)
             if self._at_quantifier():
                 raise cursor.syntax_error("a quantifier behind a quantifier", cursor.offset)
         self._check_height(piece, start)
         self._stack[-1].items.append(piece)
 
-    def _check_height(self, piece: Piece, start: int) -> None:
+    def _repeated(self, piece: Tree, least: int, most: int | None, start: int) -> Tree:
+        cursor = self._cursor
+        if not cursor.take("+"):
+            cursor.take("?")  # whether more or fewer are tried first changes nothing about which texts match
+            return times(piece, least, most)
+        repeated = possessive(piece, least, most)
+        if repeated is None:
+            raise cursor.unsupported("a possessive quantifier behind more than one character or class", start)
+        self._count_look(start)
+        return repeated
+
+    def _check_height(self, piece: Tree, start: int) -> None:
         if piece.height > self._limits.nesting:
             message = f"more than {self._limits.nesting} levels of nesting"
             raise self._cursor.limit_exceeded(message, "nesting", start)
@@ -204,9 +215,6 @@ class RegexReader:
             counts = least, most
         else:
             return None
-        if cursor.peek() == "+":
-            raise cursor.unsupported("a possessive quantifier", start)
-        cursor.take("?")
         return counts
 
     def _count(self, digits: str, start: int) -> int:
@@ -225,8 +233,9 @@ class RegexReader:
             refused = next((text for mark, text in _REFUSED_GROUPS.items() if cursor.take(mark)), None)
             if refused:
                 raise cursor.unsupported(refused, start)
-            if cursor.take("?=") or cursor.take("?!"):
-                group.wanted = cursor.text[cursor.offset - 1] == "="
+            mark = next((mark for mark in _LOOKS if cursor.take(mark)), None)
+            if mark:
+                group.looks = _LOOKS[mark]
             elif name := cursor.match(_NAME):
                 self._name(name[1], start)
             elif self._set_flags(start):
@@ -248,16 +257,17 @@ class RegexReader:
         if found is None or (found[3] == ")" and (not found[1] or found[2])):
             raise cursor.syntax_error("an unknown kind of group", start)
         for flag in found[1] + (found[2] or ""):
-            if flag not in "isa":
+            if flag not in "isam":
                 raise cursor.unsupported(f"the flag {flag}", start)
         if found[3] == ")" and start > 0:
             raise cursor.syntax_error("flags for the whole pattern belong at its start", start)
         on, off = set(found[1]), set(found[2] or "")
         if on & off:
             raise cursor.syntax_error("a flag both set and cleared", start)
-        self._flags = _Flags(
+        self._flags = Flags(
             ignore_case="i" in on or (self._flags.ignore_case and "i" not in off),
             dot_all="s" in on or (self._flags.dot_all and "s" not in off),
+            multi_line="m" in on or (self._flags.multi_line and "m" not in off),
         )
         return found[3] == ")"
 
@@ -269,15 +279,21 @@ class RegexReader:
         group = self._stack.pop()
         piece = self._finish(group)
         self._flags = group.outer
-        if group.wanted is not None:
-            self._lookaheads += 1
-            if self._lookaheads > self._limits.nesting:
-                message = f"more than {self._limits.nesting} lookaheads"
-                raise cursor.limit_exceeded(message, "nesting", group.opened)
-            piece = lookahead(piece, group.wanted)
+        if group.looks is not None:
+            self._count_look(group.opened)
+            wanted, behind = group.looks
+            if behind and piece.ahead:
+                raise cursor.unsupported("a lookahead inside a lookbehind", group.opened)
+            piece = look(piece, wanted=wanted, behind=behind)
         self._add(piece, group.opened)
 
-    def _finish(self, group: _Group) -> Piece:
+    def _count_look(self, start: int) -> None:
+        self._looks += 1
+        if self._looks > self._limits.nesting:
+            message = f"more than {self._limits.nesting} lookaheads and lookbehinds"
+            raise self._cursor.limit_exceeded(message, "nesting", start)
+
+    def _finish(self, group: _Group) -> Tree:
         group.end_branch()
         piece = choice(group.branches) if group.branches else NIL
         self._check_height(piece, group.opened)

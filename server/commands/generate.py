@@ -62,7 +62,7 @@ def request_body(arguments: Namespace, wanted: Constraint | None) -> dict[str, o
     if arguments.system is not None:
         messages.insert(0, {"role": "system", "content": arguments.system})
     plain = ("max_tokens", "temperature", "top_p", "top_k", "seed")
-    ours = ("beam_width", "alpha", "whitespace")
+    ours = ("beam_width", "alpha", "whitespace", "start", "lexer")
     body: dict[str, object] = {"messages": messages, **_given(arguments, plain)}
     options = _given(arguments, ours) | ({"lenient": True} if arguments.lenient else {})
     if options:
@@ -86,7 +86,7 @@ def _constraint_fields(wanted: Constraint | None) -> dict[str, object]:
             choices = parse_json(text.encode(), Settings().body_nesting)
             return {"response_format": {"type": "choice", "choice": choices}}
         case _:
-            return {"grammar": wanted.text}
+            return {"response_format": {"type": "grammar", "grammar": wanted.text, "syntax": wanted.kind}}
 
 
 async def _generate(service: Service, body: dict[str, object], *, whole: bool) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grammar_cache import Constraint
 from grammar_cache.constraint import Whitespace
+from grammar_cache.shipped import names, shipped
 from server.constraint import grammar_kind
 
 STDIN = "-"
@@ -25,25 +26,35 @@ def add_model(parser: ArgumentParser) -> None:
 
 
 def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
-    """At most one constraint, each read from a file; "-" is the standard input."""
+    """At most one constraint: read from a file ("-" is the standard input), or one that comes with the package."""
     group = parser.add_mutually_exclusive_group(required=required)
     group.add_argument("--schema", metavar="FILE", help="a JSON Schema")
-    group.add_argument("--grammar", metavar="FILE", help="a GBNF grammar with the start rule `root`")
+    group.add_argument("--grammar", metavar="FILE", help="a grammar: GBNF if it holds ::=, else Lark")
+    group.add_argument("--shipped", choices=names(), help="a grammar that comes with the package")
     group.add_argument("--regex", metavar="FILE", help="a regular expression (a last line break is not part of it)")
     group.add_argument("--choice", metavar="FILE", help="a JSON array of texts")
+    parser.add_argument("--syntax", choices=("gbnf", "lark"), help="the grammar's dialect")
+    parser.add_argument("--start", metavar="RULE", help="its start rule (default: root in GBNF, start in Lark)")
+    parser.add_argument("--lexer", choices=("dynamic", "contextual"), help="for Lark grammars (default: dynamic)")
     parser.add_argument("--whitespace", choices=("compact", "bounded", "any"), help="in JSON (default: bounded)")
     parser.add_argument("--lenient", action="store_true", help="drop schema keywords that can't be enforced")
 
 
 def constraint(arguments: Namespace) -> Constraint | None:
-    """The constraint that was asked for."""
+    """The constraint that was asked for. Raises ValueError for options of a grammar without one."""
     whitespace: Whitespace = arguments.whitespace or "bounded"
+    idle = [name for name in ("syntax", "start", "lexer") if getattr(arguments, name) is not None]
+    if idle and arguments.grammar is None:
+        raise ValueError(f"--{idle[0]} is about a grammar, and there is none")
     if arguments.schema is not None:
         text = read(arguments.schema)
         return Constraint("json_schema", text, whitespace=whitespace, lenient=arguments.lenient)
     if arguments.grammar is not None:
         text = read(arguments.grammar)
-        return Constraint(grammar_kind(text), text)
+        kind = arguments.syntax or grammar_kind(text)
+        return Constraint(kind, text, start=arguments.start, lexer=arguments.lexer)
+    if arguments.shipped is not None:
+        return shipped(arguments.shipped)
     if arguments.regex is not None:
         return Constraint("regex", read(arguments.regex).removesuffix("\n").removesuffix("\r"))
     if arguments.choice is not None:

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from server.protocol.formats import ResponseFormat, Schema, StrictModel
+from server.protocol.formats import GrammarText, ResponseFormat, Schema, StrictModel
 
 Whitespace = Literal["compact", "bounded", "any"]
+Lexer = Literal["dynamic", "contextual"]
 
 
 def _joined(content: object) -> object:
@@ -59,6 +60,8 @@ class SwybOptions(StrictModel):
     top_k: int = Field(default=64, ge=1, le=1024)
     whitespace: Whitespace | None = None
     lenient: bool | None = None
+    start: str | None = Field(default=None, min_length=1, max_length=1_000)
+    lexer: Lexer | None = None
     jump_forward: bool = True
 
 
@@ -77,7 +80,7 @@ class ChatRequest(StrictModel):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     response_format: ResponseFormat | None = None
-    grammar: str | None = None
+    grammar: GrammarText | None = None
     json_schema: Schema | str | None = None
     swyb: SwybOptions | None = None
     # These name the caller and change no answer.

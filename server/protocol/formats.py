@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 
 class StrictModel(BaseModel):
@@ -46,11 +46,28 @@ class JsonSchemaFormat(StrictModel):
     json_schema: NamedSchema
 
 
+class NamedGrammar(StrictModel):
+    """A grammar that comes with the server: see `grammar_cache.shipped`."""
+
+    name: str
+
+
+def _text_or_name(grammar: object) -> str:
+    return "[name]" if isinstance(grammar, dict | NamedGrammar) else "[text]"
+
+
+# Tags in brackets, as the names of other unions' members: an error's path leaves them out.
+GrammarText = Annotated[
+    Annotated[str, Tag("[text]")] | Annotated[NamedGrammar, Tag("[name]")], Discriminator(_text_or_name)
+]
+"""A grammar as it is, or by name."""
+
+
 class GrammarFormat(StrictModel):
     """A context-free grammar; without `syntax`, `::=` tells GBNF from Lark."""
 
     type: Literal["grammar"]
-    grammar: str
+    grammar: GrammarText
     syntax: Literal["gbnf", "ebnf", "lark"] | None = None
 
 

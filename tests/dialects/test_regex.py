@@ -6,16 +6,14 @@ import re
 import time
 import unicodedata
 from itertools import product
-from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grammar_cache.dialects.regex import parse, parse_grammar
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
-from tests.dialects.corpus import cases, needs_corpus
 from tests.expression_matcher import matches
 
 QUANTIFIERS = ["*", "+", "?", "{2}", "{1,}", "{0,2}", "{2,3}", "*?", "{3}"]
@@ -76,6 +74,7 @@ def test_anchors_are_exact_wherever_they_stand(pattern: str) -> None:
     assert disagreements(pattern) == []
 
 
+@settings(deadline=None)  # some go by way of an automaton, whose first one compiles
 @given(LOOKING)
 @example("^(?!ab)[ab]+$")
 @example(r"(?!^\w+$)^.+$")
@@ -111,6 +110,7 @@ def test_lookaheads_outside_repetitions_are_exact(pattern: str) -> None:
         ("(?i:a)b", ["ab", "Ab"], ["aB"]),
         ("(?i)k[σ-τ]", ["Kς", "\u212aΣ"], ["kα"]),
         ("(?i)a(?-i:b)", ["Ab"], ["aB"]),
+        (r"\pL\PN\p{Lu}", ["éaÉ"], ["1aÉ", "é1É", "éaé"]),
         (r"\d\w\s", ["1_ ", "1a\n"], ["١a ", "1é ", "1a\xa0"]),
         (r"[^\d\s]\D\S\W", ["aaa-"], ["1aa-", "aa1a"]),
         (r"[\uD7FF-\uE000]", ["\ud7ff", "\ue000"], ["\ud7fe"]),
@@ -233,21 +233,19 @@ def test_a_count_that_dialects_read_differently_is_refused_when_searching() -> N
 @pytest.mark.parametrize(
     ("pattern", "column"),
     [
-        (r"a\bc", 2),
-        (r"\B", 1),
         (r"(a)\1", 4),
         (r"(?P<n>a)(?P=n)", 9),
         (r"(?<n>a)\k<n>", 8),
-        ("a(?<=a)", 2),
-        ("(?<!a)", 1),
+        ("(?<=a(?=b))", 1),
         ("(?>a)", 1),
         ("(a)?(?(1)b)", 5),
-        ("ab*+", 3),
-        ("a{2}+", 2),
-        ("(?m)^a", 1),
+        ("(?:ab)*+", 1),
+        ("a(?:ab|b)?+", 2),
+        ("(?x)a", 1),
+        ("[[:alpha:]]", 2),
+        ("[a-z&&[^b]]", 5),
         (r"\p{Script=Latin}", 1),
         (r"\p{Alphabetic}", 1),
-        ("(?:(?!a).)*", 10),
     ],
 )
 def test_what_is_not_supported_is_refused_with_its_column(pattern: str, column: int) -> None:
@@ -266,7 +264,7 @@ def test_what_is_not_supported_is_refused_with_its_column(pattern: str, column: 
         ("^" * 1_000, "nesting"),
         ("(^|a|$)" * 1_000, "nesting"),
         ("(?=a)" * 10_000, "nesting"),
-        ("(?=" * 200 + ")" * 200, "nesting"),
+        ("(?=a" * 300 + ")" * 300, "nesting"),
         ("(" * 130 + "^|a|$" + "|b)*" * 130, "nesting"),
         ("a{1000000001}", "expression_size"),
         ("a{" + "9" * 10_000 + "}", "expression_size"),
@@ -289,11 +287,11 @@ def test_what_is_not_supported_is_refused_with_its_column(pattern: str, column: 
 @pytest.mark.parametrize("search", [False, True])
 def test_attacks_meet_a_limit_fast(pattern: str, limit: str, search: bool) -> None:
     """Patterns built to exhaust the server are refused within seconds, by the name of the limit they hit."""
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(LimitExceeded) as refusal:
         parse(pattern, search=search)
     assert refusal.value.limit == limit
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_anchors_cannot_multiply_a_pattern_beyond_the_limit() -> None:
@@ -317,12 +315,3 @@ def test_a_pattern_is_a_grammar_of_one_rule() -> None:
     grammar = parse_grammar("a+b")
     assert dict(grammar.rules) == {"root": parse("a+b")}
     assert grammar.start == "root"
-
-
-@needs_corpus
-@pytest.mark.parametrize("case", cases("regex"))
-def test_corpus_patterns_give_the_known_answers(case: dict[str, Any]) -> None:
-    """Patterns from other engines' tests accept and reject what released engines do."""
-    expression = parse(case["grammar"])
-    assert [text for text in case["accepted"] if not matches(expression, text.encode())] == []
-    assert [text for text in case["rejected"] if matches(expression, text.encode())] == []

@@ -158,7 +158,7 @@ def test_errors_of_http_have_the_same_shape(running: Running, method: str, path:
         (b"\xff\xfe", "invalid_json"),
         (b"[]", "invalid_value"),
         (b"{}", "missing_parameter"),
-        (b"[" * 100_000, "limit_exceeded"),
+        (b"[" * 100_000, "body_nesting_exceeded"),
     ],
 )
 def test_broken_bodies_are_client_errors(running: Running, body: bytes, code: str) -> None:

@@ -124,7 +124,7 @@ def test_deep_bodies_are_refused(attacked: Running, depth: int) -> None:
     for body in (b"[" * depth, b'{"json_schema":' * (depth // 15), b"[" * depth + b"]" * depth):
         begun = time.process_time()
         response = attacked.client.post("/v1/chat/completions", content=body)
-        assert (response.status_code, error_of(response)["code"]) == (400, "limit_exceeded")
+        assert (response.status_code, error_of(response)["code"]) == (400, "body_nesting_exceeded")
         assert time.process_time() - begun < SECONDS
 
 

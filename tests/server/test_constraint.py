@@ -114,6 +114,24 @@ def test_options_of_json_reach_the_constraint() -> None:
     assert found.constraint == Constraint("json_schema", TEXT, whitespace="compact", lenient=True)
 
 
+def test_options_of_grammars_reach_the_constraint() -> None:
+    """The start rule and the lexer are part of what is compiled."""
+    found = asked(grammar=LARK, swyb={"start": "x", "lexer": "contextual"})
+    assert found is not None
+    assert found.constraint == Constraint("lark", LARK, start="x", lexer="contextual")
+
+
+@pytest.mark.parametrize(
+    ("option", "fields"),
+    [({"lexer": "dynamic"}, {"grammar": GBNF}), ({"start": "x"}, {"json_schema": SCHEMA}), ({"start": "x"}, {})],
+)
+def test_options_of_grammars_without_one_are_refused(option: dict[str, Any], fields: dict[str, Any]) -> None:
+    """A start rule or a lexer for what has none would be ignored, so it is refused."""
+    with pytest.raises(ApiError) as caught:
+        asked(swyb=option, **fields)
+    assert caught.value.param == f"swyb.{next(iter(option))}"
+
+
 @pytest.mark.parametrize("option", [{"whitespace": "any"}, {"lenient": True}])
 @pytest.mark.parametrize("fields", [{}, {"grammar": GBNF}])
 def test_options_without_effect_are_refused(option: dict[str, Any], fields: dict[str, Any]) -> None:

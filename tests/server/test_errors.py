@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
-from grammar_cache import GrammarError, GrammarSyntaxError, LimitExceeded
+from grammar_cache import GrammarError, GrammarSyntaxError, LimitExceeded, Limits
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 
 
@@ -17,7 +19,16 @@ def test_every_refusal_of_the_core_has_its_own_code(kind: type[GrammarError]) ->
     """A refusal of the core is a 400 whose code is the core's, blamed on the field it came from."""
     refusal = LimitExceeded("m", limit="rules") if kind is LimitExceeded else kind("m")
     error = of_grammar(refusal, "grammar")
-    assert (error.code.value, error.code.status, error.param) == (kind.code, 400, "grammar")
+    assert (error.code.value, error.code.status, error.param) == (refusal.code, 400, "grammar")
+
+
+def test_every_limit_has_a_code_of_its_own() -> None:
+    """Each limit is a refusal that can be told from the others; the fuels and table sizes refuse nothing."""
+    limits = {field.name for field in fields(Limits)} - {"start_fuel", "step_fuel", "table_bytes"}
+    codes = {of_grammar(LimitExceeded("m", limit=limit), None).code for limit in limits}
+    assert codes | {ErrorCode.BODY_NESTING_EXCEEDED} == {code for code in ErrorCode if code.endswith("_exceeded")} - {
+        ErrorCode.CONTEXT_LENGTH_EXCEEDED
+    }
 
 
 def test_a_refusal_says_where_and_which_limit() -> None:

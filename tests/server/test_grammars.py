@@ -150,7 +150,7 @@ def test_a_grammar_that_has_grown_counts_with_its_growth() -> None:
     """What decoding adds to a kept grammar counts when the cache is next used."""
 
     async def grow() -> tuple[int, int]:
-        cache = make(states=300)
+        cache = make(states=150)
         try:
             [grown] = [await cache.get(regex("[a-z]{1,200}"))]
             before = cache.kept

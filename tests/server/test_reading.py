@@ -50,7 +50,7 @@ def test_nesting_is_bounded(depth: int, fits: bool) -> None:
         return
     with pytest.raises(ApiError) as caught:
         parse_json(body, 10)
-    assert (caught.value.code, caught.value.details) == (ErrorCode.LIMIT_EXCEEDED, {"limit": "body_nesting"})
+    assert (caught.value.code, caught.value.details) == (ErrorCode.BODY_NESTING_EXCEEDED, {"limit": "body_nesting"})
 
 
 def test_surrogate_pairs_are_text() -> None:
@@ -107,7 +107,7 @@ def test_surrogate_pairs_are_text() -> None:
         ({"response_format": {"type": "text", "schema": {}}}, "unknown_parameter", "response_format.schema"),
         ({"response_format": {"type": "choice", "choice": "a"}}, "invalid_value", "response_format.choice"),
         ({"json_schema": 3}, "invalid_value", "json_schema"),
-        ({"grammar": {"syntax": "gbnf"}}, "invalid_value", "grammar"),
+        ({"grammar": {"syntax": "gbnf"}}, "missing_parameter", "grammar.name"),
     ],
 )
 def test_a_wrong_value_is_blamed_on_its_field(change: dict[str, Any], code: str, param: str) -> None:

@@ -9,18 +9,24 @@ that neither recursive schemas nor deep ones recurse here. This package knows no
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from urllib.parse import quote
 
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema import arrays, numbers, objects, strings
 from grammar_cache.dialects.json_schema import whitespace as spaces
+from grammar_cache.dialects.json_schema.assertions import FactReader
+from grammar_cache.dialects.json_schema.atoms import TRUE, Conjunction
 from grammar_cache.dialects.json_schema.combine import alt, larger_than, seq
-from grammar_cache.dialects.json_schema.conjunction import Conjunction, Conjunctions, Shape
+from grammar_cache.dialects.json_schema.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.document import Document
-from grammar_cache.dialects.json_schema.facts import FactReader
+from grammar_cache.dialects.json_schema.encoding import quoted
 from grammar_cache.dialects.json_schema.literals import Literals
 from grammar_cache.dialects.json_schema.loading import load
+from grammar_cache.dialects.json_schema.numbers import Interval
+from grammar_cache.dialects.json_schema.shape import Shape
+from grammar_cache.dialects.json_schema.writing import Writer
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Bytes, Expression, Grammar, Ref, references
 from grammar_cache.limits import Limits
@@ -32,6 +38,9 @@ _MEMBER_SIZE = 40
 """Nodes that a member of an object makes, with what goes round it."""
 _INLINE = 8
 """Nodes up to which an expression is written out wherever it is used, instead of becoming a rule."""
+
+_CONSTANTS = ("true", "false", "null")
+_NOT_INTEGRAL = Interval(not_multiples=(Decimal(1),))
 
 
 def parse(
@@ -70,10 +79,22 @@ class _Translator:
     def __init__(self, document: Document, reader: FactReader, layout: spaces.Layout, limits: Limits) -> None:
         self.layout = layout
         self._limits = limits
-        self._conjunctions = Conjunctions(reader, limits)
         self._patterns = strings.Patterns(limits)
+        self._conjunctions = Conjunctions(reader, self._patterns, limits)
         integral_decimals = document.draft.has_integral_decimals
         self._literals = Literals(self._conjunctions, self._patterns, layout, integral_decimals=integral_decimals)
+        self._writer = Writer(
+            layout,
+            value=self._value,
+            key=self._key,
+            pattern=self._patterns.key,
+            matches=self._patterns.matches,
+            is_key=lambda conjunction, name: self._literals.satisfies(name, conjunction),
+            listed=self._listed,
+            define=self._rule,
+            refuse=reader.refuse,
+        )
+        self._numbers: dict[tuple[Interval, bool], Expression] = {}
         self._values: dict[Conjunction, Expression] = {}
         self._rules: dict[str, Expression] = {}
         self._names: set[str] = set()
@@ -89,10 +110,10 @@ class _Translator:
 
     def _value(self, conjunction: Conjunction) -> Expression:
         """The values that satisfy all these schemas."""
-        conjunction = tuple(dict.fromkeys(conjunction))
+        conjunction = tuple(atom for atom in dict.fromkeys(conjunction) if atom != TRUE)
         if conjunction not in self._values:
             shapes = self._conjunctions.shapes(conjunction)
-            found = alt(part for shape in shapes for part in self._parts(shape))
+            found = alt(_apart(part for shape in shapes for part in self._parts(shape)))
             self._values[conjunction] = self._shared("value", conjunction, found)
         self._spend()
         return self._values[conjunction]
@@ -112,29 +133,55 @@ class _Translator:
             parts.append(self._shared("string", shape.key, strings.string(shape.text, self._patterns)))
         if "integer" in types:
             parts.append(self._number(shape.interval, integral="number" not in types))
-        if "boolean" in types:
-            parts.extend((Bytes(b"true"), Bytes(b"false")))
-        if "null" in types:
-            parts.append(Bytes(b"null"))
+        elif "number" in types:
+            parts.append(self._number(shape.interval.both(_NOT_INTEGRAL), integral=False))
+        parts.extend(Bytes(name.encode()) for name in _CONSTANTS if name in types)
         return parts
 
     def _object(self, shape: Shape) -> Expression:
         facts = shape.objects
         if not facts:
             return Ref(objects.RULE)
-        return self._later("object", shape.key, lambda: objects.object_(facts, self.layout, self._value))
+        name = _name("object", shape.key)
+        return self._later(name, lambda: objects.object_(facts, name, self._writer))
 
     def _array(self, shape: Shape) -> Expression:
         facts = shape.arrays
         if not facts:
             return Ref(arrays.RULE)
-        return self._later("array", shape.key, lambda: arrays.array(facts, self.layout, self._value))
+        name = _name("array", shape.key)
+        return self._later(name, lambda: arrays.array(facts, name, self._writer))
 
-    def _number(self, interval: numbers.Interval, *, integral: bool) -> Expression:
-        found = numbers.number(interval, integral=integral)
-        if not larger_than(found, _INLINE):
-            return found
-        return self._rule(f"{'integer' if integral else 'number'} {interval.name}", found)
+    def _key(self, conjunction: Conjunction) -> Expression:
+        """The strings that satisfy all these schemas, as keys."""
+        found: list[Expression] = []
+        for shape in self._conjunctions.shapes(conjunction):
+            if shape.values:
+                found += [quoted(value) for value in self._literals.values(shape).values() if isinstance(value, str)]
+            elif "string" in shape.types:
+                found.append(strings.key(shape.text, self._patterns))
+        return alt(found)
+
+    def _listed(self, conjunction: Conjunction) -> dict[str, Expression] | None:
+        """The values that satisfy all these schemas, if they are enumerated."""
+        found: dict[str, Expression] = {}
+        for shape in self._conjunctions.shapes(conjunction):
+            if shape.values:
+                values = self._literals.values(shape)
+                found |= {name: self._literals.written(value) for name, value in values.items()}
+            elif shape.types <= set(_CONSTANTS):
+                found |= {name: Bytes(name.encode()) for name in _CONSTANTS if name in shape.types}
+            else:
+                return None
+        return found
+
+    def _number(self, interval: Interval, *, integral: bool) -> Expression:
+        known = (interval, integral)
+        if known not in self._numbers:
+            name = f"{'integer' if integral else 'number'} {interval.name}"
+            found = numbers.number(interval, name, self._rule, integral=integral)
+            self._numbers[known] = self._rule(name, found) if larger_than(found, _INLINE) else found
+        return self._numbers[known]
 
     def _shared(self, kind: str, key: Conjunction, expression: Expression) -> Expression:
         """A rule of its own for what is too large to be written out at each use."""
@@ -145,8 +192,7 @@ class _Translator:
         self._rules[name] = expression
         return Ref(name)
 
-    def _later(self, kind: str, key: Conjunction, body: Callable[[], Expression]) -> Ref:
-        name = _name(kind, key)
+    def _later(self, name: str, body: Callable[[], Expression]) -> Ref:
         if name not in self._names:
             self._claim(name)
             self._waiting.append((name, body))
@@ -163,6 +209,16 @@ class _Translator:
         if self._fuel < 0:
             message = f"the schema makes expressions of more than {self._limits.expression_size} nodes"
             raise LimitExceeded(message, limit="expression_size")
+
+
+def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:
+    """Without rules that are named again: alternatives often differ in one type only."""
+    named: set[str] = set()
+    for part in parts:
+        if not isinstance(part, Ref) or part.name not in named:
+            yield part
+        if isinstance(part, Ref):
+            named.add(part.name)
 
 
 def _name(kind: str, key: Conjunction) -> str:

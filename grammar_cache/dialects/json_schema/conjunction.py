@@ -1,152 +1,103 @@
-"""Schemas that hold together, brought into the form: one shape or another.
+"""Atoms that hold together, brought into the form: one shape or another.
 
-A conjunction is a list of pointers. Following `$ref`, `allOf` and `anyOf` from each gives the alternatives;
-in each of them the assertions are merged, type by type, into a `Shape`. What a shape says of items and
-members is again a conjunction, so that merging is exact, and never looks further down than one level.
+Following what the atoms refer to, and choosing where there is a choice, gives the alternatives; in each of them the
+assertions are merged into a `Shape`. What a shape says of items and members is again a conjunction, so that merging
+is exact. Alternatives that contradict themselves are dropped as soon as that can be seen, a few levels deep.
+
+There are two readings. The exact one is what is generated. The loose one is wider than the schema: where it has no
+alternative left, no value satisfies the schema by any reading. That is how schemas are told to exclude each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final
 
-from grammar_cache.dialects.json_schema.arrays import ArrayFacts
-from grammar_cache.dialects.json_schema.facts import ANY_TYPE, FactReader
-from grammar_cache.dialects.json_schema.loading import Json
-from grammar_cache.dialects.json_schema.numbers import Interval
-from grammar_cache.dialects.json_schema.objects import ObjectFacts
-from grammar_cache.dialects.json_schema.strings import StringFacts
+from grammar_cache.dialects.json_schema.assertions import FactReader
+from grammar_cache.dialects.json_schema.atoms import Conjunction, is_schema, pointer
+from grammar_cache.dialects.json_schema.search import Search
+from grammar_cache.dialects.json_schema.shape import Shape
+from grammar_cache.dialects.json_schema.strings import Patterns
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
-Conjunction: TypeAlias = tuple[str, ...]
-_STEPS_PER_RULE = 4
+_STEPS_PER_RULE = 8
 _MOST_SHAPES = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The merged assertions of the schemas in `key`."""
-
-    key: Conjunction
-    types: frozenset[str]
-    values: tuple[tuple[Json, ...], ...]
-    text: StringFacts
-    interval: Interval
-    arrays: tuple[ArrayFacts, ...]
-    objects: tuple[ObjectFacts, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Todo:
-    """A schema to follow; `own`: its own assertions, in their place among others. `parent` tells loops."""
-
-    pointer: str
-    parent: _Todo | None
-    own: bool = False
-
-    def leads_back(self) -> bool:
-        above = self.parent
-        while above is not None:
-            if above.pointer == self.pointer:
-                return True
-            above = above.parent
-        return False
+_MOST_DENIALS = 32
+"""Alternatives up to which each way to break a schema is one. Where there are more, the first that is possible is
+taken: a schema is broken by leaving out what it requires rather than by exotic values."""
+_MOST_TRIED = 1_000
+_LEVELS: Final = 3
+"""How deep contradictions are looked for; each level is a level of recursion, here and in `search`."""
 
 
 class Conjunctions:
     """The shapes of conjunctions, each worked out once."""
 
-    def __init__(self, reader: FactReader, limits: Limits) -> None:
+    def __init__(self, reader: FactReader, patterns: Patterns, limits: Limits) -> None:
         self._reader = reader
+        self.patterns = patterns
         self._limits = limits
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
+        self._empty: dict[tuple[Conjunction, int], bool] = {}
         self._ends: dict[str, str] = {}
 
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
-        """The alternatives, without those whose types exclude each other."""
+        """The alternatives, without those that are seen to exclude themselves."""
         if conjunction not in self._known:
-            keys = dict.fromkeys(self._alternatives(conjunction))
-            shapes = (self._shape(key) for key in keys)
-            self._known[conjunction] = tuple(shape for shape in shapes if shape.types)
+            found = self._found(conjunction, thrifty=False)
+            self._known[conjunction] = found if found is not None else self._found(conjunction, thrifty=True) or ()
         return self._known[conjunction]
 
-    def _alternatives(self, conjunction: Conjunction) -> Iterator[Conjunction]:
-        todo = [_Todo(pointer, None) for pointer in reversed(conjunction)]
-        states: list[tuple[list[_Todo], dict[str, None], set[str]]] = [(todo, {}, set())]
-        found = 0
-        while states:
-            todo, own, seen = states.pop()
-            choices = self._follow(todo, own, seen)
-            if choices is None:
-                found += 1
-                if found > _MOST_SHAPES:
-                    message = f"anyOf makes more than {_MOST_SHAPES} combinations"
-                    raise LimitExceeded(message, limit="rules", pointer=conjunction[0])
-                yield tuple(own)
-            else:
-                states.extend(([*todo, choice], own.copy(), seen.copy()) for choice in reversed(choices))
+    def _found(self, conjunction: Conjunction, *, thrifty: bool, forgiving: bool = False) -> tuple[Shape, ...] | None:
+        """The alternatives; None where they are too many, but a thrifty search would find fewer."""
+        search = Search(self, self._reader, _LEVELS, thrifty=thrifty, forgiving=forgiving)
+        found: dict[Conjunction, Shape] = {}
+        for shape in search.alternatives(conjunction):
+            found.setdefault(shape.key, shape)
+            if search.denies and not thrifty and (len(found) > _MOST_DENIALS or search.tried > _MOST_TRIED):
+                return None
+            if len(found) > _MOST_SHAPES:
+                message = f"the schema makes more than {_MOST_SHAPES} combinations"
+                raise LimitExceeded(message, limit="rules", pointer=pointer(conjunction[0]))
+        if not found and search.refused is not None and not forgiving:
+            # Raises, unless the request is lenient.
+            self._reader.refuse(search.refused.pointer or "", search.refused.message)
+            return self._found(conjunction, thrifty=thrifty, forgiving=True)
+        return tuple(found.values())
 
-    def _follow(self, todo: list[_Todo], own: dict[str, None], seen: set[str]) -> list[_Todo] | None:
-        """Take from `todo` until it is empty (None) or a choice has to be made."""
-        while todo:
-            item = todo.pop()
-            if item.own:
-                own[item.pointer] = None
-                continue
-            self.spend(item.pointer)
-            item = _Todo(self._end(item.pointer), item.parent)
-            if item.pointer in seen:
-                if item.leads_back():
-                    raise GrammarSyntaxError("the schema leads back to itself", pointer=item.pointer)
-                continue
-            seen.add(item.pointer)
-            facts = self._reader.facts(item.pointer)
-            after = [_Todo(pointer, item) for pointer in facts.others]
-            if facts.asserts:
-                after.insert(facts.leading, _Todo(item.pointer, item, own=True))
-            todo.extend(reversed(after))
-            if facts.choices is not None:
-                return [_Todo(choice, item) for choice in facts.choices]
-        return None
+    def empty(self, conjunction: Conjunction, levels: int = _LEVELS) -> bool:
+        """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
+        known = (conjunction, levels)
+        if known not in self._empty:
+            search = Search(self, self._reader, levels, loose=True)
+            self._empty[known] = next(search.alternatives(conjunction), None) is None
+        return self._empty[known]
 
-    def _end(self, pointer: str) -> str:
-        """Where a chain of schemas that do nothing but refer to one other ends."""
+    def disjoint(self, atom: str, other: str) -> bool:
+        """Whether two atoms are seen to exclude each other."""
+        return self.empty((atom, other) if atom < other else (other, atom), _LEVELS - 1)
+
+    def end(self, atom: str) -> str:
+        """Where a chain of atoms that do nothing but refer to one other ends."""
         trail: dict[str, None] = {}
-        while pointer not in self._ends:
-            if pointer in trail:
-                raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer)
-            trail[pointer] = None
-            facts = self._reader.facts(pointer)
-            if facts.asserts or facts.choices is not None or len(facts.others) != 1:
-                self._ends[pointer] = pointer
+        while atom not in self._ends:
+            if atom in trail:
+                raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer(atom))
+            trail[atom] = None
+            facts = self._reader.facts(atom)
+            others = facts.others if not (facts.asserts or facts.choices or facts.exactly) else ()
+            if len(others) == 1 and is_schema(others[0]) == is_schema(atom):
+                atom = others[0]
             else:
-                pointer = facts.others[0]
-        end = self._ends[pointer]
+                self._ends[atom] = atom
+        end = self._ends[atom]
         self._ends.update(dict.fromkeys(trail, end))
         return end
 
-    def spend(self, pointer: str, steps: int = 1) -> None:
+    def spend(self, atom: str, steps: int = 1) -> None:
         """Count steps of work, of which a small schema can ask for millions."""
         self._fuel -= steps
         if self._fuel < 0:
             message = f"the schema asks for more than {self._limits.rules * _STEPS_PER_RULE} steps of work"
-            raise LimitExceeded(message, limit="rules", pointer=pointer)
-
-    def _shape(self, key: Conjunction) -> Shape:
-        self.spend(key[-1] if key else "", len(key))
-        all_facts = [self._reader.facts(pointer) for pointer in key]
-        text, interval = StringFacts(), Interval()
-        for facts in all_facts:
-            text, interval = text.both(facts.text), interval.both(facts.interval)
-        return Shape(
-            key,
-            ANY_TYPE.intersection(*(facts.types for facts in all_facts)),
-            tuple(values for facts in all_facts for values in facts.values),
-            text,
-            interval,
-            tuple(facts.array for facts in all_facts if not facts.array.free),
-            tuple(facts.object for facts in all_facts if not facts.object.free),
-        )
+            raise LimitExceeded(message, limit="rules", pointer=pointer(atom))

@@ -18,6 +18,8 @@ class Draft(IntEnum):
     DRAFT_7 = 7
     DRAFT_2019_09 = 8
     DRAFT_2020_12 = 9
+    UNDECLARED = 10
+    """No `$schema`: 2020-12, but what only an older draft can mean is read as that draft means it."""
 
     @property
     def id_keyword(self) -> str:
@@ -31,12 +33,11 @@ class Draft(IntEnum):
     @property
     def has_item_lists(self) -> bool:
         """Whether `items` may be a list, which `additionalItems` continues."""
-        return self <= Draft.DRAFT_2019_09
+        return self is not Draft.DRAFT_2020_12
 
-    @property
-    def has_boolean_exclusives(self) -> bool:
-        """Whether `exclusiveMinimum` says how to read `minimum`."""
-        return self is Draft.DRAFT_4
+    def has_boolean_exclusive(self, value: object) -> bool:
+        """Whether this value of `exclusiveMinimum` says how to read `minimum`."""
+        return self is Draft.DRAFT_4 or (self is Draft.UNDECLARED and isinstance(value, bool))
 
     @property
     def has_integral_decimals(self) -> bool:
@@ -51,7 +52,6 @@ _NAMES = {
     "2019-09": Draft.DRAFT_2019_09,
     "2020-12": Draft.DRAFT_2020_12,
 }
-DEFAULT = Draft.DRAFT_2020_12
 
 
 def named(uri: object, pointer: str) -> Draft | None:
@@ -59,9 +59,12 @@ def named(uri: object, pointer: str) -> Draft | None:
     if not isinstance(uri, str):
         raise GrammarSyntaxError("$schema must be a string", pointer=pointer)
     match = _DRAFT.match(uri)
-    if match is None:
-        return None
-    name = match[1] or match[2]
-    if name not in _NAMES:
-        raise UnsupportedFeature(f"draft {name} of JSON Schema is not supported", pointer=pointer)
-    return _NAMES[name]
+    if match is not None and known(uri) is None:
+        raise UnsupportedFeature(f"draft {match[1] or match[2]} of JSON Schema is not supported", pointer=pointer)
+    return known(uri)
+
+
+def known(uri: str) -> Draft | None:
+    """The draft of that URI, if it is one that is supported."""
+    match = _DRAFT.match(uri)
+    return None if match is None else _NAMES.get(match[1] or match[2])

@@ -1,8 +1,8 @@
 """The formats that are enforced, as languages over code points.
 
 Each is the RFC's own syntax, or a part of it where the whole is not worth its size; no text outside of the
-RFC is ever let through. Dates exist in the calendar. Names in international forms (`idn-…`, `iri…`) are held
-to their ASCII part. A format that the standard doesn't list says nothing about the text.
+RFC is ever let through. Dates exist in the calendar. Host names are in ASCII also where the format is an
+international one. A format that the standard doesn't list says nothing about the text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from grammar_cache.dialects import regex
 from grammar_cache.dialects.json_schema.combine import alt, seq
-from grammar_cache.expression import ANY_CHAR, And, Bytes, Expression, Not, Repeat, char_class
+from grammar_cache.dialects.json_schema.pattern_format import PATTERN
+from grammar_cache.expression import ANY_CHAR, And, Bytes, Expression, Not, Repeat
 
 
 def _regex(pattern: str) -> Expression:
@@ -34,8 +35,7 @@ _CLOCK_DURATION = "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M(?:[0-9]{1,9}S)?)?|[0-9]{1,9}M(?
 _DAY_DURATION = "(?:[0-9]{1,9}Y(?:[0-9]{1,9}M(?:[0-9]{1,9}D)?)?|[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}D)"
 _DURATION = f"P(?:{_CLOCK_DURATION}|{_DAY_DURATION}(?:{_CLOCK_DURATION})?|[0-9]{{1,9}}W)"
 
-# RFC 3986.
-_PCHAR = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
+# RFC 3986, and 3987 with the characters that it adds.
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4 = f"{_OCTET}(?:\\.{_OCTET}){{3}}"
 _H16 = "[0-9A-Fa-f]{1,4}"
@@ -53,22 +53,36 @@ _IPV6 = "|".join(
         f"(?:(?:{_H16}:){{0,6}}{_H16})?::",
     )
 )
-_NAME = "(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})"
-_AUTHORITY = f"(?:(?:{_NAME}|:)*@)?(?:\\[(?:{_IPV6})\\]|{_NAME}*)(?::[0-9]{{0,5}})?"
-_TAIL = f"(?:\\?(?:{_PCHAR}|[/?])*)?(?:#(?:{_PCHAR}|[/?])*)?"
-_ROOTED = f"(?://{_AUTHORITY}(?:/{_PCHAR}*)*|/(?:{_PCHAR}+(?:/{_PCHAR}*)*)?)"
-_URI = f"[A-Za-z][A-Za-z0-9+.-]*:(?:{_ROOTED}|{_PCHAR}+(?:/{_PCHAR}*)*)?{_TAIL}"
-_FIRST_SEGMENT = "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})+"
-_RELATIVE = f"(?:{_ROOTED}|{_FIRST_SEGMENT}(?:/{_PCHAR}*)*)?{_TAIL}"
+_UCSCHAR = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF" + "".join(
+    f"\\u{{{plane:X}{0x1000 if plane == 0xE else 0:04X}}}-\\u{{{plane:X}FFFD}}" for plane in range(1, 0xF)
+)
+_IPRIVATE = "\\uE000-\\uF8FF\\u{F0000}-\\u{FFFFD}\\u{100000}-\\u{10FFFD}"
+
+
+def _references(more: str, private: str) -> tuple[str, str]:
+    """URIs, and relative references, with more characters (as inside of a class) in names, and others in queries."""
+    name = f"(?:[A-Za-z0-9._~!$&'()*+,;={more}-]|%[0-9A-Fa-f]{{2}})"
+    pchar = f"(?:[A-Za-z0-9._~!$&'()*+,;=:@{more}-]|%[0-9A-Fa-f]{{2}})"
+    first_segment = f"(?:[A-Za-z0-9._~!$&'()*+,;=@{more}-]|%[0-9A-Fa-f]{{2}})+"
+    query = f"\\?(?:{pchar}|[/?{private}])*"
+    tail = f"(?:{query})?(?:#(?:{pchar}|[/?])*)?"
+    authority = f"(?:(?:{name}|:)*@)?(?:\\[(?:{_IPV6})\\]|{name}*)(?::[0-9]{{0,5}})?"
+    rooted = f"(?://{authority}(?:/{pchar}*)*|/(?:{pchar}+(?:/{pchar}*)*)?)"
+    absolute = f"[A-Za-z][A-Za-z0-9+.-]*:(?:{rooted}|{pchar}+(?:/{pchar}*)*)?{tail}"
+    return absolute, f"(?:{rooted}|{first_segment}(?:/{pchar}*)*)?{tail}"
+
+
+_URI, _RELATIVE = _references("", "")
+_IRI, _RELATIVE_IRI = _references(_UCSCHAR, _IPRIVATE)
 
 # RFC 6570 and RFC 6901.
 _VARIABLE = "(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})+(?:\\.(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})+)*(?::[1-9][0-9]{0,3}|\\*)?"
-_LITERAL = "(?:[A-Za-z0-9._~!$&()*+,;=:@/?#\\[\\]-]|%[0-9A-Fa-f]{2})"
+_LITERAL = f"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?#\\[\\]{_UCSCHAR}{_IPRIVATE}-]|%[0-9A-Fa-f]{{2}})"
 _URI_TEMPLATE = f"(?:{_LITERAL}|\\{{[+#./;?&]?{_VARIABLE}(?:,{_VARIABLE})*\\}})*"
 _JSON_POINTER = "(?:/(?:[^/~]|~[01])*)*"
 
 _UUID = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
-_ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
 
 
 def _label(most: int) -> Expression:
@@ -85,8 +99,10 @@ def _hostname() -> Expression:
     return alt((long, short))
 
 
-def _email() -> Expression:
-    local = And((_regex(f"{_ATOM}(?:\\.{_ATOM})*"), Repeat(char_class([(0x21, 0x7E)]), 1, 64)))
+def _email(more: str, longest: int) -> Expression:
+    """RFC 5321 without quoted local parts; `more`: characters that these have besides (as inside of a class)."""
+    atom = f"[{more}{_ATEXT}]+"
+    local = And((_regex(f"{atom}(?:\\.{atom})*"), Repeat(ANY_CHAR, 1, longest)))
     domain = seq(Repeat(seq(_label(63), Bytes(b".")), 0, 2), _label(61))
     return seq(local, Bytes(b"@"), domain)
 
@@ -102,18 +118,19 @@ def _formats() -> dict[str, Expression]:
         "uuid": _UUID,
         "uri": _URI,
         "uri-reference": f"{_URI}|{_RELATIVE}",
+        "iri": _IRI,
+        "iri-reference": f"{_IRI}|{_RELATIVE_IRI}",
         "uri-template": _URI_TEMPLATE,
         "json-pointer": _JSON_POINTER,
         "relative-json-pointer": f"(?:0|[1-9][0-9]{{0,8}})(?:#|{_JSON_POINTER})",
     }
     found = {name: _regex(pattern) for name, pattern in syntax.items()}
     found["hostname"] = found["idn-hostname"] = _hostname()
-    found["email"] = found["idn-email"] = _email()
-    found["iri"], found["iri-reference"] = found["uri"], found["uri-reference"]
+    # A local part has at most 64 bytes, a code point at most four.
+    found["email"] = _email("", 64)
+    found["idn-email"] = alt((found["email"], _email(_UCSCHAR, 16)))
+    found["regex"] = PATTERN
     return found
 
-
-UNENFORCED = frozenset({"regex"})
-"""Formats of the standard that no grammar here describes."""
 
 FORMATS: Mapping[str, Expression] = _formats()

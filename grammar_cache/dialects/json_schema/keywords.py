@@ -1,22 +1,30 @@
 """What each keyword of JSON Schema, of any draft, is to this dialect: enforced, without effect, or refused.
 
 A keyword that asserts something is never ignored because a draft does not know it: enforcing it gives texts
-that are valid all the same, and authors mean what they write.
+that are valid all the same, and authors mean what they write. Where a schema must not hold, only the keywords that
+the draft knows count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from grammar_cache.dialects.json_schema.draft import Draft
 from grammar_cache.dialects.json_schema.loading import Json
 
 ENFORCED = frozenset(
     {
-        *("type", "enum", "const", "allOf", "anyOf", "$ref", "format"),
-        *("properties", "required", "additionalProperties"),
-        *("items", "prefixItems", "additionalItems", "minItems", "maxItems"),
+        *("type", "enum", "const", "format"),
+        *("$ref", "$dynamicRef", "$recursiveRef"),
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("dependentRequired", "dependentSchemas", "dependencies"),
+        *("properties", "required", "additionalProperties", "patternProperties", "propertyNames"),
+        *("unevaluatedProperties", "unevaluatedItems"),
+        *("minProperties", "maxProperties"),
+        *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+        *("contains", "minContains", "maxContains"),
         *("minLength", "maxLength", "pattern"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     }
 )
 
@@ -26,8 +34,6 @@ ANNOTATIONS = frozenset(
         *("contentEncoding", "contentMediaType", "contentSchema"),
         *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),
         *("$defs", "definitions"),
-        # Each of these says how another keyword is to be read, and that one is refused.
-        *("then", "else", "minContains", "maxContains"),
     }
 )
 
@@ -41,25 +47,22 @@ def _never(_: Json) -> bool:
 
 
 REFUSED: Mapping[str, Callable[[Json], bool]] = {
-    "oneOf": _never,
-    "not": _is(False),
-    "if": _never,
-    "patternProperties": _is({}),
-    "propertyNames": _is(True, {}),
-    "minProperties": _is(0),
-    "maxProperties": _never,
-    "dependentRequired": _is({}),
-    "dependentSchemas": _is({}),
-    "dependencies": _is({}),
-    "unevaluatedProperties": _is(True, {}),
-    "unevaluatedItems": _is(True, {}),
-    "contains": _never,
-    "uniqueItems": _is(False),
-    "multipleOf": _never,
     "divisibleBy": _never,
     "disallow": _never,
     "extends": _never,
-    "$dynamicRef": _never,
-    "$recursiveRef": _never,
 }
 """Keywords that can't be enforced, and the values for which they ask for nothing."""
+
+_SINCE: Mapping[str, Draft] = {
+    **dict.fromkeys(("const", "contains", "propertyNames"), Draft.DRAFT_6),
+    **dict.fromkeys(("if", "then", "else"), Draft.DRAFT_7),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas", "minContains", "maxContains"), Draft.DRAFT_2019_09),
+    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), Draft.DRAFT_2019_09),
+    "prefixItems": Draft.DRAFT_2020_12,
+}
+_UNTIL: Mapping[str, Draft] = {"dependencies": Draft.DRAFT_7, "additionalItems": Draft.DRAFT_2019_09}
+
+
+def is_known(name: str, draft: Draft) -> bool:
+    """Whether the draft gives the keyword the meaning that it has here."""
+    return _SINCE.get(name, draft) <= draft <= _UNTIL.get(name, draft)

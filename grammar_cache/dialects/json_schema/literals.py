@@ -1,76 +1,36 @@
-"""The values that a schema names: how they are written, and which of them satisfy the rest of it.
-
-What must be decided by a pattern or a format is left to the grammar, as an intersection with the value's
-text: no regular expression runs here, so none can run for long.
-"""
+"""The values that a schema names: which of them satisfy the rest of it, and how they are written."""
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema import arrays, objects
-from grammar_cache.dialects.json_schema.combine import alt, larger_than, seq
-from grammar_cache.dialects.json_schema.conjunction import Conjunction, Conjunctions, Shape
-from grammar_cache.dialects.json_schema.encoding import QUOTE, encoded, quoted
+from grammar_cache.dialects.json_schema.arrays import Contains
+from grammar_cache.dialects.json_schema.atoms import Conjunction, pointer
+from grammar_cache.dialects.json_schema.combine import alt, seq
+from grammar_cache.dialects.json_schema.conjunction import Conjunctions
+from grammar_cache.dialects.json_schema.encoding import quoted
 from grammar_cache.dialects.json_schema.loading import Json
-from grammar_cache.dialects.json_schema.strings import Patterns, StringFacts
+from grammar_cache.dialects.json_schema.objects import Some
+from grammar_cache.dialects.json_schema.shape import Shape
+from grammar_cache.dialects.json_schema.strings import Patterns
+from grammar_cache.dialects.json_schema.values import identity, number_text, type_name
 from grammar_cache.dialects.json_schema.whitespace import Layout
-from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import NOTHING, And, Bytes, Expression, text
+from grammar_cache.expression import Bytes, Expression
 
-_LARGEST = 100_000
-_LONGEST_INTEGER = 4_000
-_NO_NAME = "\ud800"
 _Task: TypeAlias = "tuple[Json, Conjunction]"
+_CHARACTERS_A_STEP = 20
 
 
-def identity(value: Json) -> str:
-    """Equal for values that JSON Schema holds equal: 1 and 1.0, but not 1 and true."""
-    return json.dumps(value, sort_keys=True, default=_number_identity)
-
-
-def _number_identity(value: Decimal) -> Json:
-    """An integer as such; else digits and exponent, under a name that no member of an object has."""
-    if value.adjusted() < _LONGEST_INTEGER and value == value.to_integral_value():
-        return int(value)
-    sign, digits, exponent = value.as_tuple()
-    text = "".join(map(str, digits)).lstrip("0")
-    kept = text.rstrip("0")
-    return {_NO_NAME: f"{sign} {kept} {int(exponent) + len(text) - len(kept)}"}
-
-
-def type_name(value: Json, *, integral_decimals: bool) -> str:
-    """The type of a value; "number" is said of those that are not integers."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, Decimal):
-        return "integer" if integral_decimals and value == value.to_integral_value() else "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"
-
-
-def number_text(value: int | Decimal) -> str:
-    """As Python writes it where that is the same number, else with the digits of the schema."""
-    if isinstance(value, int):
-        return str(value)
-    short = repr(float(value))
-    return short if short not in ("inf", "-inf") and Decimal(short) == value else str(value)
-
-
-def _key(value: Json, conjunction: Conjunction) -> tuple[int, Conjunction]:
-    """Values live as long as their document, so that each is known by its place in memory."""
-    return id(value), conjunction
+def _key(value: Json, conjunction: Conjunction) -> tuple[int | str, Conjunction]:
+    """Values live as long as their document, so that each is known by its place in memory; strings by themselves,
+    since the name of a member has no place of its own."""
+    return (value if isinstance(value, str) else id(value)), conjunction
 
 
 class Literals:
-    """Writes the values of one schema text."""
+    """Judges and writes the values of one schema text."""
 
     def __init__(
         self, conjunctions: Conjunctions, patterns: Patterns, layout: Layout, *, integral_decimals: bool
@@ -79,119 +39,143 @@ class Literals:
         self._layout = layout
         self._patterns = patterns
         self._integral_decimals = integral_decimals
-        self._contents: dict[StringFacts, tuple[Expression, ...]] = {}
         self._listings: dict[Conjunction, frozenset[str]] = {}
-        self._known: dict[tuple[int, Conjunction], Expression] = {}
+        self._satisfied: dict[tuple[int | str, Conjunction], bool] = {}
+        self._written: dict[int, Expression] = {}
 
-    def enumeration(self, shape: Shape) -> Expression:
-        """The values that all enumerations of the shape hold, as far as they satisfy the rest of it."""
+    def values(self, shape: Shape) -> dict[str, Json]:
+        """The values that all enumerations of the shape hold and that satisfy the rest of it, by their identity."""
         found: dict[str, Json] = {}
         for value in shape.values[0]:
-            if self._listed(value, shape):
-                found.setdefault(identity(value), value)
-        return alt(form for form in (self._within(value, shape) for value in found.values()) if form != NOTHING)
+            name = identity(value)
+            if name not in found and self._listed(name, shape) and self._fits(value, shape):
+                found[name] = value
+        return found
 
-    def _literal(self, value: Json, conjunction: Conjunction) -> Expression:
-        """The value as text if it satisfies the schemas, else nothing; bottom up, with a stack of its own."""
-        stack = [(value, conjunction)]
+    def satisfies(self, value: Json, conjunction: Conjunction) -> bool:
+        self._decide([(value, conjunction)])
+        return self._satisfied[_key(value, conjunction)]
+
+    def _fits(self, value: Json, shape: Shape) -> bool:
+        self._decide(self._parts_in(value, shape))
+        return self._within(value, shape)
+
+    def _decide(self, tasks: list[_Task]) -> None:
+        """Find out which of the values satisfy their schemas; bottom up, with a stack of its own."""
+        stack = tasks
         while stack:
             task = stack[-1]
-            waiting = [] if _key(*task) in self._known else self._parts(*task)
-            waiting = [part for part in waiting if _key(*part) not in self._known]
+            waiting = [] if _key(*task) in self._satisfied else self._parts(*task)
+            waiting = [part for part in waiting if _key(*part) not in self._satisfied]
             if waiting:
                 stack.extend(waiting)
                 continue
             stack.pop()
-            if _key(*task) not in self._known:
-                self._known[_key(*task)] = self._judged(*task)
-        return self._known[_key(value, conjunction)]
+            if _key(*task) not in self._satisfied:
+                self._satisfied[_key(*task)] = self._judged(*task)
 
     def _parts(self, value: Json, conjunction: Conjunction) -> list[_Task]:
-        """The items or members, each with what must be known of it before the value is judged."""
-        shapes = self._conjunctions.shapes(conjunction)
+        """What must be known before the value is judged."""
+        return [part for shape in self._conjunctions.shapes(conjunction) for part in self._parts_in(value, shape)]
+
+    def _parts_in(self, value: Json, shape: Shape) -> list[_Task]:
+        """The items, or the names and values of members, each with what it may have to satisfy."""
         if isinstance(value, list):
-            plain: list[_Task] = [(item, ()) for item in value]
-            return plain + [
-                (item, arrays.about(shape.arrays, place)) for shape in shapes for place, item in enumerate(value)
-            ]
+            counted = [(count.value,) for facts in shape.arrays for count in facts.contains]
+            found = [(item, arrays.about(shape.arrays, place)) for place, item in enumerate(value)]
+            return found + [(item, one) for item in value for one in counted]
         if isinstance(value, dict):
-            plain = [(item, ()) for item in value.values()]
-            return plain + [
-                (item, objects.about(shape.objects, name)) for shape in shapes for name, item in value.items()
-            ]
+            some = [one for facts in shape.objects for one in facts.some]
+            names = [facts.names for facts in shape.objects if facts.names] + [one.names for one in some if one.names]
+            found = [(item, self._member(shape, name)) for name, item in value.items()]
+            found += [(item, (one.value,)) for item in value.values() for one in some]
+            return found + [(name, one) for name in value for one in names]
         return []
 
-    def _judged(self, value: Json, conjunction: Conjunction) -> Expression:
-        plain = self._plain(value)
-        if not conjunction:
-            return plain
-        forms: list[Expression] = []
-        for shape in self._conjunctions.shapes(conjunction):
-            form = self._within(value, shape) if self._listed(value, shape) else NOTHING
-            if form == plain:
-                return plain
-            if form != NOTHING:
-                forms.append(form)
-        found = alt(forms)
-        if larger_than(found, _LARGEST):
-            raise LimitExceeded("a value of an enum satisfies its schema in too many ways", limit="rules")
-        return found
+    def _member(self, shape: Shape, name: str) -> Conjunction:
+        return objects.about(shape.objects, name, self._patterns.matches)
 
-    def _listed(self, value: Json, shape: Shape) -> bool:
-        """Whether all enumerations of the shape hold the value."""
+    def _judged(self, value: Json, conjunction: Conjunction) -> bool:
+        shapes = self._conjunctions.shapes(conjunction)
+        return any(self._listed(identity(value), shape) and self._within(value, shape) for shape in shapes)
+
+    def _listed(self, name: str, shape: Shape) -> bool:
+        """Whether all enumerations of the shape hold the value of that identity."""
         if not shape.values:
             return True
         if shape.key not in self._listings:
             listings = (frozenset(map(identity, values)) for values in shape.values)
-            self._listings[shape.key] = frozenset.intersection(*listings)
-        return identity(value) in self._listings[shape.key]
+            self._listings[shape.key] = frozenset.intersection(*listings) - shape.denied
+        return name in self._listings[shape.key]
 
-    def _within(self, value: Json, shape: Shape) -> Expression:
-        """The value against the shape, its enumerations apart."""
+    def _within(self, value: Json, shape: Shape) -> bool:
+        """Whether the value, the parts of which are decided, satisfies the shape, its enumerations apart."""
         self._conjunctions.spend(shape.key[-1] if shape.key else "")
         if type_name(value, integral_decimals=self._integral_decimals) not in shape.types:
-            return NOTHING
+            return False
         if isinstance(value, str):
-            return self._string(value, shape.text)
+            self._conjunctions.spend(shape.key[-1] if shape.key else "", len(value) // _CHARACTERS_A_STEP)
+            return self._patterns.satisfied(shape.text, value)
         if isinstance(value, int | Decimal) and not isinstance(value, bool):
-            return Bytes(number_text(value).encode()) if shape.interval.holds(Decimal(value)) else NOTHING
+            return shape.interval.holds(Decimal(value))
         if isinstance(value, list):
-            least, most = arrays.counts(shape.arrays)
-            if len(value) < least or (most is not None and len(value) > most):
-                return NOTHING
-            return self._list([(item, arrays.about(shape.arrays, place)) for place, item in enumerate(value)])
-        if isinstance(value, dict):
-            if any(name not in value for name in objects.required(shape.objects)):
-                return NOTHING
-            return self._dict([(name, item, objects.about(shape.objects, name)) for name, item in value.items()])
-        return self._plain(value)
+            return self._array(value, shape)
+        return self._object(value, shape) if isinstance(value, dict) else True
 
-    def _string(self, value: str, facts: StringFacts) -> Expression:
-        if not facts.allows_length(len(value)):
-            return NOTHING
-        if facts not in self._contents:
-            self._contents[facts] = self._patterns.contents(facts)
-        conditions = self._contents[facts]
-        return seq(QUOTE, And((encoded(text(value)), *conditions)), QUOTE) if conditions else quoted(value)
+    def _array(self, value: list[Json], shape: Shape) -> bool:
+        least, most = arrays.counts(shape.arrays)
+        if len(value) < least or (most is not None and len(value) > most):
+            return False
+        if any(facts.unique for facts in shape.arrays) and len(set(map(identity, value))) < len(value):
+            return False
+        items = ((item, arrays.about(shape.arrays, place)) for place, item in enumerate(value))
+        if not all(self._satisfied[_key(*task)] for task in items):
+            return False
+        return all(self._counted(count, value) for facts in shape.arrays for count in facts.contains)
 
-    def _list(self, items: list[tuple[Json, Conjunction]]) -> Expression:
-        parts = [self._literal(item, conjunction) for item, conjunction in items]
-        return self._joined(b"[", parts, b"]")
+    def _counted(self, count: Contains, value: list[Json]) -> bool:
+        found = sum(self._satisfied[_key(item, (count.value,))] for item in value[count.after :])
+        return count.least <= found and (count.most is None or found <= count.most)
 
-    def _dict(self, members: list[tuple[str, Json, Conjunction]]) -> Expression:
-        parts = [
-            seq(quoted(name), self._layout.colon, self._literal(item, conjunction))
-            for name, item, conjunction in members
-        ]
-        return self._joined(b"{", parts, b"}")
+    def _object(self, value: dict[str, Json], shape: Shape) -> bool:
+        least, most = objects.counts(shape.objects)
+        if len(value) < least or (most is not None and len(value) > most):
+            return False
+        if any(name not in value for name in objects.required(shape.objects)):
+            return False
+        named = (facts.names for facts in shape.objects if facts.names)
+        if not all(self._satisfied[_key(name, names)] for names in named for name in value):
+            return False
+        members = ((item, self._member(shape, name)) for name, item in value.items())
+        if not all(self._satisfied[_key(*task)] for task in members):
+            return False
+        wanted = (some for facts in shape.objects for some in facts.some)
+        return all(any(self._is(some, name, item) for name, item in value.items()) for some in wanted)
 
-    def _joined(self, opening: bytes, parts: list[Expression], closing: bytes) -> Expression:
-        if not parts:
-            return self._layout.empty(opening, closing)
-        commas = [seq(self._layout.comma, part) for part in parts[1:]]
-        return self._layout.enclosed(opening, seq(parts[0], *commas), closing)
+    def _is(self, some: Some, name: str, item: Json) -> bool:
+        """Whether a member is one of those of which there must be some."""
+        if name in some.beside or (some.names and not self._satisfied[_key(name, some.names)]):
+            return False
+        if some.pattern is not None and not self._patterns.matches(some.pattern, name, pointer(some.value)):
+            return False
+        if any(self._patterns.matches(pattern, name, pointer(some.value)) for pattern in some.unmatched):
+            return False
+        return self._satisfied[_key(item, (some.value,))]
 
-    def _plain(self, value: Json) -> Expression:
+    def written(self, root: Json) -> Expression:
+        """The value as text, with the white space of the layout; bottom up, with a stack of its own."""
+        stack = [root]
+        while stack:
+            value = stack[-1]
+            waiting = [part for part in _inside(value) if id(part) not in self._written]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            self._written[id(value)] = self._text(value)
+        return self._written[id(root)]
+
+    def _text(self, value: Json) -> Expression:
         if isinstance(value, str):
             return quoted(value)
         if isinstance(value, bool):
@@ -201,5 +185,22 @@ class Literals:
         if isinstance(value, int | Decimal):
             return Bytes(number_text(value).encode())
         if isinstance(value, list):
-            return self._list([(item, ()) for item in value])
-        return self._dict([(name, item, ()) for name, item in value.items()])
+            return self._joined(b"[", [self._written[id(item)] for item in value], b"]")
+        members = [seq(quoted(name), self._layout.colon, self._written[id(item)]) for name, item in value.items()]
+        return self._joined(b"{", members, b"}")
+
+    def _joined(self, opening: bytes, parts: list[Expression], closing: bytes) -> Expression:
+        if not parts:
+            return self._layout.empty(opening, closing)
+        commas = [seq(self._layout.comma, part) for part in parts[1:]]
+        return self._layout.enclosed(opening, seq(parts[0], *commas), closing)
+
+    def enumeration(self, shape: Shape) -> Expression:
+        """The values of the shape as texts."""
+        return alt(self.written(value) for value in self.values(shape).values())
+
+
+def _inside(value: Json) -> list[Json]:
+    if isinstance(value, list):
+        return value
+    return list(value.values()) if isinstance(value, dict) else []

@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from grammar_cache.dialects.json_schema import digits, multiples
 from grammar_cache.dialects.json_schema.combine import alt, optional, repeat, seq
+from grammar_cache.dialects.json_schema.linear import Define
 from grammar_cache.dialects.json_schema.reading import Keywords
 from grammar_cache.errors import UnsupportedFeature
-from grammar_cache.expression import ANY_CHAR, NOTHING, And, Bytes, Expression, Ref, Repeat, char_class
+from grammar_cache.expression import ANY_CHAR, NOTHING, And, Bytes, Expression, Not, Ref, Repeat, char_class
 
 NUMBER_RULE = "json.number"
 INTEGER_RULE = "json.integer"
@@ -38,15 +40,19 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The numbers between two bounds, each of which may be absent."""
+    """The numbers between two bounds, each of which may be absent, that are a multiple of each of `multiples`, of
+    none of `not_multiples`, and none of `excluded`."""
 
     low: Bound | None = None
     high: Bound | None = None
+    multiples: tuple[Decimal, ...] = ()
+    not_multiples: tuple[Decimal, ...] = ()
+    excluded: tuple[Decimal, ...] = ()
 
     @staticmethod
     def read(keywords: Keywords) -> Interval:
         low, high = _bounds(keywords, "minimum"), _bounds(keywords, "maximum")
-        interval = Interval()
+        interval = Interval(multiples=_multiples(keywords))
         for bound in low:
             interval = interval.both(Interval(low=bound))
         for bound in high:
@@ -59,34 +65,44 @@ class Interval:
         return Interval(
             max(lows, key=lambda bound: (bound.value, bound.open), default=None),
             min(highs, key=lambda bound: (bound.value, not bound.open), default=None),
+            tuple(dict.fromkeys(self.multiples + other.multiples)),
+            tuple(dict.fromkeys(self.not_multiples + other.not_multiples)),
+            tuple(dict.fromkeys(self.excluded + other.excluded)),
         )
 
     @property
     def free(self) -> bool:
-        return self.low is None and self.high is None
+        return self == Interval()
 
     def holds(self, value: Decimal) -> bool:
         above = self.low is None or (value > self.low.value or (value == self.low.value and not self.low.open))
         below = self.high is None or (value < self.high.value or (value == self.high.value and not self.high.open))
-        return above and below
+        return (
+            above
+            and below
+            and value not in self.excluded
+            and all(multiples.is_multiple(value, step) for step in self.multiples)
+            and not any(multiples.is_multiple(value, step) for step in self.not_multiples)
+        )
 
     @property
     def name(self) -> str:
         low = "" if self.low is None else f"{self.low.value}{'<' if self.low.open else '<='}"
         high = "" if self.high is None else f"{'<' if self.high.open else '<='}{self.high.value}"
-        return f"{low}x{high}"
+        marks = (("%", self.multiples), ("!%", self.not_multiples), ("!=", self.excluded))
+        return f"{low}x{high}" + "".join(f" {mark}{value}" for mark, values in marks for value in values)
 
 
 def _bounds(keywords: Keywords, name: str) -> list[Bound]:
     """What `minimum` or `maximum` and its exclusive sibling say, in either form."""
     exclusive = "exclusive" + name.capitalize()
     value = keywords.number(name)
-    if keywords.draft.has_boolean_exclusives:
+    if keywords.draft.has_boolean_exclusive(keywords.values.get(exclusive)):
         flag = keywords.boolean(exclusive)
         found = [] if value is None else [(name, Bound(value, flag))]
     else:
         if isinstance(keywords.values.get(exclusive), bool):
-            raise keywords.wrong(exclusive, "a number (true and false are of draft-04, which $schema has to name)")
+            raise keywords.wrong(exclusive, "a number (true and false are of draft-04)")
         limit = keywords.number(exclusive)
         found = [] if value is None else [(name, Bound(value, False))]
         found += [] if limit is None else [(exclusive, Bound(limit, True))]
@@ -96,30 +112,69 @@ def _bounds(keywords: Keywords, name: str) -> list[Bound]:
     return [bound for _, bound in found]
 
 
-def number(interval: Interval, *, integral: bool) -> Expression:
-    """The numbers, or only the integers, in an interval."""
+def _multiples(keywords: Keywords) -> tuple[Decimal, ...]:
+    step = keywords.number("multipleOf")
+    if step is None:
+        return ()
+    if step <= 0:
+        raise keywords.wrong("multipleOf", "a number larger than 0")
+    if multiples.without_tens(step, 0)[1] > multiples.LARGEST_DIVISOR:
+        message = f"multiples of more than {multiples.LARGEST_DIVISOR}, its tens apart, can't be enforced"
+        raise UnsupportedFeature(message, pointer=keywords.at("multipleOf"))
+    return (step,)
+
+
+def number(interval: Interval, name: str, define: Define, *, integral: bool) -> Expression:
+    """The numbers, or only the integers, in an interval. `name` begins the names of the rules that they need."""
     if interval.free:
         return Ref(INTEGER_RULE if integral else NUMBER_RULE)
     low, high = interval.low, interval.high
+    if low is None and high is None and interval.multiples and not interval.excluded:
+        whole = _unsigned_in(interval, Bound(_ZERO, False), None, f"{name} +", define, integral)
+        return seq(optional(Bytes(b"-")), whole)
     parts = []
     if high is None or high.value > 0 or (high.value == 0 and not high.open):
         start = low if low is not None and low.value >= 0 else Bound(_ZERO, False)
-        parts.append(_magnitudes(start, high, integral))
+        parts.append(_unsigned_in(interval, start, high, f"{name} +", define, integral))
     if low is None or low.value < 0:
         start = (
             Bound(high.value.copy_negate(), high.open) if high is not None and high.value < 0 else Bound(_ZERO, True)
         )
         end = None if low is None else Bound(low.value.copy_negate(), low.open)
-        parts.append(seq(Bytes(b"-"), _magnitudes(start, end, integral)))
+        parts.append(seq(Bytes(b"-"), _unsigned_in(interval, start, end, f"{name} -", define, integral)))
     return alt(part for part in parts if part != NOTHING)
 
 
-def _magnitudes(low: Bound, high: Bound | None, integral: bool) -> Expression:
-    """Numbers without sign from `low`, which is not negative, to `high`."""
-    if high is None and low.value == 0:
+def _unsigned_in(
+    interval: Interval, low: Bound, high: Bound | None, name: str, define: Define, integral: bool
+) -> Expression:
+    """Numbers without sign from `low`, which is not negative, to `high`, that meet the interval's other conditions."""
+    sign = -1 if name.endswith("-") else 1
+    excluded = [abs(value) for value in interval.excluded if value * sign > 0 or (value == 0 and sign > 0)]
+    if not interval.multiples and not interval.not_multiples:
+        return _magnitudes(low, high, excluded, integral)
+    reduced = multiples.reduced(interval.multiples, interval.not_multiples)
+    if reduced is None:
+        return NOTHING
+    conditions: list[digits.Condition] = [digits.Division(step, True) for step in reduced[0]]
+    conditions += [digits.Division(step, False) for step in reduced[1]]
+    conditions.append(digits.Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))
+    if high is not None and high.value.adjusted() < _LONGEST_BOUND:
+        conditions.append(digits.Comparison(high.value, frozenset({-1}) if high.open else frozenset({-1, 0})))
+    conditions += [
+        digits.Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < _LONGEST_BOUND
+    ]
+    largest = None if high is None else min(high.value.adjusted() + 1, _LONGEST_BOUND)
+    return digits.magnitudes(conditions, (low.value.adjusted() + 1, largest), define, name, integral=integral)
+
+
+def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integral: bool) -> Expression:
+    """Numbers without sign from `low`, which is not negative, to `high`, without those that are excluded."""
+    if high is None and low.value == 0 and not excluded:
         syntax = _unsigned(DIGITS, 0 if integral else DIGITS, exponent=not integral)
         return And((syntax, _NOT_ZERO)) if low.open else syntax
-    fraction = 0 if integral else min(_fraction_digits(low), _fraction_digits(high))
+    apart = [low, high, *(Bound(value, True) for value in excluded)]
+    fraction = 0 if integral else min(map(_fraction_digits, apart))
     least = _scaled(low, fraction, ROUND_CEILING, 1)
     most = None if high is None or high.value.adjusted() >= _LONGEST_BOUND else _scaled(high, fraction, ROUND_FLOOR, -1)
     if most is not None and most < least:
@@ -129,7 +184,28 @@ def _magnitudes(low: Bound, high: Bound | None, integral: bool) -> Expression:
     conditions = [_unsigned(longest, fraction, exponent=False), _at_least(*first, longest)]
     if most is not None and most < 10 ** (longest + fraction):
         conditions.append(_at_most(*_digits(most, fraction)))
-    return And(tuple(conditions))
+    return And((*conditions, *(Not(form) for value in excluded for form in _forms(value, fraction))))
+
+
+def _forms(value: Decimal, fraction: int) -> list[Expression]:
+    """How a number is written with so many digits after the point, also its neighbours that floats take for it."""
+    if value.adjusted() >= _LONGEST_BOUND:
+        return []
+    found = {value} if value.adjusted() > _TINIEST else {_ZERO}
+    for rounding in (ROUND_FLOOR, ROUND_CEILING):
+        near = _CONTEXT.scaleb(
+            _CONTEXT.scaleb(value, fraction).to_integral_value(rounding=rounding, context=_CONTEXT), -fraction
+        )
+        if float(near) == float(value):
+            found.add(near)
+    forms = []
+    for one in found:
+        whole, _, rest = f"{one:f}".partition(".")
+        rest = rest.rstrip("0")
+        zeros = Repeat(Bytes(b"0"), 0, None)
+        tail = seq(Bytes(f".{rest}".encode()), zeros) if rest else optional(seq(Bytes(b"."), zeros))
+        forms.append(seq(Bytes(whole.encode()), tail))
+    return forms
 
 
 def _unsigned(whole: int, fraction: int, *, exponent: bool) -> Expression:

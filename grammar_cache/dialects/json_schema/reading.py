@@ -27,6 +27,9 @@ class Keywords:
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
+    def without(self, name: str) -> Keywords:
+        return Keywords(self.pointer, {key: value for key, value in self.values.items() if key != name}, self.draft)
+
     def at(self, name: str, *tokens: str | int) -> str:
         """The pointer to a keyword, or to something inside its value."""
         return child_pointer(self.pointer, name, *tokens)
@@ -77,6 +80,17 @@ class Keywords:
                 raise GrammarSyntaxError(f"{name} must hold strings only", pointer=self.at(name, index))
             found[item] = None
         return tuple(found)
+
+    def dependencies(self, name: str) -> Iterator[tuple[str, tuple[str, ...] | str]]:
+        """Names, each with the list of names, or with the pointer to the schema, that depends on it."""
+        value = self.values.get(name, {})
+        if not isinstance(value, dict):
+            raise self.wrong(name, "an object")
+        for key, wanted in value.items():
+            if name != "dependentSchemas" and (name == "dependentRequired" or isinstance(wanted, list)):
+                yield key, Keywords(self.at(name), value, self.draft).texts(key)
+            else:
+                yield key, self.at(name, key)
 
     def schema(self, name: str) -> str | None:
         """The pointer to a subschema."""

@@ -1,0 +1,144 @@
+"""The members of a JSON value's objects in other orders: as a schema lists them, or as a grammar wants them.
+
+Numbers keep their spelling. The depth of a value is bounded by what `json` reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from grammar_cache.configuration import DEAD, Configurations
+
+WIDTH = 64
+"""Orders of one object that are followed at a time."""
+
+
+class _Number(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+def read(text: str) -> Any:
+    """The value of a JSON text, its numbers unread. Raises ValueError."""
+    return json.loads(text, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
+
+
+def write(value: Any) -> str:
+    """The text of what `read` returned."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{_quoted(name)}: {write(item)}" for name, item in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(write, value)) + "]"
+        case _Number():
+            return str(value)
+        case _:
+            return _quoted(value)
+
+
+def in_schema_order(value: Any, schema: Any) -> Any:
+    """Members by the first place where the schema, anywhere in it, lists their names; others after them."""
+    return _sorted(value, _places(schema))
+
+
+def derives(table: Configurations, text: str) -> bool:
+    """Whether the grammar derives the text. Raises LimitExceeded."""
+    search = _Search(table)
+    return any(search.accepts(end) for end in search.text(text, {table.start: ""}))
+
+
+def generated(table: Configurations, value: Any) -> str | None:
+    """A text of the value, members in some order, that the grammar derives: up to `WIDTH` orders are followed.
+
+    Raises LimitExceeded.
+    """
+    search = _Search(table)
+    ends = search.after(value, {table.start: ""})
+    return next((text for end, text in ends.items() if search.accepts(end)), None)
+
+
+class _Search:
+    """Sets of configurations, each with one text that leads to it."""
+
+    def __init__(self, table: Configurations) -> None:
+        self._table = table
+
+    def accepts(self, configuration: int) -> bool:
+        self._table.expand(configuration)
+        return bool(self._table.accepts[configuration])
+
+    def after(self, value: Any, starts: dict[int, str]) -> dict[int, str]:
+        """Where the value leads."""
+        if isinstance(value, dict):
+            return self._object(value, starts)
+        if isinstance(value, list):
+            here = self.text("[", starts)
+            for place, item in enumerate(value):
+                here = self.after(item, self.text(", ", here) if place else here)
+            return self.text("]", here)
+        return self.text(write(value), starts)
+
+    def _object(self, value: dict[str, Any], starts: dict[int, str]) -> dict[int, str]:
+        names = tuple(value)
+        states = {(configuration, names): text for configuration, text in self.text("{", starts).items()}
+        for place in range(len(names)):
+            found: dict[tuple[int, tuple[str, ...]], str] = {}
+            for (configuration, left), text in states.items():
+                for name in left:
+                    begun = self.text((", " if place else "") + _quoted(name) + ": ", {configuration: text})
+                    others = tuple(other for other in left if other != name)
+                    for end, longer in self.after(value[name], begun).items() if begun else ():
+                        found.setdefault((end, others), longer)
+                    if len(found) >= WIDTH:
+                        break
+            states = dict(list(found.items())[:WIDTH])
+        return self.text("}", {configuration: text for (configuration, _), text in states.items()})
+
+    def text(self, text: str, starts: dict[int, str]) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for configuration, before in starts.items():
+            end = self._follow(text.encode(), configuration)
+            if end != DEAD:
+                found.setdefault(end, before + text)
+        return found
+
+    def _follow(self, text: bytes, configuration: int) -> int:
+        table = self._table
+        for byte in text:
+            table.expand(configuration)
+            configuration = int(table.next[configuration, table.network.classes[byte]])
+            if configuration == DEAD:
+                break
+        return configuration
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _places(schema: Any) -> dict[str, int]:
+    places: dict[str, int] = {}
+    todo = [schema]
+    while todo:
+        part = todo.pop(0)
+        if isinstance(part, dict):
+            for names in (part.get("properties"), part.get("required")):
+                for name in names if isinstance(names, dict | list) else ():
+                    if isinstance(name, str):
+                        places.setdefault(name, len(places))
+            todo += part.values()
+        elif isinstance(part, list):
+            todo += part
+    return places
+
+
+def _sorted(value: Any, places: dict[str, int]) -> Any:
+    if isinstance(value, list):
+        return [_sorted(item, places) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names: Iterable[str] = sorted(value, key=lambda name: places.get(name, len(places)))
+    return {name: _sorted(value[name], places) for name in names}

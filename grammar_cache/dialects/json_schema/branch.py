@@ -1,0 +1,84 @@
+"""One way through the choices of a conjunction, under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from grammar_cache.dialects.json_schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.facts import Facts
+from grammar_cache.dialects.json_schema.numbers import Interval
+from grammar_cache.dialects.json_schema.strings import StringFacts
+from grammar_cache.dialects.json_schema.values import ANY_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """An atom to follow; `own`: its own assertions, in their place among others. `parent` tells loops."""
+
+    atom: str
+    parent: Todo | None
+    own: bool = False
+
+    def leads_back(self) -> bool:
+        above = self.parent
+        while above is not None:
+            if above.atom == self.atom:
+                return True
+            above = above.parent
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Conjunctions of which one or more must hold, as `owner` says. `watched`: it matters which of them do."""
+
+    owner: Todo
+    ways: tuple[Conjunction, ...]
+    watched: bool = False
+
+
+@dataclass(slots=True)
+class Branch:
+    """`todo`: atoms still to follow, the next one last. `own`: those whose own assertions hold, in the order of
+    their appearance. `seen`: all that hold. `types`: what they leave of the types. `groups`: choices to be made.
+    `unequal`: values that it must not be, put off until all else is chosen. `text` and `interval`: what `own` says of
+    strings and numbers. `steps`: from which atom to which it went."""
+
+    todo: list[Todo]
+    own: dict[str, None] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    types: frozenset[str] = ANY_TYPE
+    groups: list[Group] = field(default_factory=list)
+    unequal: list[Todo] = field(default_factory=list)
+    text: StringFacts = field(default_factory=StringFacts)
+    interval: Interval = field(default_factory=Interval)
+    steps: list[tuple[str, str]] = field(default_factory=list)
+
+    @staticmethod
+    def start(conjunction: Conjunction) -> Branch:
+        return Branch([Todo(atom, None) for atom in reversed(conjunction)])
+
+    def note(self, atom: str, facts: Facts) -> None:
+        """Note what an atom says by itself."""
+        self.own[atom] = None
+        if not facts.text.free:
+            self.text = self.text.both(facts.text)
+        if not facts.interval.free:
+            self.interval = self.interval.both(facts.interval)
+
+    def add(self, way: Conjunction, owner: Todo) -> None:
+        self.todo.extend(Todo(atom, owner) for atom in reversed(way))
+
+    def taking(self, way: Conjunction, owner: Todo) -> Branch:
+        """The branch that goes on with one of the choices of a group; the group has been taken out."""
+        taken = replace(
+            self,
+            todo=self.todo.copy(),
+            own=self.own.copy(),
+            seen=self.seen.copy(),
+            groups=self.groups.copy(),
+            unequal=self.unequal.copy(),
+            steps=self.steps.copy(),
+        )
+        taken.add(way, owner)
+        return taken

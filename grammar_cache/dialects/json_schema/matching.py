@@ -1,0 +1,112 @@
+"""Whether a text belongs to an expression over code points, in time that no pattern can blow up.
+
+Every part of the expression becomes the table of the places that it leads to from each place of the text, a set
+of places being the bits of an integer. So the cost is nodes times length squared, for complements and
+intersections as well, and nothing backtracks or recurses. Knows no JSON.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq
+
+_Table: TypeAlias = "list[int]"
+
+
+def belongs(expression: Expression, text: str) -> bool:
+    """Whether the whole text belongs."""
+    tables: dict[int, _Table] = {}
+    stack = [expression]
+    while stack:
+        node = stack[-1]
+        waiting = [child for child in _children(node) if id(child) not in tables]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        if id(node) not in tables:
+            tables[id(node)] = _table(node, text, tables)
+    return bool(tables[id(expression)][0] >> len(text) & 1)
+
+
+def _table(node: Expression, text: str, tables: dict[int, _Table]) -> _Table:
+    count = len(text) + 1
+    match node:
+        case CharClass(ranges):
+            inside = (any(low <= ord(char) <= high for low, high in ranges) for char in text)
+            return [1 << place + 1 if found else 0 for place, found in enumerate(inside)] + [0]
+        case Bytes(data):
+            literal = data.decode()
+            return [1 << place + len(literal) if text.startswith(literal, place) else 0 for place in range(count)]
+        case Seq(items):
+            found = _nothing_read(count)
+            for item in items:
+                found = _after(found, tables[id(item)])
+            return found
+        case Alt(items):
+            return _either([tables[id(item)] for item in items], count)
+        case And(items):
+            found = _any_end(count)
+            for item in items:
+                found = [mine & other for mine, other in zip(found, tables[id(item)], strict=True)]
+            return found
+        case Not(item):
+            inside_item = tables[id(item)]
+            return [every & ~mine for every, mine in zip(_any_end(count), inside_item, strict=True)]
+        case Repeat(item, least, most):
+            return _repeated(tables[id(item)], least, most, count)
+        case Ref(name):
+            raise AssertionError(f"a regex names no rules, but this one names {name}")
+
+
+def _nothing_read(count: int) -> _Table:
+    return [1 << place for place in range(count)]
+
+
+def _any_end(count: int) -> _Table:
+    return [(1 << count) - (1 << place) for place in range(count)]
+
+
+def _either(found: list[_Table], count: int) -> _Table:
+    joined = [0] * count
+    for table in found:
+        joined = [mine | other for mine, other in zip(joined, table, strict=True)]
+    return joined
+
+
+def _after(first: _Table, second: _Table) -> _Table:
+    """One after the other."""
+    found = []
+    for ends in first:
+        reached = 0
+        while ends:
+            lowest = ends & -ends
+            reached |= second[lowest.bit_length() - 1]
+            ends ^= lowest
+        found.append(reached)
+    return found
+
+
+def _repeated(item: _Table, least: int, most: int | None, count: int) -> _Table:
+    """More optional rounds than the text has places lead nowhere new."""
+    optional = _either([_nothing_read(count), item], count)
+    rounds = count if most is None else min(most - least, count)
+    return _after(_power(item, least, count), _power(optional, rounds, count))
+
+
+def _power(table: _Table, exponent: int, count: int) -> _Table:
+    """That many times, by squaring."""
+    found = _nothing_read(count)
+    while exponent:
+        if exponent & 1:
+            found = _after(found, table)
+        table = _after(table, table)
+        exponent >>= 1
+    return found
+
+
+def _children(node: Expression) -> tuple[Expression, ...]:
+    if isinstance(node, Seq | Alt | And):
+        return node.items
+    return (node.item,) if isinstance(node, Repeat | Not) else ()

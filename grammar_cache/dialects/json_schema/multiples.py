@@ -1,0 +1,111 @@
+"""Multiples: which numbers are some, which conditions about them say the same, and the automata of their digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from math import gcd, lcm
+
+from grammar_cache.errors import LimitExceeded
+
+LARGEST_DIVISOR = 2_000
+"""Of which the tens are taken out: 3,600,000 counts as 36."""
+_LARGEST_TOGETHER = 3_000
+_WIDEST = 100
+"""Powers of ten between steps that must hold together."""
+_EXACTLY = Context(prec=20_000, Emin=-999_999, Emax=999_999)
+
+
+def reduced(wanted: Sequence[Decimal], unwanted: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal]] | None:
+    """The same conditions in fewer steps: at most one whose multiples are wanted, and no step that another covers.
+
+    None where no number meets them. Raises LimitExceeded where the common multiple is too large.
+    """
+    together = [_common(wanted)] if wanted else []
+    if any(is_multiple(step, other) for step in together for other in unwanted):
+        return None
+    left = list(dict.fromkeys(unwanted))
+    return together, [
+        step
+        for place, step in enumerate(left)
+        if not any(
+            is_multiple(step, other) and (step != other or at < place) for at, other in enumerate(left) if at != place
+        )
+    ]
+
+
+def _common(steps: Sequence[Decimal]) -> Decimal:
+    """The least common multiple."""
+    exponents = [int(step.as_tuple().exponent) for step in steps]
+    low = min(exponents)
+    if max(exponents) - low > _WIDEST:
+        raise LimitExceeded(f"multiples of steps more than {_WIDEST} powers of ten apart", limit="rules")
+    found = _EXACTLY.scaleb(Decimal(lcm(*(int(_EXACTLY.scaleb(step, -low)) for step in steps))), low)
+    if without_tens(found, 0)[1] > _LARGEST_TOGETHER:
+        message = f"common multiples of more than {_LARGEST_TOGETHER}, its tens apart"
+        raise LimitExceeded(message, limit="rules")
+    return found
+
+
+def without_tens(step: Decimal, fraction: int) -> tuple[int, int]:
+    """The divisor of numbers in units of that digit of the fraction, as tens and the rest."""
+    _, digits, exponent = step.as_tuple()
+    divisor, tens = int("".join(map(str, digits))), int(exponent) + fraction
+    while divisor % 10 == 0:
+        divisor //= 10
+        tens += 1
+    if tens < 0:
+        divisor //= gcd(divisor, 10 ** min(-tens, divisor.bit_length()))  # a unit holds these anyway
+        tens = 0
+    return tens, divisor
+
+
+def is_multiple(value: Decimal, step: Decimal) -> bool:
+    """Exactly, for exponents of any size."""
+    _, digits, exponent = value.as_tuple()
+    _, step_digits, step_exponent = step.as_tuple()
+    number, divisor = int("".join(map(str, digits))), int("".join(map(str, step_digits)))
+    shift = int(exponent) - int(step_exponent)
+    if shift >= 0:
+        return number * pow(10, shift, divisor) % divisor == 0
+    return number == 0 or (-shift <= len(digits) and number % (divisor * 10**-shift) == 0)
+
+
+def places(step: Decimal) -> int:
+    """Digits that its multiples have after the point, at most."""
+    digits = step.as_tuple()
+    kept = "".join(map(str, digits.digits)).rstrip("0")
+    return max(0, -(int(digits.exponent) + len(digits.digits) - len(kept)))
+
+
+def remainders(tens: int, divisor: int) -> tuple[list[list[int]], list[bool]]:
+    """The automaton of the multiples of 10^tens times the divisor: where each digit leads, and which states hold.
+
+    A state is a number of zeros at the end, up to `tens`, and the remainder of what stands before them.
+    """
+
+    def number(zeros: int, rest: int) -> int:
+        return (tens - zeros) * divisor + rest  # so that zero, which has any number of them, is the first
+
+    table = []
+    for zeros in range(tens, -1, -1):
+        scale = pow(10, zeros + 1, divisor)
+        for rest in range(divisor):
+            zero = number(zeros + 1, rest) if zeros < tens else number(zeros, rest * 10 % divisor)
+            table.append([zero, *(number(0, (rest * scale + digit) % divisor) for digit in range(1, 10))])
+    return table, [state == 0 for state in range(len(table))]
+
+
+def fewest(table: list[list[int]], holds: list[bool]) -> tuple[list[list[int]], list[bool]]:
+    """The same with equivalent states joined: blocks are split until each leads to the same blocks throughout."""
+    block = [0 if held else 1 for held in holds]
+    count = 0
+    while count != len(set(block)):
+        count = len(set(block))
+        keys: dict[tuple[int, ...], int] = {}
+        block = [
+            keys.setdefault((block[state], *(block[to] for to in row)), len(keys)) for state, row in enumerate(table)
+        ]
+    first = {own: state for state, own in reversed(list(enumerate(block)))}
+    states = [first[own] for own in range(count)]
+    return [[block[to] for to in table[state]] for state in states], [holds[state] for state in states]

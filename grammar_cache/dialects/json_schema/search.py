@@ -1,0 +1,264 @@
+"""Going through the alternatives of a conjunction, depth first.
+
+What holds without a choice is followed first; then the group with the fewest ways left is chosen from. There are two
+readings, see `conjunction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, combinations
+from typing import Protocol
+
+from grammar_cache.dialects.json_schema import unevaluated
+from grammar_cache.dialects.json_schema.assertions import FactReader
+from grammar_cache.dialects.json_schema.atoms import Conjunction, is_schema, negation, pointer
+from grammar_cache.dialects.json_schema.branch import Branch, Group, Todo
+from grammar_cache.dialects.json_schema.facts import Facts
+from grammar_cache.dialects.json_schema.possibility import Possibility
+from grammar_cache.dialects.json_schema.shape import Shape, merged
+from grammar_cache.dialects.json_schema.strings import Patterns
+from grammar_cache.dialects.json_schema.unevaluated import followed
+from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
+
+_MOST_TOGETHER = 4
+"""Alternatives up to which any of them are looked at together, where it matters which hold."""
+_TRIED = 200
+"""Branches tried before two schemas are taken not to exclude each other."""
+
+
+class Surroundings(Protocol):
+    """What is known of all conjunctions."""
+
+    patterns: Patterns
+
+    def end(self, atom: str) -> str:
+        """Where a chain of atoms that do nothing but refer to one other ends."""
+
+    def spend(self, atom: str, steps: int = 1) -> None:
+        """Count steps of work."""
+
+    def empty(self, conjunction: Conjunction, levels: int) -> bool:
+        """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
+
+    def disjoint(self, atom: str, other: str) -> bool:
+        """Whether two atoms are seen to exclude each other."""
+
+
+class Search:
+    """Goes through the alternatives of conjunctions, in one of the two readings.
+
+    `thrifty`: takes the first possible way to break a schema instead of all. `forgiving`: passes over what can't be
+    enforced.
+    """
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        reader: FactReader,
+        levels: int,
+        *,
+        loose: bool = False,
+        thrifty: bool = False,
+        forgiving: bool = False,
+    ) -> None:
+        self._surroundings = surroundings
+        self._reader = reader
+        self._levels = levels
+        self._loose = loose
+        self._thrifty = thrifty
+        self._forgiving = forgiving or loose
+        self._possibility = Possibility(self._empty_inside, surroundings.patterns, surroundings.spend)
+        self.refused: UnsupportedFeature | None = None
+        """Why an alternative was left out, if one was."""
+        self.denies = False
+        """Whether a choice was between ways to break a schema."""
+        self.tried = 0
+
+    def alternatives(self, conjunction: Conjunction) -> Iterator[Shape]:
+        """Depth first. A branch is left out if it was only to be tried where those before it yield nothing."""
+        branches: list[tuple[Branch, int | None]] = [(Branch.start(conjunction), None)]
+        found = 0
+        while branches:
+            branch, unless = branches.pop()
+            self.tried += 1
+            if (unless is not None and found > unless) or not self._settle(branch):
+                continue
+            shape = self._shape(branch)
+            if not shape.types:
+                continue
+            if branch.unequal and not branch.groups and not shape.values:
+                self._expand(branch)
+                branches.append((branch, unless))
+                continue
+            if not branch.groups or (self._loose and self.tried > _TRIED):
+                found += 1
+                yield shape
+                continue
+            group = min(branch.groups, key=lambda each: len(each.ways))
+            branch.groups.remove(group)
+            denies = not is_schema(group.owner.atom)
+            self.denies = self.denies or denies
+            mark = found if denies and self._thrifty else None
+            branches.extend((branch.taking(way, group.owner), mark) for way in reversed(group.ways))
+
+    def _shape(self, branch: Branch) -> Shape:
+        """With the types that are possible. What schemas state comes before what follows from others."""
+        own = tuple(branch.own)
+        self._surroundings.spend(own[-1] if own else "", len(own) + 1)
+        key = (*filter(is_schema, own), *(atom for atom in own if not is_schema(atom)))
+        if not self._loose:
+            key = (*key, *self._left(branch))
+        shape = merged(key, [self._facts(atom) for atom in key], branch.text, branch.interval)
+        if shape.values and branch.unequal:
+            atoms = tuple(item.atom for item in branch.unequal)
+            shape = replace(shape, key=(*key, *atoms), denied=frozenset(filter(None, map(self._reader.denied, atoms))))
+        return replace(shape, types=self._possibility.types(shape))
+
+    def _expand(self, branch: Branch) -> None:
+        """Where no values are listed, a value that must not be is denied by its parts."""
+        for item in branch.unequal:
+            branch.groups += [self._group(item, ways) for ways in self._facts(item.atom).choices]
+        branch.unequal = []
+
+    def _left(self, branch: Branch) -> Iterator[str]:
+        """What holds of members and items that no schema evaluates."""
+        for atom in branch.own:
+            own = self._facts(atom)
+            if own.looks_around:
+                others = [self._facts(other) for other in followed(atom, branch.steps)[1:]]
+                members, items = unevaluated.members(own, others), unevaluated.items(own, others)
+                if members is not None:
+                    yield self._reader.make(Facts(object=members), pointer(atom))
+                if items is not None:
+                    first, ways = items
+                    one = ways[0][0] if len(ways) == 1 else self._reader.make(Facts(choices=(ways,)), pointer(atom))
+                    yield self._reader.make(Facts(array=unevaluated.further_items(first, one)), pointer(atom))
+
+    def _facts(self, atom: str) -> Facts:
+        facts = self._reader.loose(atom) if self._loose else self._reader.facts(atom)
+        return Facts(types=facts.types) if facts.refusal and self._forgiving else facts
+
+    def _empty_inside(self, conjunction: Conjunction) -> bool:
+        return self._levels > 0 and self._surroundings.empty(conjunction, self._levels - 1)
+
+    def _settle(self, branch: Branch) -> bool:
+        """Follow all that holds without a choice; False if it contradicts itself."""
+        while True:
+            while branch.todo:
+                if not self._follow(branch):
+                    return False
+            groups, branch.groups = branch.groups, []
+            for group in groups:
+                ways = self._open(branch, group)
+                if ways is None:
+                    continue
+                if not ways:
+                    return False
+                if len(ways) == 1:
+                    branch.add(ways[0], group.owner)
+                else:
+                    branch.groups.append(replace(group, ways=ways))
+            if not branch.todo:
+                return True
+
+    def _follow(self, branch: Branch) -> bool:
+        """Take the next atom; False if it contradicts the others."""
+        item = branch.todo.pop()
+        if item.own:
+            branch.note(item.atom, self._facts(item.atom))
+            return True
+        self._surroundings.spend(item.atom)
+        item = Todo(self._surroundings.end(item.atom), item.parent)
+        if item.parent is not None:
+            branch.steps.append((item.parent.atom, item.atom))
+        if item.atom in branch.seen:
+            self._check_loop(item)
+            return True
+        if negation(item.atom) in branch.seen:
+            return False
+        facts = self._facts(item.atom)
+        if facts.refusal:
+            self._refuse(item.atom, facts)
+            return False
+        branch.seen.add(item.atom)
+        if self._reader.denied(item.atom) is not None:
+            branch.unequal.append(item)
+            return True
+        branch.types &= facts.types
+        after = [Todo(atom, item) for atom in facts.others]
+        if facts.asserts:
+            after.insert(facts.leading, Todo(item.atom, item, own=True))
+        branch.todo.extend(reversed(after))
+        branch.groups.extend(self._group(item, ways) for ways in facts.choices)
+        branch.groups.extend(Group(item, self._one_way_each(group)) for group in facts.exactly)
+        return bool(branch.types)
+
+    @staticmethod
+    def _check_loop(item: Todo) -> None:
+        if item.leads_back():
+            raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer(item.atom))
+
+    def _one_way_each(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
+        """One of the atoms, and none of the others: those that it excludes needn't be denied."""
+        if self._loose:
+            return tuple((atom,) for atom in group)
+        return tuple(
+            (
+                atom,
+                *(
+                    negation(other)
+                    for place, other in enumerate(group)
+                    if place != own and not self._surroundings.disjoint(atom, other)
+                ),
+            )
+            for own, atom in enumerate(group)
+        )
+
+    def _group(self, owner: Todo, ways: tuple[Conjunction, ...]) -> Group:
+        """Where it matters which of the ways are gone, several may be gone together."""
+        watched = not self._loose and self._is_watched(owner)
+        if watched and len(ways) <= _MOST_TOGETHER:
+            sizes = range(1, len(ways) + 1)
+            together = (chain.from_iterable(some) for size in sizes for some in combinations(ways, size))
+            ways = tuple(tuple(dict.fromkeys(atoms)) for atoms in together)
+        return Group(owner, ways, watched)
+
+    def _is_watched(self, owner: Todo) -> bool:
+        above: Todo | None = owner
+        while above is not None and is_schema(above.atom):
+            if self._facts(above.atom).looks_around:
+                return True
+            above = above.parent
+        return False
+
+    def _open(self, branch: Branch, group: Group) -> tuple[Conjunction, ...] | None:
+        """The ways that may still be gone; None if one of them is gone already."""
+        found, gone = [], False
+        for way in group.ways:
+            verdicts = [self._verdict(branch, Todo(atom, group.owner)) for atom in way]
+            if False not in verdicts:
+                found.append(way)
+                gone = gone or (None not in verdicts and not group.watched)
+        return None if gone else tuple(found)
+
+    def _verdict(self, branch: Branch, item: Todo) -> bool | None:
+        """Whether an atom holds in the branch anyway, or never; None where that is open."""
+        item = Todo(self._surroundings.end(item.atom), item.parent)
+        self._surroundings.spend(item.atom)
+        if item.atom in branch.seen:
+            self._check_loop(item)
+            return True
+        if negation(item.atom) in branch.seen:
+            return False
+        facts = self._facts(item.atom)
+        if facts.refusal:
+            self._refuse(item.atom, facts)
+            return False
+        if not facts.types & branch.types:
+            return False
+        return True if not facts.refers and facts.holds_of_all(branch.types) else None
+
+    def _refuse(self, atom: str, facts: Facts) -> None:
+        self.refused = self.refused or UnsupportedFeature(facts.refusal, pointer=pointer(atom))

@@ -1,0 +1,225 @@
+"""Lark's contextual mode: the language of `Lark(grammar, parser="lalr")`, lexed as its parser lexes.
+
+There the state of the parser decides which terminals the lexer looks for, and of those one regular expression is made,
+in Lark's order of preference. The parse table is Lark's own. Each rule is written once for every state of the parser
+in which it may begin, so that every terminal is known together with the state that takes it, and with it the lexer
+that is in force behind. A grammar whose table has conflicts is refused: Lark settles them silently, and its language
+is then no longer that of the grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from lark.common import LexerConf, ParserConf
+from lark.exceptions import GrammarError as LarkGrammarError
+from lark.exceptions import LexError
+from lark.grammar import Rule
+from lark.lexer import BasicLexer, ContextualLexer, TerminalDef
+from lark.parsers.lalr_analysis import LALR_Analyzer, Shift as ShiftAction
+
+from grammar_cache.dialects.lexeme_python import lexeme
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
+from grammar_cache.expression import Alt, Expression, Grammar, Ref, Repeat, Seq
+from grammar_cache.lexeme import DEAD, OPEN, Lexeme, Lexer, Shift
+from grammar_cache.limits import Limits
+
+IGNORED = 0
+"""The number of all ignored terminals; the others count from 1."""
+
+
+def contextual(
+    terminals: Sequence[TerminalDef], rules: Sequence[Rule], ignored: Sequence[str], start: str, limits: Limits
+) -> Grammar:
+    """From Lark's compiled grammar. Raises UnsupportedFeature for conflicts, GrammarSyntaxError, LimitExceeded."""
+    table = _ParseTable.of(rules, start)
+    lexers = _Lexers(terminals, ignored, table.accepts, limits)
+    translation = _Translation(rules, table, lexers, limits)
+    expressions = translation.translate(start)
+    return Grammar(expressions, translation.START, lexer=lexers.lexer(table.start), shifts=translation.shifts)
+
+
+@dataclass(frozen=True, slots=True)
+class _ParseTable:
+    """`after[state][symbol]`: the state behind a symbol. `accepts[state]`: the terminals that the lexer looks for."""
+
+    start: int
+    after: Mapping[int, Mapping[str, int]]
+    accepts: Mapping[int, tuple[str, ...]]
+
+    @staticmethod
+    def of(rules: Sequence[Rule], start: str) -> _ParseTable:
+        analyzer = LALR_Analyzer(ParserConf(list(rules), {}, [start]), strict=True)
+        try:
+            analyzer.compute_lalr()
+        except LarkGrammarError as error:
+            raise UnsupportedFeature(f"not a grammar for the contextual lexer: {str(error).splitlines()[0]}") from error
+        for itemset in analyzer.lr0_itemsets:
+            for terminal, reducible in itemset.lookaheads.items():
+                if len(reducible) > 1:
+                    raise UnsupportedFeature(
+                        f"not a grammar for the contextual lexer: a conflict at {terminal.name}, settled by priority"
+                    )
+        states = analyzer.parse_table.states
+        return _ParseTable(
+            analyzer.parse_table.start_states[start],
+            {q: {name: a[1] for name, a in row.items() if a[0] is ShiftAction} for q, row in states.items()},
+            {q: tuple(row) for q, row in states.items()},
+        )
+
+
+class _Lexers:
+    """One automaton for each set of terminals that a parser state asks for."""
+
+    def __init__(
+        self,
+        terminals: Sequence[TerminalDef],
+        ignored: Sequence[str],
+        accepts: Mapping[int, tuple[str, ...]],
+        limits: Limits,
+    ) -> None:
+        self._limits = limits
+        self._ignored = frozenset(ignored)
+        self._labels = {t.name: IGNORED if t.name in self._ignored else i + 1 for i, t in enumerate(terminals)}
+        self._keywords: dict[str, Lexeme] = {}
+        configuration = LexerConf(list(terminals), re, list(ignored))
+        try:
+            made = ContextualLexer(configuration, dict(accepts)).lexers
+        except LexError as error:
+            raise GrammarSyntaxError(str(error)) from error
+        numbers: dict[int, int] = {}
+        self._automata: list[Lexeme] = []
+        self._of_state: dict[int, int] = {}
+        states = 0
+        for state, lexer in made.items():
+            if id(lexer) not in numbers:  # Lark shares them between states
+                numbers[id(lexer)] = len(self._automata)
+                self._automata.append(self._automaton(lexer))
+                states += len(self._automata[-1].moves)
+                if states > limits.states:
+                    raise LimitExceeded(f"the lexers need more than {limits.states} states", limit="states")
+            self._of_state[state] = numbers[id(lexer)]
+
+    def label(self, terminal: str) -> int:
+        return self._labels[terminal]
+
+    def of_state(self, state: int) -> int:
+        """Which automaton is in force in a state of the parser."""
+        return self._of_state[state]
+
+    def lexer(self, start: int) -> Lexer:
+        return Lexer(tuple(self._automata), self._of_state[start])
+
+    def _automaton(self, lexer: BasicLexer) -> Lexeme:
+        scanner = lexer.scanner
+        names = [t.name for t in scanner.terminals]
+        found = lexeme([(t.pattern.to_regexp(), 0) for t in scanner.terminals], self._limits)
+        label = np.array([*(self._labels[n] for n in names), -1], np.int32)  # the last one: where none has closed
+        keywords: dict[int, list[tuple[int, Lexeme]]] = {}
+        for name, callback in lexer.callback.items():
+            if name not in self._ignored:
+                keywords[self._labels[name]] = [
+                    (self._labels[t.name], self._keyword(t)) for t in callback.scanner.terminals
+                ]
+        named = Lexeme(found.moves, found.closes, label[found.label], found.watches, found.ends)
+        return _with_keywords(named, keywords) if keywords else named
+
+    def _keyword(self, terminal: TerminalDef) -> Lexeme:
+        if terminal.name not in self._keywords:
+            self._keywords[terminal.name] = lexeme([(terminal.pattern.to_regexp(), 0)], self._limits)
+        return self._keywords[terminal.name]
+
+
+def _with_keywords(lexeme: Lexeme, keywords: Mapping[int, Sequence[tuple[int, Lexeme]]]) -> Lexeme:
+    """A lexeme with one of those labels that is, as a whole, a keyword takes the keyword's label instead.
+
+    States are pairs of a state and the keywords read so far; where none is left, the lexeme's own state.
+    """
+    words = [(label, number, word) for label, listed in keywords.items() for number, word in listed]
+    own = len(lexeme.moves)
+    begin = (0, frozenset((i, 0) for i in range(len(words))))
+    numbers = {begin: own}
+    order = [begin]
+    rows, labels = [], []
+    for state, reading in order:  # grows while it is read
+        row = lexeme.moves[state].copy()
+        after: dict[int, set[tuple[int, int]]] = {}
+        for i, at in reading:
+            moves = words[i][2].moves[at]
+            for byte in np.flatnonzero(moves != DEAD).tolist():
+                after.setdefault(byte, set()).add((i, int(moves[byte])))
+        for byte, reached in sorted(after.items()):
+            if row[byte] != DEAD:
+                pair = (int(row[byte]), frozenset(reached))
+                if pair not in numbers:
+                    numbers[pair] = own + len(order)
+                    order.append(pair)
+                row[byte] = numbers[pair]
+        rows.append(row)
+        label = int(lexeme.label[state])
+        whole = [i for i, at in sorted(reading) if words[i][0] == label and words[i][2].closes[at] != OPEN]
+        labels.append(words[whole[0]][1] if whole else label)
+    states = [state for state, _ in order]
+    moves = np.concatenate([lexeme.moves, np.stack(rows)])
+    moves = np.where(moves >= own, moves - own, np.where(moves >= 0, moves + len(order), DEAD)).astype(np.int32)
+    turned = [*range(own, len(moves)), *range(own)]  # the start comes first
+    return Lexeme(
+        np.ascontiguousarray(moves[turned]),
+        np.concatenate([lexeme.closes[states], lexeme.closes]),
+        np.concatenate([np.array(labels, np.int32), lexeme.label]),
+        lexeme.watches,
+        lexeme.ends,
+    )
+
+
+class _Translation:
+    """Rules by the parser state in which they begin."""
+
+    START = "start"
+
+    def __init__(self, rules: Sequence[Rule], table: _ParseTable, lexers: _Lexers, limits: Limits) -> None:
+        self._productions: dict[str, list[Rule]] = {}
+        for rule in rules:
+            self._productions.setdefault(rule.origin.name, []).append(rule)
+        self._table = table
+        self._lexers = lexers
+        self._limits = limits
+        self.shifts: dict[str, Shift] = {"ignored": Shift(IGNORED, None)}
+        self._waiting: dict[str, tuple[int, str]] = {}
+
+    def translate(self, start: str) -> dict[str, Expression]:
+        ignored = Repeat(Ref("ignored"), 0, None)
+        found: dict[str, Expression] = {self.START: Seq((self._rule(self._table.start, start), ignored))}
+        while self._waiting:
+            name, (state, origin) = self._waiting.popitem()
+            found[name] = Alt(())
+            found[name] = Alt(
+                tuple(Seq(tuple(self._symbols(rule, state, ignored))) for rule in self._productions[origin])
+            )
+            self._waiting = {n: w for n, w in self._waiting.items() if n not in found}
+            if len(found) > self._limits.rules:
+                raise LimitExceeded(f"the parse table makes more than {self._limits.rules} rules", limit="rules")
+        return found
+
+    def _symbols(self, rule: Rule, state: int, ignored: Expression) -> Iterator[Expression]:
+        for symbol in rule.expansion:
+            if symbol.is_term:
+                yield ignored
+                yield self._terminal(symbol.name, self._table.after[state][symbol.name])
+            else:
+                yield self._rule(state, symbol.name)
+            state = self._table.after[state][symbol.name]
+
+    def _terminal(self, name: str, after: int) -> Ref:
+        lexer = self._lexers.of_state(after)
+        shift = f"{name}>{lexer}"
+        self.shifts[shift] = Shift(self._lexers.label(name), lexer)
+        return Ref(shift)
+
+    def _rule(self, state: int, origin: str) -> Ref:
+        name = f"{origin}@{state}"
+        self._waiting[name] = (state, origin)
+        return Ref(name)
