@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from heapq import nlargest
 from typing import Any
 
 from grammar_cache.configuration import DEAD, Configurations
 
-WIDTH = 64
-"""Orders of one object that are followed at a time."""
+WIDTH = 16
+"""Orders of one object that are followed at a time: those after which most of the other members may come next."""
 
 
 class _Number(str):
@@ -92,10 +93,13 @@ class _Search:
                     others = tuple(other for other in left if other != name)
                     for end, longer in self.after(value[name], begun).items() if begun else ():
                         found.setdefault((end, others), longer)
-                    if len(found) >= WIDTH:
-                        break
-            states = dict(list(found.items())[:WIDTH])
+            states = {state: found[state] for state in nlargest(WIDTH, found, key=self._open)}
         return self.text("}", {configuration: text for (configuration, _), text in states.items()})
+
+    def _open(self, state: tuple[int, tuple[str, ...]]) -> int:
+        """How many of the members that are left may come next."""
+        configuration, left = state
+        return sum(self._follow(f", {_quoted(name)}:".encode(), configuration) != DEAD for name in left)
 
     def text(self, text: str, starts: dict[int, str]) -> dict[int, str]:
         found: dict[int, str] = {}

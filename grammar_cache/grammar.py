@@ -164,13 +164,18 @@ class CompiledGrammar:
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next; None if there are several, or if the text may also end here."""
-        if self.accepts(configuration):
+        if self.accepts(configuration) or self._branches(configuration, budget - 1):
             return None
         bits = self.bitmask(configuration, budget)
         [places] = np.nonzero(bits)
         if len(places) != 1 or bits[places[0]].bit_count() != 1:
             return None
         return int(8 * places[0]) + int(bits[places[0]]).bit_length() - 1
+
+    def _branches(self, configuration: int, tokens: int) -> bool:
+        """Whether two tokens of a single byte fit: quick to see, and so wherever there is much to choose from."""
+        after = self._tables.consume(np.array([configuration], np.int32), self.vocabulary.single_bytes[None, :])
+        return int((self._additives(after[after != DEAD]) <= tokens).sum()) > 1
 
     def proposals(self, configuration: int) -> NDArray[np.int32]:
         """Tokens that lead nearer to an end along each way to go on: int32, ascending, few."""

@@ -113,7 +113,7 @@ class Masks:
     def _walked_inside(self, state: int) -> _Inside:
         table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
         start = table.at(state)
-        alive = np.zeros(len(vocabulary.strings), np.bool_)
+        bits = np.zeros(self._bytes, np.uint8)
         exits, missed = np.empty(trie.size, np.int32), np.empty((trie.size, 2), np.int32)
         reached = np.zeros(table.count, np.bool_)
         seeds, exit_count = np.array([[0, start]], np.int32), 0
@@ -122,12 +122,13 @@ class Masks:
             reached = np.concatenate([reached, np.zeros(table.count - len(reached), np.bool_)])
             exit_count, misses = inside(
                 trie.byte, trie.depth, trie.skip, trie.string, table.network.classes, table.next, table.accepts,
-                seeds, vocabulary.longest, alive, reached, exits, exit_count, missed,
+                seeds, vocabulary.longest, vocabulary.token_offsets, vocabulary.token_list, bits, reached, exits,
+                exit_count, missed,
             )  # fmt: skip
             seeds = missed[:misses].copy()
         self._distances.update()
         farthest = int(self._distances.additive[: len(reached)][reached].max(initial=-1))
-        return _Inside(packed(vocabulary, alive, stop=False), farthest, np.sort(exits[:exit_count]))
+        return _Inside(bits, farthest, np.sort(exits[:exit_count]))
 
     def _walked_below(self, exits: NDArray[np.int32], after: int) -> _Below:
         table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
@@ -197,13 +198,15 @@ def inside(
     accepts: NDArray[np.bool_],
     seeds: NDArray[np.int32],
     longest: int,
-    alive: NDArray[np.bool_],
+    offsets: NDArray[np.int32],
+    token_list: NDArray[np.int32],
+    bits: Bits,
     reached: NDArray[np.bool_],
     exits: NDArray[np.int32],
     exit_count: int,
     missed: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Marks the strings below the seeds (node, configuration before it) that are alive, and where those lead.
+    """Sets the bits of the tokens below the seeds (node, configuration before it) that are alive, and where they lead.
 
     Returns how many `exits` there are now, and how many seeds are left for the next call in `missed`.
     """
@@ -225,7 +228,8 @@ def inside(
                 continue
             path[depth[i]] = after
             if string[i] >= 0:
-                alive[string[i]] = True
+                for t in range(offsets[string[i]], offsets[string[i] + 1]):
+                    bits[token_list[t] >> 3] |= np.uint8(1 << (token_list[t] & 7))
                 reached[after] = True
             if accepts[after] and skip[i] > i + 1:
                 exits[exit_count] = i

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.arena import Arena, Ints, Rules, Store, at, expand
+from grammar_cache.arena import Arena, Ints, Rules, Store
+from grammar_cache.stepping import at, expand
 from grammar_cache.vocabulary import Vocabulary
 
 

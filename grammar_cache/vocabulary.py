@@ -38,6 +38,7 @@ class Vocabulary:
         "lengths",
         "longest",
         "markers",
+        "single_bytes",
         "size",
         "solved",
         "stop_ids",
@@ -69,6 +70,8 @@ class Vocabulary:
     data_offsets: NDArray[np.int32]
     longest: int
     """The bytes of the longest token."""
+    single_bytes: NDArray[np.int32]
+    """Tokens of one byte, one for each such byte."""
     fingerprint: str
     """The same for the same size, bytes of every id and stop ids, and for nothing else (SHA-256 in hex)."""
     solved: Solved
@@ -93,6 +96,7 @@ class Vocabulary:
         self.trie = Trie.of(self.strings)
         self.lengths = np.fromiter(map(len, self.strings), np.int32, len(self.strings))
         self.longest = int(self.lengths.max(initial=0))
+        self.single_bytes = self.token_list[self.token_offsets[:-1][self.lengths == 1]]
         self.fingerprint = self._fingerprint()
         self.solved = Solved()
 

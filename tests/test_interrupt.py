@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
-from grammar_cache.arena import Arena, expand
+from grammar_cache.arena import Arena
 from grammar_cache.automaton import Builder
 from grammar_cache.dfa import determinise
 from grammar_cache.errors import Interrupted
@@ -17,6 +17,7 @@ from grammar_cache.expression import Alt, And, Bytes, Expression, Grammar, Repea
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network import build
 from grammar_cache.nfa import byte_classes
+from grammar_cache.stepping import expand
 
 NO_RULES: dict[str, Expression] = {}
 VOCABULARY = Vocabulary([bytes([byte]) for byte in range(256)], [256])

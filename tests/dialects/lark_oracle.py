@@ -19,8 +19,8 @@ Oracle = Callable[[str], bool]
 
 
 def dynamic(grammar: str, start: str = "start") -> Oracle:
-    """What `Lark(grammar)` accepts: Earley with the dynamic lexer."""
-    return _accepts(Lark(grammar, start=start))
+    """What `Lark(grammar)` accepts: Earley with the dynamic lexer. No tree is made: ambiguous ones take minutes."""
+    return _accepts(Lark(grammar, start=start, ambiguity="forest"))
 
 
 def contextual(grammar: str, start: str = "start") -> Oracle:
@@ -56,7 +56,7 @@ class LexedSampler:
             Sampler(Grammar(rules, grammar.start), rng.randrange(1 << 30)) if grammar.start in rules else None
         )
 
-    def text(self, depth: int = 12) -> str | None:
+    def text(self, depth: int = 6) -> str | None:
         drawn = self._sampler and self._sampler.text(depth)
         return None if drawn is None else drawn.decode(errors="ignore")
 
