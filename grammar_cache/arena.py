@@ -94,7 +94,8 @@ class Arena:
         self.limit = limit
         self.stop = interrupt.flag
         self._interrupt = interrupt
-        self.store = _empty(network.class_count, len(network.entry), 1024, 512)
+        size = 1 << max(10, (2 * network.states.count).bit_length())  # hash tables are of powers of two
+        self.store = _empty(network.class_count, len(network.entry), size, size // 2)
         node_of(self.store, np.full(1, BOTTOM, np.int64))
 
     def accepts(self) -> Flags:

@@ -19,11 +19,12 @@ from lark.exceptions import GrammarError as LarkGrammarError
 from lark.exceptions import LexError
 from lark.grammar import Rule
 from lark.lexer import BasicLexer, ContextualLexer, TerminalDef
-from lark.parsers.lalr_analysis import LALR_Analyzer, Shift as ShiftAction
+from lark.parsers.lalr_analysis import LALR_Analyzer
+from lark.parsers.lalr_analysis import Shift as ShiftAction
 
 from grammar_cache.dialects.lexeme_python import lexeme
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import Alt, Expression, Grammar, Ref, Repeat, Seq
+from grammar_cache.expression import NOTHING, Alt, Expression, Grammar, Ref, Repeat, Seq
 from grammar_cache.lexeme import DEAD, OPEN, Lexeme, Lexer, Shift
 from grammar_cache.limits import Limits
 
@@ -213,7 +214,9 @@ class _Translation:
                 yield self._rule(state, symbol.name)
             state = self._table.after[state][symbol.name]
 
-    def _terminal(self, name: str, after: int) -> Ref:
+    def _terminal(self, name: str, after: int) -> Expression:
+        if self._lexers.label(name) == IGNORED:
+            return NOTHING  # the parser never sees it
         lexer = self._lexers.of_state(after)
         shift = f"{name}>{lexer}"
         self.shifts[shift] = Shift(self._lexers.label(name), lexer)

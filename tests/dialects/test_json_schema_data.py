@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grammar_cache.dialects.json_schema.compiler import parse
-from grammar_cache.errors import UnsupportedFeature
+from grammar_cache.errors import LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import Grammar
 from tests.dialects.json_schema_oracle import SYNTAX_OF_DRAFT_7, records
 from tests.expression_matcher import matches
@@ -23,7 +23,7 @@ def _compiled(schemas: list[Any]) -> tuple[list[Grammar | None], int]:
     for schema in schemas:
         try:
             grammars.append(parse(json.dumps(schema)))
-        except UnsupportedFeature:
+        except (UnsupportedFeature, LimitExceeded):
             grammars.append(None)
     return grammars, grammars.count(None)
 
