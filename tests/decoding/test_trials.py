@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.decoding import lexed_trials
 from tests.decoding.trials import faults, run
 
 
@@ -29,3 +30,24 @@ def test_ten_thousand_answers_are_complete_and_within_budget():
     found, answered = wrong(range(4_000, 20_000))
     assert found == {}
     assert answered > 10_000
+
+
+def lexed(numbers: range) -> tuple[dict[int, list[str]], int]:
+    found = {number: lexed_trials.run(number) for number in numbers}
+    answered = {number: wrong for number, wrong in found.items() if wrong is not None}
+    return {number: wrong for number, wrong in answered.items() if wrong}, len(answered)
+
+
+def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget():
+    """The same for grammars with a lexer, in both modes, judged by Lark."""
+    found, answered = lexed(range(200))
+    assert found == {}
+    assert answered > 80
+
+
+@pytest.mark.full
+def test_thousands_of_answers_of_lark_grammars():
+    """The same, for 4,000 grammars."""
+    found, answered = lexed(range(200, 4_200))
+    assert found == {}
+    assert answered > 1_600

@@ -83,16 +83,9 @@ def random_logits(model: str, rng: np.random.Generator, grammar: CompiledGrammar
     return logits
 
 
-def run(number: int) -> Trial | None:
-    """One trial; None where nothing belongs to the language, or the vocabulary spells none of it."""
-    rng = random.Random(number)
-    grammar, vocabulary = random_grammar(rng), random_vocabulary(rng)
-    try:
-        compiled = compile_expression(grammar, vocabulary, Limits())
-    except EmptyLanguage:
-        return None
-    minimum = compiled.minimum.tokens
-    parameters = Parameters(
+def random_parameters(rng: random.Random, number: int, minimum: int) -> Parameters:
+    """Budgets from the minimum on, all ways to decode."""
+    return Parameters(
         budget=minimum + rng.choice((0, 0, 1, 2, 5, 20)),
         beam_width=rng.choice((1, 1, 2, 4)),
         alpha=rng.choice((0.0, 0.25, 1.0)),
@@ -103,6 +96,18 @@ def run(number: int) -> Trial | None:
         seed=number,
         jump_forward=rng.random() < 0.5,
     )
+
+
+def run(number: int) -> Trial | None:
+    """One trial; None where nothing belongs to the language, or the vocabulary spells none of it."""
+    rng = random.Random(number)
+    grammar, vocabulary = random_grammar(rng), random_vocabulary(rng)
+    try:
+        compiled = compile_expression(grammar, vocabulary, Limits())
+    except EmptyLanguage:
+        return None
+    minimum = compiled.minimum.tokens
+    parameters = random_parameters(rng, number, minimum)
     model = rng.choice(MODELS)
     logits = np.random.default_rng(number)
     decoder = Decoder(compiled, parameters)
