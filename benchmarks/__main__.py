@@ -1,4 +1,4 @@
-"""`python -m benchmarks [compile | step | schemas | grammars | jme | all]`: what the README claims, measured here."""
+"""`python -m benchmarks [BENCHMARK]`: what the README claims, measured here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import compile_time, grammars, json_mode_eval, schemas, step_time
+from benchmarks import compile_time, grammars, json_mode_eval, ranking_time, schemas, step_time
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
@@ -34,6 +34,7 @@ def parser() -> ArgumentParser:
     modules = {
         "compile": compile_time,
         "step": step_time,
+        "ranking": ranking_time,
         "schemas": schemas,
         "grammars": grammars,
         "jme": json_mode_eval,
@@ -56,7 +57,7 @@ def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
 def _all(arguments: Namespace) -> int:
     out = ["--out", str(arguments.out)]
     few_schemas, tasks = ["schemas", "--n", str(FEW_SCHEMAS)], ["jme", "--n", str(arguments.n)]
-    for words in (["compile"], ["step"], few_schemas, ["grammars"], tasks):
+    for words in (["compile"], ["step"], ["ranking"], few_schemas, ["grammars"], tasks):
         one = parser().parse_args([*words, *out])
         print(f"## {words[0]}\n")
         one.run(one)
