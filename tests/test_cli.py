@@ -122,7 +122,7 @@ def test_check_tells_a_beginning_from_a_mistake(write: Any, capsys: pytest.Captu
     [
         ('{"b": "x", "a": 1}', True, True, None),
         ('{"a": 1, "b": "x"}', False, True, "order"),
-        ('{"b":   "x"  ,      "a": 1}', False, True, "spelled"),
+        ('{"b":   "x"  ,      "a": 1}', False, True, "white space"),
         ('{"b": "x"}', False, False, None),
         ('{"b": "x", "a": "1"}', False, False, None),
         ('{"b": "x", "a": 1', False, False, None),
@@ -139,6 +139,46 @@ def test_check_tells_valid_from_generated(
     assert (verdict["accepted"], verdict["valid"], status) == (accepted, valid, 0 if valid else 1)
     assert ("invalid_because" in verdict) is not valid
     assert why in verdict["not_generated"] if why else "not_generated" not in verdict
+
+
+def test_check_uses_the_formats_of_the_draft(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A time with an offset is valid as the newer drafts have it; draft 3 meant another thing by the name."""
+    text = '"10:20:30Z"'
+    assert main(["check", "--schema", write("s", {"format": "time", "type": "string"}), write("t", text)]) == 0
+    verdict = told(capsys)
+    assert (verdict["accepted"], verdict["valid"]) == (True, True)
+
+
+def test_check_names_formats_that_it_does_not_judge(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """The reference validator passes over a format that it doesn't know; a known one is judged."""
+    schema = {"anyOf": [{"format": "date"}, {"format": "x-colour"}]}
+    assert main(["check", "--lenient", "--schema", write("s", schema), write("t", '"2024-02-30"')]) == 0
+    assert told(capsys)["formats_not_judged"] == ["x-colour"]
+    assert main(["check", "--schema", write("s", {"format": "date"}), write("t", '"2024-02-30"')]) == 1
+    assert told(capsys)["valid"] is False
+
+
+def test_check_shows_what_is_generated_instead(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names that are only required come after the properties; a text of the same value is shown."""
+    schema = {"required": ["c", "a"], "properties": {"b": {}, "a": {}}, "type": "object"}
+    arguments = ["check", "--schema", write("s", schema), write("t", '{"c": 1, "b": 2, "a": 3}\n')]
+    assert main(arguments) == 0
+    verdict = told(capsys)
+    assert verdict["generated_instead"] == '{ "b": 2, "a": 3,"c": 1}'
+    assert verdict["not_generated"] == (
+        "the same value is generated, with another order of its members and end: nothing follows the value"
+    )
+
+
+def test_check_shows_a_small_change(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the kind of the constraint; where no small change helps, nothing is said of one."""
+    for option, text in (("--grammar", 'root ::= "yes"'), ("--grammar", 'start: "yes"'), ("--choice", '["yes"]')):
+        assert main(["check", option, write("g", text), write("t", "yes\r\n")]) == 1
+        verdict = told(capsys)
+        assert verdict["generated_instead"] == "yes"
+        assert verdict["not_generated"] == "it is accepted without the line break at its end"
+        assert main(["check", option, write("g", text), write("t", "no")]) == 1
+        assert "not_generated" not in told(capsys)
 
 
 def test_check_reads_the_standard_input(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from grammar_cache.configuration import DEAD, UNKNOWN, Configurations
+from grammar_cache.arena import ROWS
+from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import EMPTY, Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq, char_class
 from grammar_cache.limits import Limits
@@ -32,13 +33,12 @@ class Reader:
         for byte in text:
             if at == DEAD:
                 break
-            self.table.expand(at)
-            at = int(self.table.next[at, self.table.network.classes[byte]])
+            at = self.table.step(at, byte)
         return at
 
     def accepts(self, text: bytes) -> bool:
         at = self.after(text)
-        return at != DEAD and bool(self.table.accepts[at])
+        return at != DEAD and self.table.accepts(at)
 
 
 def check_acceptance(case: Case) -> None:
@@ -79,7 +79,7 @@ def completion(reader: Reader, at: int, letters: bytes, seen_limit: int = 500) -
     """The shortest text that leads from a configuration to an accepting one, breadth first."""
     todo, seen = [(at, b"")], {at}
     for here, text in todo:
-        if reader.table.accepts[here]:
+        if reader.table.accepts(here):
             return text
         for letter in letters:
             after = reader.after(bytes([letter]), here)
@@ -182,7 +182,7 @@ def test_ambiguity_grows_the_items_and_not_the_number_of_configurations() -> Non
     reader = Reader(Grammar({"s": Alt((Seq((Ref("s"), Ref("s"))), A))}, "s"))
     assert all(reader.accepts(b"a" * n) for n in range(1, 100))
     assert reader.table.count <= 102
-    assert max(map(len, reader.table.items)) <= 202
+    assert max(len(reader.table.items(x)) for x in range(reader.table.count)) <= 202
 
 
 @pytest.mark.parametrize("body", [Alt((EMPTY, A)), Repeat(A, 0, 1), Alt((Seq((Ref("s"), A)), EMPTY))])
@@ -206,9 +206,9 @@ def test_growth_ends_at_the_limit_and_what_was_known_stays() -> None:
     with pytest.raises(LimitExceeded) as refusal:
         reader.after(b"(" * 100)
     assert refusal.value.limit == "configurations"
-    assert reader.table.count == len(reader.table.items) == 20
+    assert reader.table.count == 20
     with pytest.raises(LimitExceeded):
         reader.after(b"(" * 100)
-    known = reader.table.next[: reader.table.count]
-    assert np.all((known < reader.table.count) & (known >= UNKNOWN))
+    known = reader.table.store.next[: reader.table.store.used[ROWS]]
+    assert np.all((known < reader.table.count) & (known >= DEAD))
     assert reader.after(b"(((") != DEAD

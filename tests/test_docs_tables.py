@@ -18,8 +18,9 @@ import server.api
 from benchmarks import keywords as figures
 from grammar_cache import Constraint, GrammarError, Limits, Vocabulary
 from grammar_cache.compile import parse
-from grammar_cache.dialects import gbnf, regex_syntax
+from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.json_schema import formats, keywords, numbers, whitespace
+from grammar_cache.dialects.regex import syntax as regex_syntax
 from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.completion import Certificate
 from server.protocol.errors import ErrorCode

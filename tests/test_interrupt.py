@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
-from grammar_cache.arena import Arena
 from grammar_cache.automaton import Builder
+from grammar_cache.configuration import Configurations
 from grammar_cache.dfa import determinise
 from grammar_cache.errors import Interrupted
 from grammar_cache.expression import Alt, And, Bytes, Expression, Grammar, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network import build
 from grammar_cache.nfa import byte_classes
-from grammar_cache.stepping import expand
 
 NO_RULES: dict[str, Expression] = {}
 VOCABULARY = Vocabulary([bytes([byte]) for byte in range(256)], [256])
@@ -67,7 +66,7 @@ def test_compiled_loops_stop_too() -> None:
     wide = Seq((Repeat(letters, 0, None), Bytes(b"a"), Repeat(letters, 16, 16)))
     builder = Builder({}, NO_RULES.__getitem__, 10**9, 10, interrupt)
     nfa = builder.nfa(wide)
-    arena = Arena(build(Grammar({"s": wide}, "s"), Limits(rule_states=10**6)), 100, interrupt)
+    table = Configurations(build(Grammar({"s": wide}, "s"), Limits(rule_states=10**6)), 100, interrupt)
     none = np.zeros(0, np.bool_)
     interrupt.set()
     with pytest.raises(Interrupted):
@@ -75,7 +74,7 @@ def test_compiled_loops_stop_too() -> None:
     with pytest.raises(Interrupted):
         builder.nfa(And((letters, letters)))
     with pytest.raises(Interrupted):
-        arena.outcome(expand(arena.rules, arena.store, 0, arena.limit, arena.stop))
+        table.step(table.start, ord("a"))
 
 
 def test_another_thread_stops_a_long_construction_soon() -> None:

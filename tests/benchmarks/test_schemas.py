@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import orders, peers
+from benchmarks import peers
 from benchmarks.__main__ import main
 from benchmarks.schema_corpus import read_items
 from benchmarks.workers import Caps, Failed, Worker
@@ -16,6 +16,7 @@ from grammar_cache import Constraint, Limits
 from grammar_cache.compile import parse
 from grammar_cache.configuration import Configurations
 from grammar_cache.network import build
+from server import orders
 from tests.benchmarks.conftest import CLOSED
 from tests.benchmarks.test_benchmarks import rows
 

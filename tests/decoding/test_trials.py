@@ -46,8 +46,8 @@ def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget():
 
 
 @pytest.mark.full
-def test_thousands_of_answers_of_lark_grammars():
-    """The same, for 4,000 grammars."""
-    found, answered = lexed(range(200, 4_200))
+def test_hundreds_of_answers_of_lark_grammars():
+    """The same, for 1,000 grammars more."""
+    found, answered = lexed(range(200, 1_200))
     assert found == {}
-    assert answered > 1_600
+    assert answered > 400

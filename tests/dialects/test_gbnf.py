@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grammar_cache.dialects.gbnf import parse
+from grammar_cache.dialects.gbnf.compiler import parse
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
 from tests.expression_matcher import matches

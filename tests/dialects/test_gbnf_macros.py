@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammar_cache.dialects.gbnf import parse
+from grammar_cache.dialects.gbnf.compiler import parse
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
 from tests.expression_matcher import matches

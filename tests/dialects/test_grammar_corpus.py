@@ -10,7 +10,7 @@ import pytest
 
 from grammar_cache.compile import parse
 from grammar_cache.constraint import Constraint, Kind
-from grammar_cache.dialects.gbnf import parse as parse_gbnf
+from grammar_cache.dialects.gbnf.compiler import parse as parse_gbnf
 from grammar_cache.errors import EmptyLanguage, GrammarError
 from server.membership import Recogniser
 from tests.dialects.corpus import cases, files, invalid, needs_corpus

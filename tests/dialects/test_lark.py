@@ -9,7 +9,7 @@ import pytest
 
 from grammar_cache.compile import parse as parse_constraint
 from grammar_cache.constraint import Constraint
-from grammar_cache.dialects.lark import parse
+from grammar_cache.dialects.lark.compiler import parse
 from grammar_cache.errors import EmptyLanguage, GrammarError, GrammarSyntaxError, UnsupportedFeature
 from server.membership import Recogniser
 from tests.dialects.corpus import GRAMMARS, needs_corpus

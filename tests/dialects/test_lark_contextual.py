@@ -7,15 +7,13 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lark.exceptions import LarkError
 
-from grammar_cache.dialects import lark
-from grammar_cache.errors import EmptyLanguage, GrammarError, LimitExceeded, UnsupportedFeature
+from grammar_cache.dialects.lark import compiler as lark
+from grammar_cache.errors import UnsupportedFeature
 from server.membership import Recogniser
 from tests.dialects.lark_grammars import deterministic_grammar, random_grammar
-from tests.dialects.lark_oracle import LexedSampler, contextual, mutated
-
-LETTERS = "abcif +=(),.12#\n"
+from tests.dialects.lark_oracle import contextual
+from tests.dialects.lark_trials import LONGEST, SIGNS, SkippedError, pair, samples
 
 FEATURES = {
     "a keyword is no name where it is expected": (
@@ -59,32 +57,16 @@ def test_conflicts_are_refused(text: str) -> None:
 def compare(text: str, rng: random.Random, count: int) -> tuple[int, int]:
     """How many texts belong, of how many."""
     try:
-        oracle = contextual(text)
-    except LarkError:
-        oracle = None
-    try:
-        grammar = lark.parse(text, lexer="contextual")
-    except GrammarError as refusal:
-        grammar = None
-        mismatch = oracle is not None and not isinstance(refusal, UnsupportedFeature | LimitExceeded)
-    else:
-        mismatch = oracle is None
-    assert not mismatch, text
-    if grammar is None or oracle is None:
+        found = pair(text, "contextual")
+    except SkippedError:
         return 0, 0
-    try:
-        recogniser = Recogniser(grammar)
-    except EmptyLanguage:
-        return 0, 0
-    sampler = LexedSampler(lark.parse(text), rng)
+    texts = samples(found.source, rng, count, LONGEST["contextual"], SIGNS["contextual"])
     belong = 0
-    for _ in range(count):
-        sample = sampler.text(rng.randint(2, 6)) or ""
-        sample = mutated(sample[:40], rng, LETTERS) if rng.random() < 0.5 else sample
-        expected = oracle(sample)
+    for sample in texts:
+        expected, different = found.differs(sample)
         belong += expected
-        assert expected == recogniser.judge(sample.encode()).accepted, (text, sample)
-    return belong, count
+        assert not different, (text, sample)
+    return belong, len(texts)
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))

@@ -7,82 +7,27 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lark.exceptions import LarkError
 
-from grammar_cache.dialects import lark
-from grammar_cache.errors import EmptyLanguage, GrammarError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import Alt, Grammar
-from server.membership import Recogniser
 from tests.dialects.lark_grammars import LETTERS, random_grammar
-from tests.dialects.lark_oracle import LexedSampler, Oracle, dynamic, mutated
 from tests.dialects.lark_reference import accepts
+from tests.dialects.lark_trials import LARGEST, LONGEST, SkippedError, pair, samples
 
 TEXTS = 30
-LONGEST = 12
-"""Characters of a text, and below: alternatives of a grammar. Lark takes minutes for ambiguous texts beyond."""
-LARGEST = 150
-
-
-def read(text: str) -> tuple[Grammar, Oracle] | None:
-    """The grammar and Lark's answers. None: Lark refuses it and so do we, or it needs what no automaton does."""
-    grammar, refusal = None, None
-    try:
-        grammar = lark.parse(text)
-    except (UnsupportedFeature, LimitExceeded):
-        return None
-    except GrammarError as error:
-        refusal = error
-    if grammar is not None and _alternatives(grammar) > LARGEST:
-        return None
-    try:
-        oracle = dynamic(text)
-    except LarkError:
-        assert refusal is not None, text
-        return None
-    assert grammar is not None, (text, refusal)
-    return grammar, oracle
-
-
-def _alternatives(grammar: Grammar) -> int:
-    return sum(len(body.items) if isinstance(body, Alt) else 1 for body in grammar.rules.values())
-
-
-def texts(grammar: Grammar, rng: random.Random, count: int) -> set[str]:
-    """Texts of the grammar, as they are and changed, and texts at random; short, so that Lark is quick."""
-    sampler = LexedSampler(grammar, rng)
-    found = {"", " "}
-    while len(found) < count and rng.random() < 0.995:
-        drawn = sampler.text(rng.randint(1, 5)) if rng.random() < 0.8 else None
-        if drawn is None or len(drawn) > LONGEST:
-            drawn = "".join(rng.choice(LETTERS) for _ in range(rng.randint(1, 8)))
-        found.add(mutated(drawn, rng, LETTERS) if rng.random() < 0.4 else drawn)
-    return found
-
-
-def recognised(grammar: Grammar) -> Recogniser | None:
-    """None: no text belongs."""
-    try:
-        return Recogniser(grammar)
-    except EmptyLanguage:
-        return None
 
 
 def compare(rng: random.Random, count: int, *, slowly: bool = False) -> int:
     """Both recognisers against Lark on one random grammar; how many of the texts belong."""
-    text = random_grammar(rng)
-    found = read(text)
-    if found is None:
+    try:
+        found = pair(random_grammar(rng), "dynamic", largest=LARGEST)
+    except SkippedError:
         return 0
-    grammar, oracle = found
-    recogniser = recognised(grammar)
     belong = 0
-    for sample in sorted(texts(grammar, rng, count)):
-        expected = oracle(sample)
+    for sample in samples(found.source, rng, count, LONGEST["dynamic"], LETTERS):
+        expected, different = found.differs(sample)
         belong += expected
-        accepted = recogniser is not None and recogniser.judge(sample.encode()).accepted
-        assert expected == accepted, (text, sample)
+        assert not different, (found.text, sample)
         if slowly:
-            assert expected == accepts(grammar, sample.encode()), (text, sample)
+            assert expected == accepts(found.source, sample.encode()), (found.text, sample)
     return belong
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grammar_cache.dialects.lark import parse
+from grammar_cache.dialects.lark.compiler import parse
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
 

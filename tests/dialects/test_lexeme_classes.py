@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammar_cache.dialects.lexeme_classes import category, complement, literal, members
+from grammar_cache.dialects.lexemes.classes import category, complement, literal, members
 from grammar_cache.expression import Range, char_class
 
 EVERYTHING = "".join(map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1))))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grammar_cache.dialects.regex import parse, parse_grammar
+from grammar_cache.dialects.regex.compiler import parse, parse_grammar
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
 from tests.expression_matcher import matches

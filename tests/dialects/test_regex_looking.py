@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grammar_cache.dialects.regex import parse
+from grammar_cache.dialects.regex.compiler import parse
 from grammar_cache.errors import GrammarError, LimitExceeded
 from tests.expression_matcher import matches
 

@@ -12,7 +12,7 @@ import pytest
 
 from grammar_cache import Vocabulary, compile_grammar
 from grammar_cache.compile import parse
-from grammar_cache.dialects.gbnf_tokens import tokenize
+from grammar_cache.dialects.gbnf.tokens import tokenize
 from grammar_cache.shipped import names, samples, shipped
 from grammar_cache.sql_schema import RESERVED
 from server.membership import Recogniser

@@ -47,6 +47,8 @@ class ArrayFacts:
 
     @staticmethod
     def read(keywords: Keywords) -> ArrayFacts:
+        if keywords.none_of(_KEYWORDS):
+            return _FREE
         prefix = keywords.schemas("prefixItems") or ()
         rest = keywords.schema("items")
         items = keywords.values.get("items")
@@ -67,13 +69,20 @@ class ArrayFacts:
 
     @property
     def free(self) -> bool:
-        return self == ArrayFacts()
+        return self is _FREE or self == _FREE
 
     def about(self, place: int) -> tuple[str, ...]:
         """The schemas of the item at that place."""
         if place < len(self.prefix):
             return (self.prefix[place],)
         return () if self.rest is None else (self.rest,)
+
+
+_FREE = ArrayFacts()
+_KEYWORDS = frozenset(
+    {"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"}
+    | {"contains", "minContains", "maxContains"}
+)
 
 
 def _contains(keywords: Keywords) -> tuple[Contains, ...]:

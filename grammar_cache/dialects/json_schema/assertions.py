@@ -22,9 +22,9 @@ from grammar_cache.dialects.json_schema.numbers import Interval
 from grammar_cache.dialects.json_schema.objects import ObjectFacts
 from grammar_cache.dialects.json_schema.reading import Keywords
 from grammar_cache.dialects.json_schema.resources import REFERENCES
-from grammar_cache.dialects.json_schema.strings import StringFacts
+from grammar_cache.dialects.json_schema.strings import Patterns, StringFacts
 from grammar_cache.dialects.json_schema.values import ANY_TYPE, identity
-from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 
 _SCHEMA_TYPES = {name: frozenset({name}) for name in ("object", "array", "string", "integer", "null")} | {
     "number": frozenset({"number", "integer"}),
@@ -39,8 +39,9 @@ _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
 class FactReader:
     """Reads the atoms of a document, each once, and keeps the report of what is not enforced."""
 
-    def __init__(self, document: Document, *, lenient: bool) -> None:
+    def __init__(self, document: Document, patterns: Patterns, *, lenient: bool) -> None:
         self._document = document
+        self._patterns = patterns
         self._lenient = lenient
         self._read: dict[str, Facts] = {TRUE: Facts(), FALSE: Facts(types=frozenset())}
         self._loose: dict[str, Facts] = {}
@@ -48,9 +49,14 @@ class FactReader:
         self._values: dict[str, Json] = {}
         self._dropped = 0
         self._incomplete: set[str] = set()
-        self.ignored: list[str] = []
+        self._ignored: dict[str, None] = {}
         if document.unknown_dialect:
-            self.ignored.append("/$schema: not a draft of the standard, read as 2020-12")
+            self._report("/$schema", "not a draft of the standard, read as 2020-12")
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The report of what is not enforced, and of annotations that the standard doesn't know."""
+        return tuple(self._ignored)
 
     def facts(self, atom: str) -> Facts:
         if atom not in self._read:
@@ -66,6 +72,8 @@ class FactReader:
         if atom not in self._loose:
             node = self._document.node(atom)
             keywords = Keywords.of(node, node.draft)
+            if atom in self._incomplete:
+                keywords = self._enforceable(keywords)
             known = {name: value for name, value in keywords.values.items() if tables.is_known(name, keywords.draft)}
             same = len(known) == len(keywords.values) or ("$ref" in known and keywords.draft.ref_stands_alone)
             self._loose[atom] = facts if same else self._asserted(replace(keywords, values=known))
@@ -119,10 +127,26 @@ class FactReader:
         if "items" in keywords and "prefixItems" in keywords and not tables.is_known("prefixItems", keywords.draft):
             self.refuse(keywords.at("prefixItems"), "in this draft items is about all items")
             keywords = keywords.without("prefixItems")
+        if self._lenient:
+            keywords = self._enforceable(keywords)
         found = self._asserted(keywords)
         if self._dropped > before:
             self._incomplete.add(keywords.pointer)
         return found
+
+    def _enforceable(self, keywords: Keywords) -> Keywords:
+        """Without patterns that can't be read, and numbers that are too large to be counted with."""
+        while True:
+            try:
+                Interval.read(keywords)
+                for place, pattern in StringFacts.read(keywords).patterns:
+                    self._patterns.spelling(pattern, place)
+            except (UnsupportedFeature, LimitExceeded) as error:
+                place = error.pointer or ""
+                self.refuse(place, error.message)
+                keywords = keywords.without(place.rpartition("/")[2])
+            else:
+                return keywords
 
     def _asserted(self, keywords: Keywords) -> Facts:
         others, leading = self._others(keywords)
@@ -215,7 +239,7 @@ class FactReader:
         self._report(pointer, "not enforced")
 
     def _report(self, pointer: str, what: str) -> None:
-        self.ignored.append(f"{pointer}: {what}")
+        self._ignored[f"{pointer}: {what}"] = None
 
 
 def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from itertools import chain
 from urllib.parse import quote
 
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema import arrays, numbers, objects, strings
 from grammar_cache.dialects.json_schema import whitespace as spaces
 from grammar_cache.dialects.json_schema.assertions import FactReader
-from grammar_cache.dialects.json_schema.atoms import TRUE, Conjunction
+from grammar_cache.dialects.json_schema.atoms import TRUE, Conjunction, pointer
 from grammar_cache.dialects.json_schema.combine import alt, larger_than, seq
 from grammar_cache.dialects.json_schema.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.document import Document
@@ -26,9 +28,10 @@ from grammar_cache.dialects.json_schema.literals import Literals
 from grammar_cache.dialects.json_schema.loading import load
 from grammar_cache.dialects.json_schema.numbers import Interval
 from grammar_cache.dialects.json_schema.shape import Shape
+from grammar_cache.dialects.json_schema.sharing import shared
 from grammar_cache.dialects.json_schema.writing import Writer
-from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Bytes, Expression, Grammar, Ref, references
+from grammar_cache.errors import GrammarError, LimitExceeded
+from grammar_cache.expression import Bytes, Expression, Grammar, Ref
 from grammar_cache.limits import Limits
 
 START_RULE = "root"
@@ -52,10 +55,11 @@ def parse(
     to blame. With `lenient`, keywords that can't be enforced are dropped and reported in `ignored`.
     """
     document = Document(load(text, limits))
-    reader = FactReader(document, lenient=lenient)
-    translator = _Translator(document, reader, spaces.layout(whitespace), limits)
+    patterns = strings.Patterns(limits)
+    reader = FactReader(document, patterns, lenient=lenient)
+    translator = _Translator(document, reader, patterns, spaces.layout(whitespace), limits)
     rules = _library(translator.layout) | spaces.rules(whitespace) | translator.translate()
-    return Grammar(_reachable(rules), START_RULE, tuple(reader.ignored))
+    return Grammar(shared(rules, START_RULE), START_RULE, reader.ignored)
 
 
 def _library(layout: spaces.Layout) -> dict[str, Expression]:
@@ -76,10 +80,17 @@ def _library(layout: spaces.Layout) -> dict[str, Expression]:
 class _Translator:
     """Writes the rules of one document; each is named by the schemas that hold together in it."""
 
-    def __init__(self, document: Document, reader: FactReader, layout: spaces.Layout, limits: Limits) -> None:
+    def __init__(
+        self,
+        document: Document,
+        reader: FactReader,
+        patterns: strings.Patterns,
+        layout: spaces.Layout,
+        limits: Limits,
+    ) -> None:
         self.layout = layout
         self._limits = limits
-        self._patterns = strings.Patterns(limits)
+        self._patterns = patterns
         self._conjunctions = Conjunctions(reader, self._patterns, limits)
         integral_decimals = document.draft.has_integral_decimals
         self._literals = Literals(self._conjunctions, self._patterns, layout, integral_decimals=integral_decimals)
@@ -98,14 +109,16 @@ class _Translator:
         self._values: dict[Conjunction, Expression] = {}
         self._rules: dict[str, Expression] = {}
         self._names: set[str] = set()
-        self._waiting: deque[tuple[str, Callable[[], Expression]]] = deque()
+        self._waiting: deque[tuple[str, str, Callable[[], Expression]]] = deque()
         self._fuel = limits.expression_size
 
     def translate(self) -> dict[str, Expression]:
-        self._rules[START_RULE] = seq(self.layout.lead, self._value(("",)))
+        with _blaming(""):
+            self._rules[START_RULE] = seq(self.layout.lead, self._value(("",)))
         while self._waiting:
-            name, body = self._waiting.popleft()
-            self._rules[name] = body()
+            name, place, body = self._waiting.popleft()
+            with _blaming(place):
+                self._rules[name] = body()
         return self._rules
 
     def _value(self, conjunction: Conjunction) -> Expression:
@@ -113,13 +126,13 @@ class _Translator:
         conjunction = tuple(atom for atom in dict.fromkeys(conjunction) if atom != TRUE)
         if conjunction not in self._values:
             shapes = self._conjunctions.shapes(conjunction)
-            found = alt(_apart(part for shape in shapes for part in self._parts(shape)))
+            found = alt(_apart((*self._strings(conjunction, shapes), *chain.from_iterable(map(self._parts, shapes)))))
             self._values[conjunction] = self._shared("value", conjunction, found)
         self._spend()
         return self._values[conjunction]
 
     def _parts(self, shape: Shape) -> list[Expression]:
-        """One expression for each type that the shape leaves open."""
+        """One expression for each type that the shape leaves open, strings apart."""
         if shape.values:
             return [self._shared("enum", shape.key, self._literals.enumeration(shape))]
         if not shape.key:
@@ -129,28 +142,36 @@ class _Translator:
             parts.append(self._object(shape))
         if "array" in types:
             parts.append(self._array(shape))
-        if "string" in types:
-            parts.append(self._shared("string", shape.key, strings.string(shape.text, self._patterns)))
         if "integer" in types:
-            parts.append(self._number(shape.interval, integral="number" not in types))
+            parts.append(self._number(shape, shape.interval, integral="number" not in types))
         elif "number" in types:
-            parts.append(self._number(shape.interval.both(_NOT_INTEGRAL), integral=False))
+            parts.append(self._number(shape, shape.interval.both(_NOT_INTEGRAL), integral=False))
         parts.extend(Bytes(name.encode()) for name in _CONSTANTS if name in types)
         return parts
+
+    def _strings(self, conjunction: Conjunction, shapes: tuple[Shape, ...]) -> list[Expression]:
+        """The strings of all the shapes, in one expression, so that one automaton tells them all."""
+        several = [shape for shape in shapes if "string" in shape.types and shape.key and not shape.values]
+        if not several:
+            return []
+        found = strings.string([shape.text for shape in several], self._patterns)
+        if len(several) == 1:
+            return [self._shared("string", several[0].key, found)]
+        return [self._shared("strings", conjunction, found)]
 
     def _object(self, shape: Shape) -> Expression:
         facts = shape.objects
         if not facts:
             return Ref(objects.RULE)
         name = _name("object", shape.key)
-        return self._later(name, lambda: objects.object_(facts, name, self._writer))
+        return self._later(name, shape, lambda: objects.object_(facts, name, self._writer))
 
     def _array(self, shape: Shape) -> Expression:
         facts = shape.arrays
         if not facts:
             return Ref(arrays.RULE)
         name = _name("array", shape.key)
-        return self._later(name, lambda: arrays.array(facts, name, self._writer))
+        return self._later(name, shape, lambda: arrays.array(facts, name, self._writer))
 
     def _key(self, conjunction: Conjunction) -> Expression:
         """The strings that satisfy all these schemas, as keys."""
@@ -175,11 +196,12 @@ class _Translator:
                 return None
         return found
 
-    def _number(self, interval: Interval, *, integral: bool) -> Expression:
+    def _number(self, shape: Shape, interval: Interval, *, integral: bool) -> Expression:
         known = (interval, integral)
         if known not in self._numbers:
             name = f"{'integer' if integral else 'number'} {interval.name}"
-            found = numbers.number(interval, name, self._rule, integral=integral)
+            with _blaming(pointer(shape.key[0])):
+                found = numbers.number(interval, name, self._rule, integral=integral)
             self._numbers[known] = self._rule(name, found) if larger_than(found, _INLINE) else found
         return self._numbers[known]
 
@@ -192,10 +214,10 @@ class _Translator:
         self._rules[name] = expression
         return Ref(name)
 
-    def _later(self, name: str, body: Callable[[], Expression]) -> Ref:
+    def _later(self, name: str, shape: Shape, body: Callable[[], Expression]) -> Ref:
         if name not in self._names:
             self._claim(name)
-            self._waiting.append((name, body))
+            self._waiting.append((name, pointer(shape.key[0]), body))
         return Ref(name)
 
     def _claim(self, name: str) -> None:
@@ -211,6 +233,17 @@ class _Translator:
             raise LimitExceeded(message, limit="expression_size")
 
 
+@contextmanager
+def _blaming(place: str) -> Iterator[None]:
+    """Gives the pointer to a schema to refusals without one."""
+    try:
+        yield
+    except GrammarError as error:
+        if error.pointer is None:
+            error.pointer = place
+        raise
+
+
 def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:
     """Without rules that are named again: alternatives often differ in one type only."""
     named: set[str] = set()
@@ -223,16 +256,4 @@ def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:
 
 def _name(kind: str, key: Conjunction) -> str:
     """Unambiguous: in the fragment form of a JSON Pointer there is no space."""
-    return f"{kind} {' & '.join('#' + quote(pointer, safe='/$') for pointer in key)}"
-
-
-def _reachable(rules: dict[str, Expression]) -> dict[str, Expression]:
-    """Without the rules that the start needs not."""
-    kept: dict[str, Expression] = {}
-    waiting = [START_RULE]
-    while waiting:
-        name = waiting.pop()
-        if name not in kept:
-            kept[name] = rules[name]
-            waiting.extend(references(rules[name]))
-    return kept
+    return f"{kind} {' & '.join('#' + quote(atom, safe='/$') for atom in key)}"

@@ -7,16 +7,17 @@ capped: where there is a point, at 15 in all, which any reader that keeps 64-bit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
 from typing import TypeAlias
 
+from grammar_cache.dialects.json_schema.combine import alt, seq
 from grammar_cache.dialects.json_schema.linear import Define, linear
 from grammar_cache.dialects.json_schema.multiples import fewest, places, remainders, without_tens
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import NOTHING, Bytes, Expression, char_class
+from grammar_cache.expression import NOTHING, Bytes, Expression, Repeat, char_class
 
 _EXACT_DIGITS = 15
 _MOST_STATES = 60_000
@@ -87,6 +88,10 @@ class _Compared:
     def fraction(self, state: _Part, place: int, digit: int) -> _Part:
         return self._step(state, self._fraction, place, digit)
 
+    def may_hold(self, state: _Part, least: int, most: int) -> bool:
+        """Whether so many digits more may make it hold, as far as that is told."""
+        return True
+
     def ends(self, state: _Part, count: int) -> bool:
         if state == (0, 0) and self._fraction[count:].strip("0"):
             return -1 in self._allowed
@@ -108,6 +113,7 @@ class _Divided:
         self._next, self._holds = fewest(*remainders(min(tens, _LONGEST), divisor))
         self._digits = fraction
         self._wanted = division.wanted
+        self._before = [frozenset(state for state, held in enumerate(self._holds) if held)]
         self.start: _Part = (0, 0)
 
     @property
@@ -121,6 +127,15 @@ class _Divided:
         return state
 
     fraction = whole
+
+    def may_hold(self, state: _Part, least: int, most: int) -> bool:
+        """Whether between `least` and `most` digits more may make it hold, as far as that is told."""
+        if not self._wanted:
+            return True
+        while len(self._before) <= most:
+            last = self._before[-1]
+            self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
+        return any(state[0] in self._before[count] for count in range(least, most + 1))
 
     def ends(self, state: _Part, count: int) -> bool:
         place = state[0]
@@ -139,6 +154,16 @@ class _Walk:
         return _State(_START, 0, 0, tuple(condition.start for condition in self.conditions))
 
     def moves(self, state: _State) -> Iterator[tuple[str, _State]]:
+        """By each character, without the states from which it is plain to see that no number ends."""
+        return ((char, after) for char, after in self._moves(state) if self._may_end(after))
+
+    def _may_end(self, state: _State) -> bool:
+        least = self.fraction - (state.count if state.phase == _FRACTION else 0)
+        most = least + (self.whole - state.count if state.phase == _WHOLE else 0)
+        pairs = zip(self.conditions, state.parts, strict=True)
+        return all(condition.may_hold(part, least, most) for condition, part in pairs)
+
+    def _moves(self, state: _State) -> Iterator[tuple[str, _State]]:
         if state.phase in (_START, _WHOLE) and state.count < self.whole:
             for digit in range(10):
                 phase = _ZERO if state.phase == _START and not digit else _WHOLE
@@ -198,6 +223,21 @@ def magnitudes(
         define,
         name,
     )
+
+
+def listed(values: Iterable[Decimal], places: int, *, integral: bool) -> Expression:
+    """These magnitudes, with up to so many digits after the point, but one in any case; or only the integers."""
+    forms: list[Expression] = []
+    for value in values:
+        whole, _, rest = f"{value:f}".partition(".")
+        rest = rest.rstrip("0")
+        if not rest:
+            forms.append(Bytes(whole.encode()))
+        if not integral:
+            first = rest or "0"
+            more = Repeat(Bytes(b"0"), 0, max(places - len(first), 0))
+            forms.append(seq(Bytes(f"{whole}.{first}".encode()), more))
+    return alt(forms)
 
 
 def _fraction(divisions: Sequence[Division]) -> int:

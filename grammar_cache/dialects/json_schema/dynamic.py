@@ -91,7 +91,7 @@ class DynamicAnchors:
             self._steps -= len(others) + 1
             if self._steps < 0:
                 message = f"dynamic references take more than {_STEPS} steps to follow"
-                raise LimitExceeded(message, limit="rules")
+                raise LimitExceeded(message, limit="rules", pointer="")
             for other in others - found:
                 if other != without:
                     found.add(other)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grammar_cache.dialects import regex
 from grammar_cache.dialects.json_schema.combine import alt, seq
 from grammar_cache.dialects.json_schema.pattern_format import PATTERN
+from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.expression import ANY_CHAR, And, Bytes, Expression, Not, Repeat
 
 

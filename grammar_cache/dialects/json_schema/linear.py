@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias, TypeVar
 
-from grammar_cache.dialects.json_schema.combine import alt, seq
+from grammar_cache.dialects.json_schema.combine import alt, repeat, seq
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
 
@@ -50,7 +50,10 @@ def linear(
     }
     for state, call in rest.items():
         if isinstance(call, Ref):
-            define(call.name, _body([way for way in ways[state] if way[1] in alive], rest, ends=ends(state)))
+            alive_ways = [way for way in ways[state] if way[1] in alive]
+            again = [symbol for symbol, after in alive_ways if after == state]
+            others = [way for way in alive_ways if way[1] != state]
+            define(call.name, seq(repeat(alt(again), 0, None), _body(others, rest, ends=ends(state))))
     return rest[start]
 
 

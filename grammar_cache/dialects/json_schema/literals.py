@@ -12,6 +12,7 @@ from grammar_cache.dialects.json_schema.combine import alt, seq
 from grammar_cache.dialects.json_schema.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.encoding import quoted
 from grammar_cache.dialects.json_schema.loading import Json
+from grammar_cache.dialects.json_schema.numbers import DIGITS
 from grammar_cache.dialects.json_schema.objects import Some
 from grammar_cache.dialects.json_schema.shape import Shape
 from grammar_cache.dialects.json_schema.strings import Patterns
@@ -183,11 +184,17 @@ class Literals:
         if value is None:
             return Bytes(b"null")
         if isinstance(value, int | Decimal):
-            return Bytes(number_text(value).encode())
+            return alt(Bytes(spelling.encode()) for spelling in self._spellings(value))
         if isinstance(value, list):
             return self._joined(b"[", [self._written[id(item)] for item in value], b"]")
         members = [seq(quoted(name), self._layout.colon, self._written[id(item)]) for name, item in value.items()]
         return self._joined(b"{", members, b"}")
+
+    def _spellings(self, value: int | Decimal) -> tuple[str, ...]:
+        """2.0 is 2 as well, where both are integers."""
+        own = number_text(value)
+        whole = self._integral_decimals and value.adjusted() < DIGITS if isinstance(value, Decimal) else False
+        return (str(int(value)), own) if whole and value == int(value) else (own,)
 
     def _joined(self, opening: bytes, parts: list[Expression], closing: bytes) -> Expression:
         if not parts:

@@ -17,7 +17,9 @@ Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | N
 
 _LONGEST_NUMBER = 4000
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATES = re.compile(
+    r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]|(?P<lone>\\u[dD][89a-fA-F])"  # an escaped backslash, a pair, or one
+)
 
 
 def load(text: str, limits: Limits) -> Json:
@@ -27,15 +29,33 @@ def load(text: str, limits: Limits) -> Json:
     except UnicodeEncodeError as error:
         raise _syntax(text, "the schema holds a lone surrogate", error.start) from error
     if size > limits.text_bytes:
-        raise LimitExceeded(f"the schema is longer than {limits.text_bytes} bytes", limit="text_bytes")
+        message = f"the schema is longer than {limits.text_bytes} bytes"
+        raise LimitExceeded(message, limit="text_bytes", line=1, column=1)
     _check_nesting(text, limits.nesting)
     try:
         value: Json = json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise _syntax(text, f"the schema is not JSON: {error.msg}", error.pos) from error
-    if _SURROGATE.search(text):
-        _check_surrogates(value)
+    except _Unreadable as error:
+        raise _syntax(text, str(error), _place(text, error.literal)) from error
+    lone = next((match for match in _SURROGATES.finditer(text) if match["lone"]), None)
+    if lone is not None:
+        raise _syntax(text, "the schema holds a lone surrogate, which UTF-8 can't write", lone.start())
     return value
+
+
+class _Unreadable(Exception):
+    """A literal that is no number of JSON, or too large a one."""
+
+    def __init__(self, message: str, literal: str) -> None:
+        super().__init__(message)
+        self.literal = literal
+
+
+def _place(text: str, literal: str) -> int:
+    """Where a literal stands outside of strings."""
+    found = re.finditer(rf'"(?:[^"\\]++|\\.)*+"|(?P<literal>{re.escape(literal)})', text)
+    return next((match.start() for match in found if match["literal"]), 0)
 
 
 def _check_nesting(text: str, most: int) -> None:
@@ -54,28 +74,21 @@ def _check_nesting(text: str, most: int) -> None:
 
 def _decimal(literal: str) -> Decimal:
     if len(literal) > _LONGEST_NUMBER:
-        raise GrammarSyntaxError(f"the schema holds a number of more than {_LONGEST_NUMBER} characters")
+        raise _Unreadable(f"the schema holds a number of more than {_LONGEST_NUMBER} characters", literal)
     try:
         return Decimal(literal)
     except InvalidOperation as error:
-        raise GrammarSyntaxError(f"the schema holds a number out of range: {literal}") from error
+        raise _Unreadable(f"the schema holds a number out of range: {literal}", literal) from error
 
 
 def _integer(literal: str) -> int:
     if len(literal) > _LONGEST_NUMBER:
-        raise GrammarSyntaxError(f"the schema holds a number of more than {_LONGEST_NUMBER} digits")
+        raise _Unreadable(f"the schema holds a number of more than {_LONGEST_NUMBER} digits", literal)
     return int(literal)
 
 
 def _refuse(literal: str) -> NoReturn:
-    raise GrammarSyntaxError(f"the schema is not JSON: {literal} is not a number of JSON")
-
-
-def _check_surrogates(value: Json) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False, default=str).encode()
-    except UnicodeEncodeError as error:
-        raise GrammarSyntaxError("the schema holds a lone surrogate, which UTF-8 can't write") from error
+    raise _Unreadable(f"the schema is not JSON: {literal} is not a number of JSON", literal)
 
 
 def _syntax(text: str, message: str, place: int) -> GrammarSyntaxError:

@@ -10,7 +10,7 @@ from grammar_cache.errors import LimitExceeded
 
 LARGEST_DIVISOR = 2_000
 """Of which the tens are taken out: 3,600,000 counts as 36."""
-_LARGEST_TOGETHER = 3_000
+_LARGEST_TOGETHER = 10_000
 _WIDEST = 100
 """Powers of ten between steps that must hold together."""
 _EXACTLY = Context(prec=20_000, Emin=-999_999, Emax=999_999)
@@ -24,7 +24,10 @@ def reduced(wanted: Sequence[Decimal], unwanted: Sequence[Decimal]) -> tuple[lis
     together = [_common(wanted)] if wanted else []
     if any(is_multiple(step, other) for step in together for other in unwanted):
         return None
-    left = list(dict.fromkeys(unwanted))
+    if together and without_tens(together[0], 0)[1] > _LARGEST_TOGETHER:
+        message = f"common multiples of more than {_LARGEST_TOGETHER}, its tens apart"
+        raise LimitExceeded(message, limit="rules")
+    left = list(dict.fromkeys(_beside(step, together[0]) if together else step for step in unwanted))
     return together, [
         step
         for place, step in enumerate(left)
@@ -40,11 +43,25 @@ def _common(steps: Sequence[Decimal]) -> Decimal:
     low = min(exponents)
     if max(exponents) - low > _WIDEST:
         raise LimitExceeded(f"multiples of steps more than {_WIDEST} powers of ten apart", limit="rules")
-    found = _EXACTLY.scaleb(Decimal(lcm(*(int(_EXACTLY.scaleb(step, -low)) for step in steps))), low)
-    if without_tens(found, 0)[1] > _LARGEST_TOGETHER:
-        message = f"common multiples of more than {_LARGEST_TOGETHER}, its tens apart"
-        raise LimitExceeded(message, limit="rules")
-    return found
+    return _EXACTLY.scaleb(Decimal(lcm(*(int(_EXACTLY.scaleb(step, -low)) for step in steps))), low)
+
+
+def _beside(step: Decimal, wanted: Decimal) -> Decimal:
+    """The least step that the same multiples of `wanted` are multiples of."""
+    low = min(int(step.as_tuple().exponent), int(wanted.as_tuple().exponent))
+    if max(step.adjusted(), wanted.adjusted()) - low > _WIDEST:
+        return step
+    left, have = (int(_EXACTLY.scaleb(number, -low)) for number in (step, wanted))
+    # The primes that the step has more often than `wanted`, as often as the step has them; the others are given.
+    return _EXACTLY.scaleb(Decimal(_part(left, left // gcd(left, have))), low)
+
+
+def _part(number: int, primes: int) -> int:
+    """The largest divisor of a number that has no prime but those of another."""
+    rest = number
+    while (shared := gcd(rest, primes)) > 1:
+        rest //= shared
+    return number // rest
 
 
 def without_tens(step: Decimal, fraction: int) -> tuple[int, int]:
@@ -58,6 +75,21 @@ def without_tens(step: Decimal, fraction: int) -> tuple[int, int]:
         divisor //= gcd(divisor, 10 ** min(-tens, divisor.bit_length()))  # a unit holds these anyway
         tens = 0
     return tens, divisor
+
+
+def within(step: Decimal, low: Decimal, high: Decimal, most: int) -> list[Decimal] | None:
+    """The multiples of a step from `low`, which is not negative, to `high`, or None where they are more than `most`."""
+    if max(map(Decimal.adjusted, (step, low, high))) > _WIDEST or min(map(_lowest, (step, low, high))) < -_WIDEST:
+        return None
+    if _EXACTLY.subtract(high, low) >= _EXACTLY.multiply(step, Decimal(most)):
+        return None
+    first = int(_EXACTLY.divide_int(low, step))
+    found = (_EXACTLY.multiply(step, Decimal(first + count)) for count in range(most + 2))
+    return [value for value in found if low <= value <= high]
+
+
+def _lowest(value: Decimal) -> int:
+    return int(value.as_tuple().exponent)
 
 
 def is_multiple(value: Decimal, step: Decimal) -> bool:

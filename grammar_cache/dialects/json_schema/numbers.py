@@ -22,6 +22,8 @@ DIGITS = 20
 _EXACT_DIGITS = 15
 """Decimals of so many digits are told apart by every reader that keeps numbers as 64-bit floats."""
 _LONGEST_BOUND = 60
+_FEW = 300
+"""Multiples between two bounds up to which they are listed instead of counted out."""
 _UTMOST = Decimal(10) ** _LONGEST_BOUND
 _TINIEST = -1000
 _CONTEXT = Context(prec=20_000, Emin=-999_999, Emax=999_999)
@@ -51,6 +53,8 @@ class Interval:
 
     @staticmethod
     def read(keywords: Keywords) -> Interval:
+        if keywords.none_of(_KEYWORDS):
+            return _FREE
         low, high = _bounds(keywords, "minimum"), _bounds(keywords, "maximum")
         interval = Interval(multiples=_multiples(keywords))
         for bound in low:
@@ -72,7 +76,7 @@ class Interval:
 
     @property
     def free(self) -> bool:
-        return self == Interval()
+        return self is _FREE or self == _FREE
 
     def holds(self, value: Decimal) -> bool:
         above = self.low is None or (value > self.low.value or (value == self.low.value and not self.low.open))
@@ -91,6 +95,10 @@ class Interval:
         high = "" if self.high is None else f"{'<' if self.high.open else '<='}{self.high.value}"
         marks = (("%", self.multiples), ("!%", self.not_multiples), ("!=", self.excluded))
         return f"{low}x{high}" + "".join(f" {mark}{value}" for mark, values in marks for value in values)
+
+
+_FREE = Interval()
+_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 
 def _bounds(keywords: Keywords, name: str) -> list[Bound]:
@@ -156,6 +164,10 @@ def _unsigned_in(
     reduced = multiples.reduced(interval.multiples, interval.not_multiples)
     if reduced is None:
         return NOTHING
+    few = multiples.within(reduced[0][0], low.value, high.value, _FEW) if reduced[0] and high is not None else None
+    if few is not None and all(len(value.normalize().as_tuple().digits) <= _EXACT_DIGITS for value in few):
+        fits = (value for value in few if interval.holds(value * sign) and not (low.open and value == low.value))
+        return digits.listed(fits, multiples.places(reduced[0][0]), integral=integral)
     conditions: list[digits.Condition] = [digits.Division(step, True) for step in reduced[0]]
     conditions += [digits.Division(step, False) for step in reduced[1]]
     conditions.append(digits.Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))

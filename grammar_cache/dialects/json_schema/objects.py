@@ -18,7 +18,7 @@ from grammar_cache.dialects.json_schema.reading import Keywords
 from grammar_cache.dialects.json_schema.strings import RULE as STRING_RULE
 from grammar_cache.dialects.json_schema.whitespace import Layout
 from grammar_cache.dialects.json_schema.writing import Writer
-from grammar_cache.errors import LimitExceeded, UnsupportedFeature
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import NOTHING, Expression, Ref
 
 RULE = "json.object"
@@ -57,6 +57,8 @@ class ObjectFacts:
 
     @staticmethod
     def read(keywords: Keywords) -> ObjectFacts:
+        if keywords.none_of(_KEYWORDS):
+            return _FREE
         names = keywords.schema("propertyNames")
         return ObjectFacts(
             dict(keywords.named_schemas("properties")),
@@ -71,7 +73,14 @@ class ObjectFacts:
 
     @property
     def free(self) -> bool:
-        return self == ObjectFacts()
+        return self is _FREE or self == _FREE
+
+
+_FREE = ObjectFacts()
+_KEYWORDS = frozenset(
+    {"properties", "required", "additionalProperties", "patternProperties", "propertyNames"}
+    | {"minProperties", "maxProperties"}
+)
 
 
 def about(all_facts: Iterable[ObjectFacts], name: str, matches: keys.Matches) -> Conjunction:
@@ -225,7 +234,8 @@ def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> Expr
         content = _content(declared, others, writer.layout)
     else:
         if others and least > len(declared) + len(others):
-            raise UnsupportedFeature("so many different names can't be told apart", pointer=members.pointer)
+            writer.refuse(members.pointer, "minProperties: so many different names can't be told apart")
+            least = musts
         others = members.shared(others)
         content = Walk(declared, others, least, most, members.owed, writer, name).expression()
     return alt(empty if content == NOTHING else (*empty, writer.layout.enclosed(b"{", content, b"}")))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grammar_cache.dialects import regex
 from grammar_cache.dialects.json_schema.formats import FORMATS
+from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.expression import Expression
 
 _WIDER = {

@@ -5,8 +5,8 @@ A part of them: groups three deep, no back-references, no lookaround, no names.
 
 from __future__ import annotations
 
-from grammar_cache.dialects import regex
 from grammar_cache.dialects.json_schema.combine import alt, optional, seq
+from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.expression import NOTHING, Bytes, Expression, Repeat
 
 DEPTH = 3

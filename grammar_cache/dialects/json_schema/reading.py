@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -26,6 +26,9 @@ class Keywords:
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
+
+    def none_of(self, names: Set[str]) -> bool:
+        return self.values.keys().isdisjoint(names)
 
     def without(self, name: str) -> Keywords:
         return Keywords(self.pointer, {key: value for key, value in self.values.items() if key != name}, self.draft)

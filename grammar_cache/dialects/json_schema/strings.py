@@ -5,23 +5,28 @@ Lengths count code points, so an escape or a pair of surrogates is one character
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from grammar_cache.dialects import regex
 from grammar_cache.dialects.json_schema import formats, outside
 from grammar_cache.dialects.json_schema.combine import alt, repeat, seq
 from grammar_cache.dialects.json_schema.encoding import CHARACTER, FULL_CHARACTER, QUOTE, encoded
 from grammar_cache.dialects.json_schema.matching import belongs
 from grammar_cache.dialects.json_schema.reading import Keywords
+from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarError
-from grammar_cache.expression import NOTHING, And, Expression, Not, Ref, Repeat, text
+from grammar_cache.expression import NOTHING, Alt, And, Expression, Not, Ref, Repeat, text
 from grammar_cache.limits import Limits
 
 _T = TypeVar("_T")
+_About: TypeAlias = "str | tuple[int, int | None] | frozenset[str]"
 RULE = "json.string"
 ANY_STRING = seq(QUOTE, Repeat(FULL_CHARACTER, 0, None), QUOTE)
+_ANY_LENGTH = (0, None)
 _ANY_CONTENT = Repeat(CHARACTER, 0, None)
+_MOST_COMPARED = 200
+_TOGETHER = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class StringFacts:
 
     @staticmethod
     def read(keywords: Keywords) -> StringFacts:
+        if keywords.none_of(_KEYWORDS):
+            return _FREE
         pattern, named = keywords.text("pattern"), keywords.text("format") or ""
         return StringFacts(
             keywords.count("minLength") or 0,
@@ -64,7 +71,7 @@ class StringFacts:
 
     @property
     def free(self) -> bool:
-        return self == StringFacts()
+        return self is _FREE or self == _FREE
 
     @property
     def contradictory(self) -> bool:
@@ -74,10 +81,38 @@ class StringFacts:
             pattern in denied for _, pattern in self.patterns
         )
 
+    def conditions(self) -> dict[tuple[str, _About], str]:
+        """Each by itself, with the pointer to its keyword where it may be to blame; the length last."""
+        found: dict[tuple[str, _About], str] = {("pattern", pattern): pointer for pointer, pattern in self.patterns}
+        found |= dict.fromkeys((("format", name) for name in self.formats), "")
+        positive = bool(found)
+        found |= {("unmatched", pattern): pointer for pointer, pattern in self.unmatched}
+        found |= dict.fromkeys((("unlike", name) for name in self.unlike), "")
+        if self.excluded:
+            found["excluded", frozenset(self.excluded)] = ""
+        if not positive or (self.least, self.most) != _ANY_LENGTH:
+            found["length", (self.least, self.most)] = ""
+        return found
+
+    @property
+    def about_length(self) -> bool:
+        """Whether nothing but the length is asked."""
+        return self == StringFacts(self.least, self.most)
+
+    def covers(self, other: StringFacts) -> bool:
+        """Whether it is plain to see that all strings of the other are its own."""
+        longest = self.most is None or (other.most is not None and other.most <= self.most)
+        own = {condition for condition in self.conditions() if condition[0] != "length"}
+        return self.least <= other.least and longest and own <= other.conditions().keys()
+
     def allows(self, value: str) -> bool:
         """Whether a text may be it, patterns and formats apart."""
         length = len(value)
         return self.least <= length and (self.most is None or length <= self.most) and value not in self.excluded
+
+
+_FREE = StringFacts()
+_KEYWORDS = frozenset({"minLength", "maxLength", "pattern", "format"})
 
 
 def _joined(first: tuple[_T, ...], second: tuple[_T, ...]) -> tuple[_T, ...]:
@@ -91,19 +126,31 @@ class Patterns:
         self._limits = limits
         self._texts: dict[str, Expression] = {}
         self._contents: dict[str, Expression] = {}
+        self._conditions: dict[tuple[str, _About], Expression] = {}
         self._verdicts: dict[tuple[str, str], bool] = {}
 
-    def contents(self, facts: StringFacts) -> tuple[Expression, ...]:
-        """What pattern and format say of the text between the quotation marks, each on its own."""
-        found = {pattern: self.spelling(pattern, pointer) for pointer, pattern in facts.patterns}
-        conditions = [*found.values(), *(encoded(formats.FORMATS[name]) for name in facts.formats)]
-        unmatched = {pattern: self.spelling(pattern, pointer) for pointer, pattern in facts.unmatched}
-        denied = [*unmatched.values(), *(encoded(outside.WIDER[name]) for name in facts.unlike)]
-        if facts.excluded:
-            denied.append(alt(encoded(text(value)) for value in facts.excluded))
-        if denied and not conditions:
-            conditions.append(_ANY_CONTENT)
-        return (*conditions, *map(Not, denied))
+    def condition(self, name: str, about: _About, pointer: str) -> Expression:
+        """One condition on the text between the quotation marks. Each is made once, so that its automaton is too."""
+        known = (name, about)
+        if known not in self._conditions:
+            self._conditions[known] = self._condition(name, about, pointer)
+        return self._conditions[known]
+
+    def _condition(self, name: str, about: _About, pointer: str) -> Expression:
+        match name, about:
+            case "pattern", str():
+                return self.spelling(about, pointer)
+            case "unmatched", str():
+                return Not(self.spelling(about, pointer))
+            case "format", str():
+                return encoded(formats.FORMATS[about])
+            case "unlike", str():
+                return Not(encoded(outside.WIDER[about]))
+            case "excluded", frozenset():
+                return Not(alt(encoded(text(value)) for value in sorted(about)))
+            case "length", (least, most):
+                return repeat(CHARACTER, least, most)
+        raise AssertionError(f"no condition on strings: {name}")
 
     def satisfied(self, facts: StringFacts, value: str) -> bool:
         """Whether a text is one of those that are generated for the facts."""
@@ -142,23 +189,60 @@ class Patterns:
         return self._texts[pattern]
 
 
-def string(facts: StringFacts, patterns: Patterns) -> Expression:
-    """The JSON strings that satisfy the facts."""
-    if facts.free:
+def string(all_facts: Sequence[StringFacts], patterns: Patterns) -> Expression:
+    """The JSON strings that satisfy one of these facts or another."""
+    kept = _uncovered([facts for facts in all_facts if not facts.contradictory])
+    if any(facts.free for facts in kept):
         return Ref(RULE)
-    if facts.contradictory:
-        return NOTHING
-    conditions = patterns.contents(facts)
-    if not conditions:
-        return seq(QUOTE, repeat(FULL_CHARACTER, facts.least, facts.most), QUOTE)
-    if facts.least or facts.most is not None:
-        conditions = (*conditions, repeat(CHARACTER, facts.least, facts.most))
-    return seq(QUOTE, conditions[0] if len(conditions) == 1 else And(conditions), QUOTE)
+    contents = [repeat(FULL_CHARACTER, facts.least, facts.most) for facts in kept if facts.about_length]
+    others = [facts.conditions() for facts in kept if not facts.about_length]
+    if others:
+        contents.append(_either(others, patterns))
+    return seq(QUOTE, alt(contents), QUOTE) if contents else NOTHING
+
+
+def _uncovered(all_facts: list[StringFacts]) -> list[StringFacts]:
+    """Without those whose strings others hold anyway. Nor is it looked for among many, which costs their square."""
+    kept: list[StringFacts] = []
+    for facts in sorted(dict.fromkeys(all_facts), key=lambda facts: len(facts.conditions())):
+        if len(kept) > _MOST_COMPARED or not any(other.covers(facts) for other in kept):
+            kept.append(facts)
+    return kept
+
+
+def _either(choices: list[dict[tuple[str, _About], str]], patterns: Patterns) -> Expression:
+    """The contents for which all conditions of a choice hold; what is common to them all is said once."""
+    common = [one for one in choices[0] if all(one in others for others in choices)]
+    rests = [[one for one in choice if one not in common] for choice in choices] if len(choices) > 1 else []
+    shared = [patterns.condition(*one, choices[0][one]) for one in common if one[0] != "length"]
+    parts = [
+        _all([patterns.condition(*one, choice[one]) for one in rest])
+        for choice, rest in zip(choices, rests, strict=False)
+    ]
+    wanted = [*shared, _union(parts)] if parts else shared
+    lengths = [patterns.condition(*one, "") for one in common if one[0] == "length"]
+    if lengths and len(wanted) > 1 and not all(isinstance(one, Not) for one in wanted):
+        wanted = [Alt((_all(wanted),))]  # inside of an alternation it is made minimal before it is counted through
+    return _all([*wanted, *lengths])
+
+
+def _union(parts: list[Expression]) -> Expression:
+    """By groups, each an intersection: so their automata are minimal before they are joined further."""
+    while len(parts) > _TOGETHER:
+        groups = [parts[at : at + _TOGETHER] for at in range(0, len(parts), _TOGETHER)]
+        parts = [And((_ANY_CONTENT, alt(group))) for group in groups]
+    return alt(parts)
+
+
+def _all(conditions: list[Expression]) -> Expression:
+    """Those that are complements last: intersected with others they are small."""
+    ordered = sorted(conditions, key=lambda condition: isinstance(condition, Not))
+    return ordered[0] if len(ordered) == 1 else And(tuple(ordered))
 
 
 def key(facts: StringFacts, patterns: Patterns) -> Expression:
     """The same in spellings without needless escapes, so that no two of them are the same name."""
     if facts.contradictory:
         return NOTHING
-    conditions = (*patterns.contents(facts), repeat(CHARACTER, facts.least, facts.most))
-    return seq(QUOTE, conditions[0] if len(conditions) == 1 else And(conditions), QUOTE)
+    conditions = facts.conditions() | {("length", (facts.least, facts.most)): ""}
+    return seq(QUOTE, _either([conditions], patterns), QUOTE)

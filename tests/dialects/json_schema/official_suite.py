@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks import orders
 from grammar_cache import Constraint, GrammarError, Limits
 from grammar_cache.compile import parse
 from grammar_cache.configuration import Configurations
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.network import build
+from server import orders
 from tests.dialects.json_schema_oracle import SYNTAX_OF_DRAFT_7, records
 
 DRAFTS = ("draft2020-12", "draft7")

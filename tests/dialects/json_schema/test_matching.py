@@ -7,8 +7,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_cache.dialects import regex
 from grammar_cache.dialects.json_schema.matching import belongs
+from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.expression import Alt as Either
 from grammar_cache.expression import And, Bytes, Expression, Not, Repeat, Seq, char_class
 from tests.expression_matcher import matches

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grammar_cache.dialects.json_schema.compiler import parse
-from grammar_cache.dialects.json_schema.multiples import fewest, is_multiple, reduced, remainders
+from grammar_cache.dialects.json_schema.multiples import fewest, is_multiple, reduced, remainders, within
 from grammar_cache.errors import EmptyLanguage, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from server.membership import Recogniser
 
@@ -171,3 +171,37 @@ def test_what_divides_too_much_is_refused() -> None:
     assert refusal.value.pointer == "/properties/a/multipleOf"
     with pytest.raises(LimitExceeded):
         parse('{"allOf": [{"multipleOf": 1009}, {"multipleOf": 1013}]}')
+
+
+@given(
+    st.sampled_from(STEPS).map(Decimal),
+    st.decimals(0, 300, places=2),
+    st.decimals(0, 300, places=2),
+    st.integers(1, 40),
+)
+def test_multiples_between_bounds_are_listed(step: Decimal, low: Decimal, high: Decimal, most: int) -> None:
+    """All of them from the least to the largest, or None where they are many."""
+    found = within(step, low, high, most)
+    if found is None:
+        assert high - low >= step * most
+    else:
+        count = int(Fraction(high) / Fraction(step)) + 2
+        assert found == [step * number for number in range(count) if low <= step * number <= high]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"allOf": [{"multipleOf": 77}, {"multipleOf": 44}, {"multipleOf": 13}], "not": {"multipleOf": 8}}',
+        '{"allOf": [{"multipleOf": 6.75}, {"multipleOf": 19}, {"multipleOf": 2.125}], "maximum": 90000, "minimum": 9}',
+    ],
+)
+def test_common_multiples_of_thousands_are_quick(schema: str) -> None:
+    """States from which no multiple is reached any more are not looked at."""
+    step = Decimal(4004) if "77" in schema else Decimal(8721)
+    judge = Recogniser(parse(schema)).judge
+    for count in range(1, 11):
+        value = step * count
+        expected = value % 8 != 0 if "77" in schema else value <= 90000
+        assert judge(str(value).encode()).accepted is expected
+        assert not judge(str(value + 1).encode()).accepted

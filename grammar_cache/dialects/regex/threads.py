@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from grammar_cache.dialects.regex_symbols import Symbols
-from grammar_cache.dialects.regex_tree import Choice, Edge, EdgeKind, Join, Look, Plain, Times, Tree
+from grammar_cache.dialects.regex.symbols import Symbols
+from grammar_cache.dialects.regex.tree import Choice, Edge, EdgeKind, Join, Look, Plain, Times, Tree
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Bytes, CharClass, char_class
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
-from grammar_cache.dialects.lexeme_minimal import Moves, blocks, living
-from grammar_cache.dialects.lexeme_program import Chars, Match, Program, too_large
-from grammar_cache.dialects.lexeme_threads import FREE, GOOD, PAST, Front, Runner, Thread, waiting
+from grammar_cache.dialects.lexemes.minimal import Moves, blocks, living
+from grammar_cache.dialects.lexemes.program import Chars, Match, Program, too_large
+from grammar_cache.dialects.lexemes.threads import FREE, GOOD, PAST, Front, Runner, Thread, waiting
 from grammar_cache.errors import UnsupportedFeature
 from grammar_cache.lexeme import FATAL, HARMLESS, OPEN
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grammar_cache.dialects.lexeme_program import BODY_MATCH, Again, Chars, Enter, Match, Program, Split, Work
+from grammar_cache.dialects.lexemes.program import BODY_MATCH, Again, Chars, Enter, Match, Program, Split, Work
 from grammar_cache.errors import UnsupportedFeature
 
 

@@ -10,11 +10,11 @@ an automaton (`regex_looking`), which unrolls counts and so has a limit of its o
 
 from __future__ import annotations
 
-from grammar_cache.dialects.regex_elimination import expression_of
-from grammar_cache.dialects.regex_fragment import BeyondFragments, close
-from grammar_cache.dialects.regex_looking import automaton_of
-from grammar_cache.dialects.regex_pieces import piece_of
-from grammar_cache.dialects.regex_syntax import Flags, RegexReader
+from grammar_cache.dialects.regex.elimination import expression_of
+from grammar_cache.dialects.regex.fragment import BeyondFragments, close
+from grammar_cache.dialects.regex.looking import automaton_of
+from grammar_cache.dialects.regex.pieces import piece_of
+from grammar_cache.dialects.regex.syntax import Flags, RegexReader
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Repeat, Seq
 from grammar_cache.limits import Limits

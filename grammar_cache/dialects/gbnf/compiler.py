@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from grammar_cache.dialects.combine import repetition, sequence, union
-from grammar_cache.dialects.gbnf_attributes import Attributes, check_regular, read_attributes, with_attributes
-from grammar_cache.dialects.gbnf_dispatch import rules_of, tag_dispatch
-from grammar_cache.dialects.gbnf_macros import Made, read_arguments, regex_macro, substring_macro
-from grammar_cache.dialects.gbnf_tokens import Token, TokenStream
+from grammar_cache.dialects.gbnf.attributes import Attributes, check_regular, read_attributes, with_attributes
+from grammar_cache.dialects.gbnf.dispatch import rules_of, tag_dispatch
+from grammar_cache.dialects.gbnf.macros import Made, read_arguments, regex_macro, substring_macro
+from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression, Grammar, Ref
 from grammar_cache.limits import Limits

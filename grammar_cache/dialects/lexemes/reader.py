@@ -15,8 +15,8 @@ from re import _parser  # type: ignore[attr-defined]
 from threading import RLock
 from typing import Any
 
-from grammar_cache.dialects.lexeme_classes import Item, asks_re, category, complement, literal, members
-from grammar_cache.dialects.lexeme_program import (
+from grammar_cache.dialects.lexemes.classes import Item, asks_re, category, complement, literal, members
+from grammar_cache.dialects.lexemes.program import (
     BODY_MATCH,
     FAIL,
     Again,

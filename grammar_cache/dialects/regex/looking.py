@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grammar_cache.dialects.regex_elimination import SymbolAutomaton
-from grammar_cache.dialects.regex_symbols import Symbols, symbols_of
-from grammar_cache.dialects.regex_threads import END, NONE, Items, Place, Threads, classes_of
-from grammar_cache.dialects.regex_tree import ANY_TEXT, Edge, Look, Plain, Tree, children, join
+from grammar_cache.dialects.regex.elimination import SymbolAutomaton
+from grammar_cache.dialects.regex.symbols import Symbols, symbols_of
+from grammar_cache.dialects.regex.threads import END, NONE, Items, Place, Threads, classes_of
+from grammar_cache.dialects.regex.tree import ANY_TEXT, Edge, Look, Plain, Tree, children, join
 from grammar_cache.dialects.unicode_classes import WORD
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import CharClass, char_class

@@ -13,8 +13,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from grammar_cache.dialects.combine import sequence
-from grammar_cache.dialects.gbnf_macros import Arguments, Made, Value, boolean, only_named, string
-from grammar_cache.dialects.gbnf_tokens import Token, TokenStream
+from grammar_cache.dialects.gbnf.macros import Arguments, Made, Value, boolean, only_named, string
+from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
 from grammar_cache.expression import EMPTY, Alt, Expression, Ref, char_class
 from grammar_cache.limits import Limits
 

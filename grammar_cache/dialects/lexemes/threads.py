@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from grammar_cache.dialects.lexeme_behind import Lookbehinds
-from grammar_cache.dialects.lexeme_program import (
+from grammar_cache.dialects.lexemes.behind import Lookbehinds
+from grammar_cache.dialects.lexemes.program import (
     BODY_MATCH,
     Again,
     Atomic,

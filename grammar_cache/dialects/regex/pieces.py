@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grammar_cache.dialects.regex_fragment import (
+from grammar_cache.dialects.regex.fragment import (
     END,
     START,
     BeyondFragments,
@@ -13,7 +13,7 @@ from grammar_cache.dialects.regex_fragment import (
     plain,
     times,
 )
-from grammar_cache.dialects.regex_tree import Choice, Edge, Join, Look, Plain, Times, Tree, children
+from grammar_cache.dialects.regex.tree import Choice, Edge, Join, Look, Plain, Times, Tree, children
 from grammar_cache.expression import NOTHING
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from grammar_cache.components import components
-from grammar_cache.dialects.gbnf_tokens import Token, TokenStream
+from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
 from grammar_cache.expression import ANY_CHAR, And, Expression, Grammar, Not, Repeat, Seq, references
 from grammar_cache.limits import Limits
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from grammar_cache.dialects.regex_escapes import CharSet, Cursor, one_char, read_class, read_escape
-from grammar_cache.dialects.regex_tree import (
+from grammar_cache.dialects.regex.escapes import CharSet, Cursor, one_char, read_class, read_escape
+from grammar_cache.dialects.regex.tree import (
     NIL,
     Edge,
     EdgeKind,

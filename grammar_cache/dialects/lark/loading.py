@@ -15,10 +15,10 @@ from lark.exceptions import LarkError, UnexpectedInput, VisitError
 from lark.load_grammar import Grammar as LoadedGrammar
 from lark.load_grammar import GrammarBuilder, _get_parser, eval_escaping
 
-from grammar_cache.dialects.lark_bounds import RuleTree, TooLarge, check_expansion
-from grammar_cache.dialects.lark_outline import Outline
-from grammar_cache.dialects.lark_tokens import Source, Token
-from grammar_cache.dialects.lexeme_reader import parse as parse_pattern
+from grammar_cache.dialects.lark.bounds import RuleTree, TooLarge, check_expansion
+from grammar_cache.dialects.lark.outline import Outline
+from grammar_cache.dialects.lark.tokens import Source, Token
+from grammar_cache.dialects.lexemes.reader import parse as parse_pattern
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from grammar_cache.dialects import regex
 from grammar_cache.dialects.combine import sequence
-from grammar_cache.dialects.gbnf_tokens import Token, TokenStream
+from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
+from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import EMPTY, Alt, And, Bytes, Expression, Ref, Repeat, char_class
 from grammar_cache.limits import Limits

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from grammar_cache.dialects.lark_contextual import contextual
-from grammar_cache.dialects.lark_loading import Loaded, Terminal, load
-from grammar_cache.dialects.lark_outline import outline
-from grammar_cache.dialects.lark_tokens import Source, tokenize
-from grammar_cache.dialects.lexeme_python import lexeme
-from grammar_cache.dialects.lexeme_reader import parse as parse_pattern
-from grammar_cache.dialects.lexeme_reader import unwarned
+from grammar_cache.dialects.lark.contextual import contextual
+from grammar_cache.dialects.lark.loading import Loaded, Terminal, load
+from grammar_cache.dialects.lark.outline import outline
+from grammar_cache.dialects.lark.tokens import Source, tokenize
+from grammar_cache.dialects.lexemes.python_regex import lexeme
+from grammar_cache.dialects.lexemes.reader import parse as parse_pattern
+from grammar_cache.dialects.lexemes.reader import unwarned
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded
 from grammar_cache.expression import Alt, Expression, Grammar, Ref, Repeat, Seq
 from grammar_cache.lexeme import Lexeme

@@ -22,7 +22,7 @@ from lark.lexer import BasicLexer, ContextualLexer, TerminalDef
 from lark.parsers.lalr_analysis import LALR_Analyzer
 from lark.parsers.lalr_analysis import Shift as ShiftAction
 
-from grammar_cache.dialects.lexeme_python import lexeme
+from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import NOTHING, Alt, Expression, Grammar, Ref, Repeat, Seq
 from grammar_cache.lexeme import DEAD, OPEN, Lexeme, Lexer, Shift

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.dialects.lexeme_program import Work
+from grammar_cache.dialects.lexemes.program import Work
 from grammar_cache.expression import MAX_CODE_POINT, SURROGATES, Range
 
 Run: TypeAlias = tuple[int, int, int]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from grammar_cache.dialects.lark_tokens import Source, Token
+from grammar_cache.dialects.lark.tokens import Source, Token
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
 
