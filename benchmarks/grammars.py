@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import peers
-from benchmarks.data import data_file, splitter, tokenizer_folder, write_rows
+from benchmarks.data import data_file, read_vocabulary, splitter, tokenizer_folder, write_rows
 from benchmarks.peers import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from benchmarks.walks import CANDIDATES, Candidates
@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Prints the table and writes the rows."""
     folder = tokenizer_folder(arguments.tokenizer)
-    vocabulary = Vocabulary.from_pretrained(folder)
+    vocabulary = read_vocabulary(folder)
     wanted = read_texts(arguments.grammar, arguments.n)
     split = splitter(folder)
     answers = [split(text) for text in wanted]

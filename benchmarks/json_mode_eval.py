@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> int:
 
     tasks = read_tasks(arguments.n)
     folder = arguments.model or ensure_embedded_model(default_cache(), _progress)
-    engine = TransformersEngine(folder)
+    engine = TransformersEngine(folder, cache=default_cache())
     split = splitter(folder)
     prepared = [prepare(task, engine, split) for task in tasks]
     rows: list[AnswerRow] = []

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
-from benchmarks import orders
 from benchmarks.schema_corpus import Item, read_items
 from benchmarks.tables import markdown, percent
 from benchmarks.workers import Caps, Failed, Worker
@@ -24,6 +23,7 @@ from grammar_cache.compile import DEFAULT_LIMITS, parse
 from grammar_cache.configuration import Configurations
 from grammar_cache.dialects.json_schema.keywords import ANNOTATIONS, ENFORCED, REFUSED
 from grammar_cache.network import build
+from server import orders
 
 CAPS = Caps(setup=60, seconds=20, bytes=3 << 30)
 _WORDS = re.compile(r": .*|'[^']*'|\d+")

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import orders, peers
-from benchmarks.data import Split, splitter, tokenizer_folder
+from benchmarks import peers
+from benchmarks.data import Split, read_vocabulary, splitter, tokenizer_folder
 from benchmarks.peers import Peer, Refused, Session
 from benchmarks.schema_corpus import Item, read_items
 from benchmarks.workers import Caps, Failed, Worker, resident_bytes
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from server import orders
 
 OURS = "swyb"
 HELD = 40
@@ -195,7 +196,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--repeats", type=int, required=True)
     arguments = parser.parse_args(words)
     folder = tokenizer_folder(arguments.tokenizer)
-    vocabulary = Vocabulary.from_pretrained(folder)
+    vocabulary = read_vocabulary(folder)
     engine = Ours(vocabulary) if arguments.engine == OURS else peers.find([arguments.engine], vocabulary, folder)
     found = engine if isinstance(engine, Peer) else engine[arguments.engine]
     assert found is not None, "the parent asks for what is installed only"

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.data import read_tasks, splitter, tokenizer_folder, write_rows
+from benchmarks.data import read_tasks, read_vocabulary, splitter, tokenizer_folder, write_rows
 from benchmarks.peers import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from benchmarks.walks import CANDIDATES, Walk, walks
@@ -57,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Prints the table and writes the rows."""
     tasks, folder = read_tasks(arguments.n), tokenizer_folder(arguments.tokenizer)
-    vocabulary = Vocabulary.from_pretrained(folder)
+    vocabulary = read_vocabulary(folder)
     split = splitter(folder)
     answers = [split(task.completion) for task in tasks]
     texts = walks(tasks, answers, vocabulary, LONGEST, arguments.seed)

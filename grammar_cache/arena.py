@@ -1,8 +1,7 @@
-"""Configurations in flat arrays, so that compiled loops can make new ones: `configuration` without the interpreter.
+"""Nodes and configurations in flat arrays, so that compiled loops can make new ones.
 
-What nodes, items and configurations are is said there. Here an item is the number state << 32 | node, an edge
-return state << 32 | parent, and the edge below everything BOTTOM. Two things are left to `configuration`: lexer
-contexts, and rules that call themselves before reading anything. This module knows no tokens.
+What they are is said in `configuration`. Here an item is the number state << 32 | node, an edge return state << 32 |
+parent, and the edge below everything BOTTOM. This module knows no tokens and no lexer.
 """
 
 from __future__ import annotations
@@ -13,25 +12,30 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.errors import LimitExceeded
-from grammar_cache.interrupt import Interrupt
 from grammar_cache.network import Network
 
 UNKNOWN, DEAD = -2, -1
 BOTTOM = -1
-FULL, CROWDED, STOPPED = -3, -4, -5
-"""Instead of a configuration: the arena has to grow, the limit is hit, the work was told to stop."""
+FULL, CROWDED, STOPPED, WAITING = -3, -4, -5, -6
+"""Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, Python has to expand.
+"""
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK = range(6)
+CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, WANTED = range(7)
+_GROUPED = np.int64(-(1 << 63))
+"""The hash of nodes that are found through their group."""
 
 
 class Rules(NamedTuple):
-    """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`."""
+    """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`.
 
+    `lexed`: the compiled steps are not for it. `limit`: how many configurations there may be. `stop[0]`: give up.
+    """
+
+    classes: NDArray[np.uint8]
     move_first: Ints
     move_class: Ints
     move_to: Ints
@@ -43,11 +47,16 @@ class Rules(NamedTuple):
     tail: Flags
     entry: Ints
     component: Ints
+    cyclic: Flags
+    lexed: bool
+    limit: int
+    stop: NDArray[np.uint8]
 
     @staticmethod
-    def of(network: Network) -> Rules:
+    def of(network: Network, limit: int, stop: NDArray[np.uint8]) -> Rules:
         s = network.states
         return Rules(
+            network.classes,
             s.move_first,
             s.move_class,
             s.move_to,
@@ -59,11 +68,16 @@ class Rules(NamedTuple):
             np.array(network.tail, np.bool_),
             np.array(network.entry, np.int32),
             np.array(network.component, np.int32),
+            np.array(network.cyclic, np.bool_),
+            network.lexed,
+            limit,
+            stop,
         )
 
 
 class Store(NamedTuple):
-    """The arrays that grow. `used` counts configurations, nodes, items, edges, rows, and passes that stamp something.
+    """The arrays that grow. `used` counts configurations, nodes, items, edges, rows, and passes that stamp something;
+    then comes the configuration that Python has to expand.
 
     The items of configuration x are `items[item_first[x] : item_first[x + 1]]`; the edges of nodes likewise. What
     follows x is `next[row[x]]`, by byte class; a row below 0 is not made yet. Few configurations need one.
@@ -86,48 +100,11 @@ class Store(NamedTuple):
     used: Longs
 
 
-class Arena:
-    """The configurations of a network without lexer contexts and without left recursion, as far as they are made."""
-
-    def __init__(self, network: Network, limit: int, interrupt: Interrupt) -> None:
-        self.rules = Rules.of(network)
-        self.limit = limit
-        self.stop = interrupt.flag
-        self._interrupt = interrupt
-        size = 1 << max(10, (2 * network.states.count).bit_length())  # hash tables are of powers of two
-        self.store = _empty(network.class_count, len(network.entry), size, size // 2)
-        node_of(self.store, np.full(1, BOTTOM, np.int64))
-
-    def accepts(self) -> Flags:
-        return self.store.accepts[: self.store.used[CONFIGURATIONS]]
-
-    def items(self) -> tuple[Ints, Ints]:
-        """Of all configurations: where each one's begin, and the pairs (state, node)."""
-        return self.store.item_first[: self.store.used[CONFIGURATIONS] + 1].astype(np.int32), _pairs(
-            self.store.items[: self.store.used[ITEMS]]
-        )
-
-    def edges(self) -> tuple[Ints, Ints]:
-        """Of all nodes: where each one's begin, and the pairs (return state, parent), -1 below everything."""
-        return self.store.edge_first[: self.store.used[NODES] + 1].astype(np.int32), _pairs(
-            self.store.edges[: self.store.used[EDGES]]
-        )
-
-    def outcome(self, status: int) -> None:
-        """What to do about a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
-        if status == FULL:
-            self.store = _grown(self.store)
-        elif status == CROWDED:
-            raise LimitExceeded(f"more than {self.limit} configurations", limit="configurations")
-        else:
-            self._interrupt.check()
+_CONTENT = ("next", "row", "accepts", "item_first", "items", "edge_first", "edges", "hashes", "node_hashes", "popped")
 
 
-def _pairs(keys: Longs) -> Ints:
-    return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)
-
-
-def _empty(classes: int, rules: int, size: int, rows: int) -> Store:
+def empty(classes: int, rules: int, size: int, rows: int) -> Store:
+    """Room for so many configurations, a power of two, and rows."""
     return Store(
         np.empty((rows, classes), np.int32),
         np.empty(size, np.int32),
@@ -143,33 +120,22 @@ def _empty(classes: int, rules: int, size: int, rows: int) -> Store:
         np.zeros(size, np.int64),
         np.zeros(rules, np.int64),
         np.empty(rules, np.int32),
-        np.zeros(6, np.int64),
+        np.zeros(WANTED + 1, np.int64),
     )
 
 
-def _grown(store: Store) -> Store:
+def grown(store: Store) -> Store:
     """The same with twice the room, for rows only if they are what is short."""
     rows, classes = store.next.shape
     short = store.used[ROWS] == rows
-    grown = _empty(classes, len(store.rule_stamp), (1 if short else 2) * len(store.accepts), (2 if short else 1) * rows)
-    for name in (
-        "next",
-        "row",
-        "accepts",
-        "item_first",
-        "items",
-        "edge_first",
-        "edges",
-        "hashes",
-        "node_hashes",
-        "popped",
-    ):
+    larger = empty(classes, len(store.rule_stamp), (1 if short else 2) * len(store.accepts), (2 if short else 1) * rows)
+    for name in _CONTENT:
         old = getattr(store, name)
-        getattr(grown, name)[: len(old)] = old
-    grown.rule_stamp[:] = store.rule_stamp
-    grown.used[:] = store.used
-    _fill_slots(grown)
-    return grown
+        getattr(larger, name)[: len(old)] = old
+    larger.rule_stamp[:] = store.rule_stamp
+    larger.used[:] = store.used
+    _fill_slots(larger)
+    return larger
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -177,7 +143,8 @@ def _fill_slots(store: Store) -> None:
     for number in range(store.used[CONFIGURATIONS]):
         _note(store.slots, store.hashes, number)
     for number in range(store.used[NODES]):
-        _note(store.node_slots, store.node_hashes, number)
+        if store.node_hashes[number] != _GROUPED:
+            _note(store.node_slots, store.node_hashes, number)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -224,6 +191,21 @@ def node_of(store: Store, edges: Longs) -> int:
     number: int = store.node_slots[slot]
     if number >= 0:
         return number
+    number = _added(store, edges, code)
+    if number >= 0:
+        store.node_slots[slot] = number
+    return number
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def grouped_node(store: Store, edges: Longs) -> int:
+    """A new node that only its group finds again; FULL."""
+    number: int = _added(store, edges, _GROUPED)
+    return number
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _added(store: Store, edges: Longs, code: int) -> int:
     number, begin = store.used[NODES], store.used[EDGES]
     past = begin + len(edges)
     if number == len(store.node_hashes) or past > len(store.edges):
@@ -231,13 +213,13 @@ def node_of(store: Store, edges: Longs) -> int:
     store.edges[begin:past] = edges
     store.edge_first[number + 1] = past
     store.node_hashes[number] = code
-    store.node_slots[slot] = number
     store.used[NODES], store.used[EDGES] = number + 1, past
-    return number
+    return int(number)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def configuration_of(store: Store, items: Longs, accepting: bool, limit: int) -> int:
+    """The configuration of sorted, distinct items; FULL or CROWDED."""
     code = _hash(items, 1 if accepting else 0)
     slot = _find(items, code, store.slots, store.hashes, store.item_first, store.items)
     number: int = store.slots[slot]

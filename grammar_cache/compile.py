@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from grammar_cache.constraint import Constraint
-from grammar_cache.dialects import choice, gbnf, lark, regex
+from grammar_cache.dialects import choice
+from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.json_schema import compiler as json_schema
+from grammar_cache.dialects.lark import compiler as lark
+from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import Grammar
 from grammar_cache.grammar import CompiledGrammar, compile_expression, grammar_id

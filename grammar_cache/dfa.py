@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.nfa import Nfa
-from grammar_cache.partition import minimal
+from grammar_cache.partition import minimal_unless
 from grammar_cache.subsets import CALL, STOPPED, TOO_LARGE, automaton
 
 Ints = NDArray[np.int32]
@@ -64,9 +64,20 @@ def determinise(
 
     Both are bool[rules]. Raises LimitExceeded(rule_states), Interrupted.
     """
-    outcome, *transitions, final = automaton(nfa.size, *nfa.columns(), classes, nullable, dead, limit, interrupt.flag)
+    outcome, *transitions, final = automaton(
+        nfa.size, nfa.edges, nfa.skips, nfa.calls, classes, nullable, dead, limit, interrupt.flag
+    )
     if outcome == STOPPED:
         interrupt.check()
     if outcome == TOO_LARGE:
         raise too_many_states(limit)
-    return Dfa(*minimal(*transitions, final))
+    tails, labels, heads = transitions
+    return minimised(tails, labels, heads, final, interrupt)
+
+
+def minimised(tails: Ints, labels: Ints, heads: Ints, final: Flags, interrupt: Interrupt) -> Dfa:
+    """The minimal automaton. Raises Interrupted."""
+    stopped, *columns = minimal_unless(tails, labels, heads, final, interrupt.flag)
+    if stopped:
+        interrupt.check()
+    return Dfa(*columns)

@@ -20,6 +20,7 @@ from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Grammar
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.lexed_configuration import LexedConfigurations, configurations_of
 from grammar_cache.lexed_distance import LexedDistances
 from grammar_cache.limits import Limits
 from grammar_cache.masks import Masks, packed
@@ -57,9 +58,9 @@ class CompiledGrammar:
         self.limits = limits
         self.ignored = ignored
         self.network = network
-        self._configurations = Configurations(network, limits.configurations)
+        self._configurations = configurations_of(network, limits.configurations, interrupt)
         self._tables = Tables(self._configurations, vocabulary, limits.table_bytes, interrupt)
-        self._distances = (LexedDistances if network.lexed else Distances)(self._configurations, vocabulary, interrupt)
+        self._distances = _distances(self._configurations, vocabulary, interrupt)
         self._tightening = Tightening(self._tables)
         self._minimum: Minimum | None = None
         self._path: Path = {}
@@ -95,7 +96,7 @@ class CompiledGrammar:
             "states": self.network.states.count,
             "byte_classes": self.network.class_count,
             "configurations": self._configurations.count,
-            "nodes": len(self._configurations.edges),
+            "nodes": self._configurations.node_count,
         }
 
     def consume(self, configuration: int, token: int) -> int | None:
@@ -118,7 +119,7 @@ class CompiledGrammar:
 
     def ends(self, configuration: int) -> bool:
         """Whether the text is complete and nothing can follow it."""
-        return self.accepts(configuration) and not self._configurations.items[configuration]
+        return self.accepts(configuration) and self._configurations.ends(configuration)
 
     def distance(self, configuration: int) -> int | None:
         """An upper bound on the tokens still needed, 0 iff complete; None if no completion is known.
@@ -237,11 +238,20 @@ class CompiledGrammar:
         return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])
 
 
+def _distances(
+    configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt
+) -> Distances | LexedDistances:
+    if isinstance(configurations, LexedConfigurations):
+        return LexedDistances(configurations, vocabulary, interrupt)
+    return Distances(configurations, vocabulary, interrupt)
+
+
 def compile_expression(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits, interrupt: Interrupt | None = None
 ) -> CompiledGrammar:
     """The last step of every dialect: network, configurations, distances."""
-    return CompiledGrammar(build(grammar, limits, interrupt), vocabulary, limits, grammar.ignored, interrupt)
+    network = build(grammar, limits, interrupt, vocabulary.solved.automata)
+    return CompiledGrammar(network, vocabulary, limits, grammar.ignored, interrupt)
 
 
 def grammar_id(parts: Sequence[str], vocabulary: Vocabulary) -> str:

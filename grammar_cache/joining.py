@@ -49,7 +49,7 @@ def merged(first: Ints, labels: Ints, heads: Ints, classes: Bytes) -> Bytes:
 def common(classes: Bytes) -> Bytes:
     """One partition of the bytes for all rules, uint8[rules, 256] to uint8[256]: classes are numbered by first byte."""
     found = np.zeros(256, np.uint8)
-    seen = np.full((256, 256), -1, np.int64)
+    seen = np.full((256, 256), -1, np.int32)
     number = np.empty((256, 256), np.uint8)
     for rule in range(len(classes)):
         count = 0

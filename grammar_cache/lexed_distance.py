@@ -16,12 +16,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configuration import DEAD, ROOT, Configurations
-from grammar_cache.distance import INFINITE, flat, reach, witnesses
+from grammar_cache.configuration import DEAD, ROOT
+from grammar_cache.costs import least_lexed_costs
+from grammar_cache.distance import INFINITE, witnesses
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.lexed_configuration import LexedConfigurations
 from grammar_cache.vocabulary import Vocabulary
-from grammar_cache.walk import least_lexed_costs
+from grammar_cache.walk import distinct_reach
 
 _LARGEST_TABLE = 100_000_000
 """Entries of the costs of nodes, context by context."""
@@ -34,16 +36,16 @@ _FUEL_PER_SOURCE = 2
 class LexedDistances:
     """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
 
-    def __init__(self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
+    def __init__(self, configurations: LexedConfigurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
         self._configurations = configurations
         self._controls = configurations.controls
-        self._edges = configurations.edges
+        self._edges = configurations.all_edges
         sources, self._contexts = _controls_met(configurations)
         self._place = {context: place for place, context in enumerate(self._contexts)}
         # What costs are solved on is not what texts lead to: it has a table of its own, and is forgotten.
-        solving = Configurations(configurations.network, configurations.limit, self._controls)
+        solving = LexedConfigurations(configurations.network, configurations.limit, interrupt, self._controls)
         origin = np.array([solving.above_exit(x) for x in sources], np.int32)
-        rows = reach(solving, vocabulary, origin, interrupt, _FUEL + _FUEL_PER_SOURCE * len(sources))
+        rows = _reached(solving, vocabulary, origin, interrupt, _FUEL + _FUEL_PER_SOURCE * len(sources))
         rows[:, 0] = np.array(sources, np.int32)[rows[:, 0]]
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
         self._count = len(self._controls.state)
@@ -54,7 +56,7 @@ class LexedDistances:
             [witnesses(rows, reached[:, k], self._costs[:, k], vocabulary) for k in places], np.int32
         ).T
         self._nodes: dict[int, NDArray[np.int32]] = {}
-        self.additive: NDArray[np.int32] = np.full(len(configurations.accepts), INFINITE, np.int32)
+        self.additive: NDArray[np.int32] = np.full(len(configurations.store.accepts), INFINITE, np.int32)
         self._known = 0
         self.update()
 
@@ -62,18 +64,18 @@ class LexedDistances:
         """Extends the tables to all configurations interned so far."""
         table, count = self._configurations, self._configurations.count
         if count > len(self.additive):
-            grown = np.full(len(table.accepts), INFINITE, np.int32)
+            grown = np.full(len(table.store.accepts), INFINITE, np.int32)
             grown[: self._known] = self.additive[: self._known]
             self.additive = grown
         for number in range(self._known, count):
-            self.additive[number] = 0 if table.accepts[number] else self._least(table.items[number])
+            self.additive[number] = 0 if table.accepts(number) else self._least(table.all_items[number])
         self._known = count
 
     def witness(self, configuration: int) -> int:
         """The string whose consumption lowers d, given 0 < d < INFINITE. The least one where several items tie."""
         d = self.additive[configuration]
         found = []
-        for x, n in self._configurations.items[configuration]:
+        for x, n in self._configurations.all_items[configuration]:
             fits = (self._witness[x] >= 0) & (self._costs[x] + self._node(n) == d)
             found += self._witness[x][fits].tolist()
         return int(min(found))
@@ -135,11 +137,11 @@ class LexedDistances:
         return behind
 
     def _least_costs(
-        self, solving: Configurations, rows: NDArray[np.int32]
+        self, solving: LexedConfigurations, rows: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """C of all controls, and the same of all configurations that a token reaches: int32[…, contexts]."""
         controls, width = self._controls, len(self._contexts)
-        if len(solving.edges) * width * width > _LARGEST_TABLE:
+        if len(solving.all_edges) * width * width > _LARGEST_TABLE:
             raise LimitExceeded(
                 f"{width} lexer contexts in which rules end are too many for the distances of this grammar",
                 limit="configurations",
@@ -155,8 +157,8 @@ class LexedDistances:
             self._behind,
             np.searchsorted(rows[:, 0], np.arange(self._count + 1)).astype(np.int32),
             np.ascontiguousarray(rows[:, 1]),
-            *flat(solving.items),
-            *flat(solving.edges),
+            *_flat(solving.all_items),
+            *_flat(solving.all_edges),
             ROOT,
             width,
             INFINITE,
@@ -164,7 +166,7 @@ class LexedDistances:
         return costs, reached
 
 
-def _controls_met(configurations: Configurations) -> tuple[list[int], list[int]]:
+def _controls_met(configurations: LexedConfigurations) -> tuple[list[int], list[int]]:
     """All controls that a text can lead to, and all contexts in which rules can end, both ascending.
 
     A few more than that: which context a rule was called in is forgotten when it ends.
@@ -200,3 +202,79 @@ def _controls_met(configurations: Configurations) -> tuple[list[int], list[int]]
                 for back in returns[rule]:
                     meet(controls.number(back, handed))
     return sorted(met), sorted(set().union(*ends))
+
+
+def _reached(
+    configurations: LexedConfigurations,
+    vocabulary: Vocabulary,
+    origin: NDArray[np.int32],
+    interrupt: Interrupt,
+    fuel: int,
+) -> NDArray[np.int32]:
+    """Rows (source, configuration one token away, a short string that leads there), sorted.
+
+    A source's rows come from one walk that meets nothing unexpanded: they depend on its configuration alone. That is
+    so while the fuel lasts. With so many configurations to expand at most, shorter tokens come first, and what is
+    behind the rest of the longer ones is left out.
+    """
+    left = fuel
+    done: list[NDArray[np.int32]] = []
+    sources = np.arange(len(origin), dtype=np.int32)
+    while len(sources):
+        _expand(configurations, origin[sources], interrupt)
+        rows, missed = _walk(configurations, vocabulary, origin, _seeds(sources, origin))
+        again = np.zeros(len(origin), np.bool_)
+        again[missed[:, 0]] = left > 0
+        done.append(rows[~again[rows[:, 0]]])
+        while len(missed) and left > 0:
+            left -= _expand(configurations, missed[:, 2], interrupt)
+            _, missed = _walk(configurations, vocabulary, origin, missed)
+        sources = np.flatnonzero(again).astype(np.int32)
+    found = np.concatenate(done) if done else np.empty((0, 3), np.int32)
+    return found[np.lexsort((found[:, 2], found[:, 1], found[:, 0]))]
+
+
+def _seeds(sources: NDArray[np.int32], origin: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.stack([sources, np.zeros_like(sources), origin[sources]], axis=1)
+
+
+def _expand(configurations: LexedConfigurations, numbers: NDArray[np.int32], interrupt: Interrupt) -> int:
+    distinct = np.unique(numbers).tolist()
+    for unknown in distinct:
+        interrupt.check()
+        configurations.expand(unknown)
+    return len(distinct)
+
+
+def _walk(
+    configurations: LexedConfigurations, vocabulary: Vocabulary, origin: NDArray[np.int32], seeds: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """What `walk.distinct_reach` finds, and what it missed, which are seeds for another walk."""
+    trie = vocabulary.trie
+    columns = [np.ascontiguousarray(column) for column in seeds.T]
+    room = 8 * len(origin) + 1024
+    while True:
+        found, missed = np.empty((room, 3), np.int32), np.empty((room, 3), np.int32)
+        rows, misses = distinct_reach(
+            trie.byte,
+            trie.depth,
+            trie.skip,
+            trie.string,
+            configurations.network.classes,
+            configurations.store,
+            origin,
+            *columns,
+            vocabulary.longest,
+            found,
+            missed,
+        )
+        if max(rows, misses) <= room:
+            return found[:rows], missed[:misses]
+        room = 2 * max(rows, misses)
+
+
+def _flat(lists: list[tuple[tuple[int, int], ...]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    offsets = np.zeros(len(lists) + 1, np.int32)
+    np.cumsum([len(entries) for entries in lists], out=offsets[1:])
+    flat = [entry for entries in lists for entry in entries]
+    return offsets, np.array(flat, np.int32).reshape(-1, 2)

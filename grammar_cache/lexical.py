@@ -50,10 +50,9 @@ class Lexical:
         lexeme = self.lexemes[rule]
         if lexeme is None and rule not in self.shifts:
             return None
-        nfa = Nfa()
-        if lexeme is None or (lexeme.closes != OPEN).any():
-            nfa.add_chain(0, 1, [(0, 255)])
-        return nfa
+        reads = lexeme is None or bool((lexeme.closes != OPEN).any())
+        edges = np.array([[0, 0, 255, 1]] if reads else [], np.int32).reshape(-1, 4)
+        return Nfa(2, edges, np.zeros((0, 2), np.int32), np.zeros((0, 3), np.int32))
 
     def classes(self, rule: int) -> NDArray[np.uint8] | None:
         """Bytes that neither the lexeme nor its watches tell apart share a class, numbered by first byte."""

@@ -12,23 +12,27 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache.arena import Ints, Rules, Store
 from grammar_cache.configuration import Configurations
-from grammar_cache.distance import Distances
+from grammar_cache.distance import INFINITE, Distances
+from grammar_cache.levels import LEVELS, alike
+from grammar_cache.stepping import expand
 from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.walk import Tokens
 
 Bits = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Inside:
-    """Tokens that a state's rule is still in, or ends with; `farthest`: the most that any of them leaves to its end.
+    """Tokens that a state's rule is still in, or ends with; `farthest`: no less than any of them leaves to its end.
 
     `exits`: trie nodes at which the rule has ended and longer tokens begin.
     """
@@ -64,9 +68,14 @@ class Masks:
         self._configurations = configurations
         self._distances = distances
         self._vocabulary = vocabulary
+        self._words = Tokens.of(vocabulary)
+        self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._bytes = _size(vocabulary)
         self._kept = max(16, limit_bytes // (2 * self._bytes))
         self._inside: dict[int, _Inside] = {}
+        self._nothing = _Inside(np.zeros(0, np.uint8), -1, np.empty(0, np.int32))
+        self._alike: dict[int, Ints] = {}
+        self._first_alike: dict[tuple[int, int], int] = {}
         self._below: OrderedDict[tuple[int, int], _Below] = OrderedDict()
         self._masks: OrderedDict[int, _Mask] = OrderedDict()
 
@@ -87,10 +96,10 @@ class Masks:
         bits = np.zeros(self._bytes, np.uint8)
         farthest = 0
         self._distances.update()
-        for state, node in self._configurations.items[configuration]:
+        for state, node in self._configurations.items(configuration):
             known = self._inside.get(state)
             if known is None:
-                known = self._inside[state] = self._walked_inside(state)
+                known = self._inside[state] = self._found_inside(state)
             np.bitwise_or(bits, known.bits, out=bits)
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
@@ -98,7 +107,7 @@ class Masks:
                 under = self._under(state, known.exits, self._configurations.popped(node))
                 bits[under.places] |= under.values
                 farthest = max(farthest, under.farthest)
-        if self._configurations.accepts[configuration]:
+        if self._configurations.accepts(configuration):
             _allow(self._vocabulary.stop_ids, bits)
         bits.flags.writeable = False
         return _Mask(bits, farthest)
@@ -110,40 +119,75 @@ class Masks:
             _keep(self._below, (state, after), known, self._kept)
         return known
 
-    def _walked_inside(self, state: int) -> _Inside:
-        table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
-        start = table.at(state)
-        bits = np.zeros(self._bytes, np.uint8)
-        exits, missed = np.empty(trie.size, np.int32), np.empty((trie.size, 2), np.int32)
-        reached = np.zeros(table.count, np.bool_)
-        seeds, exit_count = np.array([[0, start]], np.int32), 0
-        while len(seeds):
-            self._expand(seeds[:, 1])
-            reached = np.concatenate([reached, np.zeros(table.count - len(reached), np.bool_)])
-            exit_count, misses = inside(
-                trie.byte, trie.depth, trie.skip, trie.string, table.network.classes, table.next, table.accepts,
-                seeds, vocabulary.longest, vocabulary.token_offsets, vocabulary.token_list, bits, reached, exits,
-                exit_count, missed,
+    def _found_inside(self, state: int) -> _Inside:
+        """Walked, but for the short tokens if a state that was walked before reads short texts alike."""
+        first, kinds_of = self._levels(state)
+        kinds = kinds_of[:, state - first].tolist()
+        for level in range(len(kinds) - 1, -1, -1):
+            like = self._first_alike.get((level, kinds[level]))
+            if like is not None:
+                length = int(LEVELS[level])
+                found = self._shifted(self._inside[like], like, state)
+                if length < self._vocabulary.longest:
+                    found = self._walked_inside(state, found, length)
+                break
+        else:
+            found = self._walked_inside(state, self._nothing, 0)
+        for level, kind in enumerate(kinds):
+            self._first_alike.setdefault((level, kind), state)
+        return found
+
+    def _shifted(self, found: _Inside, like: int, state: int) -> _Inside:
+        """The same for another state: what is behind its tokens costs as much more as the state itself."""
+        if found.farthest < 0:
+            return found
+        costs = self._distances.state_costs
+        return replace(found, farthest=max(0, found.farthest + int(costs[state]) - int(costs[like])))
+
+    def _levels(self, state: int) -> tuple[int, Ints]:
+        """The first state of its rule, and what is alike in it."""
+        network = self._configurations.network
+        rule = int(network.states.rule[state])
+        known = self._alike.get(rule)
+        if known is None:
+            bounds = (*network.entry, network.states.count)
+            costs = self._distances.state_costs
+            known = alike(self._configurations.rules, costs, INFINITE, bounds[rule], bounds[rule + 1], LEVELS)
+            self._alike[rule] = known
+        return network.entry[rule], known
+
+    def _walked_inside(self, state: int, like: _Inside, length: int) -> _Inside:
+        """Walks the tokens of more than `length` bytes; the others are those of `like`."""
+        table, path, long_tokens = self._configurations, self._path, self._vocabulary.long_tokens
+        bits = like.bits & long_tokens.others(length) if length else np.zeros(self._bytes, np.uint8)
+        exits = np.empty(self._vocabulary.trie.size, np.int32)
+        reached = np.zeros(0, np.bool_)
+        path[0], place, exit_count = table.at(state), 1, 0
+        while place < len(self._words.byte):
+            reached = np.concatenate([reached, np.zeros(len(table.store.accepts) - len(reached), np.bool_)])
+            place, exit_count, status = inside(
+                table.rules, table.store, self._words, long_tokens.deepest, length, path, place, bits, reached, exits,
+                exit_count,
             )  # fmt: skip
-            seeds = missed[:misses].copy()
+            if status < 0:
+                table.outcome(status)
         self._distances.update()
-        farthest = int(self._distances.additive[: len(reached)][reached].max(initial=-1))
-        return _Inside(bits, farthest, np.sort(exits[:exit_count]))
+        farthest = int(self._distances.additive[: len(reached)][reached].max(initial=like.farthest))
+        kept = like.exits[self._words.depth[like.exits] <= length]
+        together = np.sort(np.concatenate([kept, exits[:exit_count]]), kind="stable")  # two ascending runs
+        return _Inside(like.bits if np.array_equal(bits, like.bits) else bits, farthest, together)
 
     def _walked_below(self, exits: NDArray[np.int32], after: int) -> _Below:
-        table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
-        room = int((trie.skip[exits] - exits).sum())
+        table, vocabulary, words = self._configurations, self._vocabulary, self._words
+        room = int((words.skip[exits] - exits).sum())
         strings, reached = np.empty(room, np.int32), np.empty(room, np.int32)
-        missed = np.empty((room, 2), np.int32)
-        seeds = np.stack([exits, np.full_like(exits, after)], axis=1)
-        count, first = 0, True
-        while len(seeds):
-            self._expand(seeds[:, 1])
-            count, misses = below(
-                trie.byte, trie.depth, trie.skip, trie.string, table.network.classes, table.next,
-                seeds, first, vocabulary.longest, strings, reached, count, missed,
-            )  # fmt: skip
-            seeds, first = missed[:misses].copy(), False
+        done = place = count = 0
+        while done < len(exits):
+            done, place, count, status = below(
+                table.rules, table.store, words, self._path, exits, after, done, place, strings, reached, count
+            )
+            if status < 0:
+                table.outcome(status)
         self._distances.update()
         farthest = int(self._distances.additive[reached[:count]].max(initial=0))
         tokens = _tokens(strings[:count], vocabulary.token_offsets, vocabulary.token_list)
@@ -151,10 +195,6 @@ class Masks:
         values = np.zeros(len(places), np.uint8)
         np.bitwise_or.at(values, which, (1 << (tokens & 7)).astype(np.uint8))
         return _Below(places, values, farthest)
-
-    def _expand(self, configurations: NDArray[np.int32]) -> None:
-        for unknown in np.unique(configurations).tolist():
-            self._configurations.expand(unknown)
 
 
 def packed(vocabulary: Vocabulary, viable: NDArray[np.bool_], *, stop: bool) -> Bits:
@@ -189,102 +229,92 @@ def _keep(kept: OrderedDict[_K, _V], key: _K, value: _V, count: int) -> None:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def inside(
-    byte: NDArray[np.uint8],
-    depth: NDArray[np.int32],
-    skip: NDArray[np.int32],
-    string: NDArray[np.int32],
-    classes: NDArray[np.uint8],
-    table: NDArray[np.int32],
-    accepts: NDArray[np.bool_],
-    seeds: NDArray[np.int32],
-    longest: int,
-    offsets: NDArray[np.int32],
-    token_list: NDArray[np.int32],
+    rules: Rules,
+    store: Store,
+    words: Tokens,
+    deepest: Ints,
+    length: int,
+    path: Ints,
+    i: int,
     bits: Bits,
     reached: NDArray[np.bool_],
-    exits: NDArray[np.int32],
+    exits: Ints,
     exit_count: int,
-    missed: NDArray[np.int32],
-) -> tuple[int, int]:
-    """Sets the bits of the tokens below the seeds (node, configuration before it) that are alive, and where they lead.
+) -> tuple[int, int, int]:
+    """Sets the bits of the tokens from this place on that are alive, and where they lead; of those that are longer.
 
-    Returns how many `exits` there are now, and how many seeds are left for the next call in `missed`.
+    Returns the place, how many `exits` there are now, and the status.
     """
-    path = np.empty(longest + 1, np.int32)
-    misses = 0
-    for k in range(len(seeds)):
-        i, end = seeds[k, 0], skip[seeds[k, 0]]
-        path[max(0, depth[i] - 1)] = seeds[k, 1]
-        i = max(i, 1)
-        while i < end:
-            before = path[depth[i] - 1]
-            after = table[before, classes[byte[i]]]
-            if after < 0:
-                if after == -2:
-                    missed[misses, 0] = i
-                    missed[misses, 1] = before
-                    misses += 1
-                i = skip[i]
-                continue
-            path[depth[i]] = after
-            if string[i] >= 0:
-                for t in range(offsets[string[i]], offsets[string[i] + 1]):
-                    bits[token_list[t] >> 3] |= np.uint8(1 << (token_list[t] & 7))
-                reached[after] = True
-            if accepts[after] and skip[i] > i + 1:
-                exits[exit_count] = i
-                exit_count += 1
-            i += 1
-    return exit_count, misses
+    while i < len(words.byte):
+        if deepest[i] <= length:
+            i = words.skip[i]
+            continue
+        before = path[words.depth[i] - 1]
+        if store.row[before] < 0:
+            status = expand(rules, store, before)
+            if status < 0:
+                return i, exit_count, status
+        after = store.next[store.row[before], rules.classes[words.byte[i]]]
+        if after < 0:
+            i = words.skip[i]
+            continue
+        path[words.depth[i]] = after
+        i += 1
+        if words.depth[i - 1] <= length:
+            continue
+        string = words.string[i - 1]
+        if string >= 0:
+            for t in range(words.offsets[string], words.offsets[string + 1]):
+                bits[words.ids[t] >> 3] |= np.uint8(1 << (words.ids[t] & 7))
+            reached[after] = True
+        if store.accepts[after] and words.skip[i - 1] > i:
+            exits[exit_count] = i - 1
+            exit_count += 1
+    return i, exit_count, 0
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def below(
-    byte: NDArray[np.uint8],
-    depth: NDArray[np.int32],
-    skip: NDArray[np.int32],
-    string: NDArray[np.int32],
-    classes: NDArray[np.uint8],
-    table: NDArray[np.int32],
-    seeds: NDArray[np.int32],
-    first: bool,
-    longest: int,
-    strings: NDArray[np.int32],
-    reached: NDArray[np.int32],
+    rules: Rules,
+    store: Store,
+    words: Tokens,
+    path: Ints,
+    exits: Ints,
+    after_exit: int,
+    done: int,
+    i: int,
+    strings: Ints,
+    reached: Ints,
     count: int,
-    missed: NDArray[np.int32],
-) -> tuple[int, int]:
-    """The strings below the seeds that are alive, and what they lead to, added to `strings` and `reached`.
+) -> tuple[int, int, int, int]:
+    """The strings below the exits that are alive, and what they lead to, added to `strings` and `reached`.
 
-    At `first` a seed is a node and the configuration after it, later one before it, as left in `missed`. A string may
-    be found more than once: exits lie below each other.
+    Goes on at node i below exit number `done`, or at the exit itself where i is 0. Returns both, how many strings there
+    are, and the status. A string may be found more than once: exits lie below each other.
     """
-    path = np.empty(longest + 1, np.int32)
-    misses = 0
-    for k in range(len(seeds)):
-        i, end = seeds[k, 0], skip[seeds[k, 0]]
-        if first:
-            path[depth[i]] = seeds[k, 1]
-            i += 1
-        else:
-            path[depth[i] - 1] = seeds[k, 1]
+    while done < len(exits):
+        if i == 0:
+            i = exits[done] + 1
+            path[words.depth[exits[done]]] = after_exit
+        end = words.skip[exits[done]]
         while i < end:
-            before = path[depth[i] - 1]
-            after = table[before, classes[byte[i]]]
+            before = path[words.depth[i] - 1]
+            if store.row[before] < 0:
+                status = expand(rules, store, before)
+                if status < 0:
+                    return done, i, count, status
+            after = store.next[store.row[before], rules.classes[words.byte[i]]]
             if after < 0:
-                if after == -2:
-                    missed[misses, 0] = i
-                    missed[misses, 1] = before
-                    misses += 1
-                i = skip[i]
+                i = words.skip[i]
                 continue
-            path[depth[i]] = after
-            if string[i] >= 0:
-                strings[count] = string[i]
+            path[words.depth[i]] = after
+            if words.string[i] >= 0:
+                strings[count] = words.string[i]
                 reached[count] = after
                 count += 1
             i += 1
-    return count, misses
+        done, i = done + 1, 0
+    return done, i, count, 0
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -11,7 +11,7 @@ module knows no stack and no vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,17 +19,19 @@ from numpy.typing import NDArray
 
 from grammar_cache.automaton import Builder
 from grammar_cache.components import components
-from grammar_cache.dfa import Dfa, determinise
+from grammar_cache.dfa import Dfa
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import Grammar
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.joining import common, merged, spread
+from grammar_cache.joining import common, spread
 from grammar_cache.lexeme import Shift
 from grammar_cache.lexical import NEVER, Lexical, Watched
 from grammar_cache.limits import Limits
-from grammar_cache.nfa import Nfa, byte_classes
+from grammar_cache.nfa import Nfa
+from grammar_cache.recurring import Automata, Recurring
 from grammar_cache.rules import Rules
 from grammar_cache.states import States
+from grammar_cache.subsets import CALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,14 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """Equal digests mean equal automata, whose calls are numbered by their place in `called`, which ascends."""
+
+    digest: bytes
+    called: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Network:
     """States are numbered deterministically from the grammar alone; rule 0 is the start.
 
@@ -49,7 +59,7 @@ class Network:
 
     `watched`: where lexemes close, and their watches. A contextual lexer is the rule `lexer` (else -1), its automata
     begin at `lexer_entries`, of which number `lexer_start` is in force at first. A return state above the number of
-    states, which itself is nobody's, is `returns[it - states - 1]`.
+    states, which itself is nobody's, is `returns[it - states - 1]`. `contents` are by rule, empty for lexemes.
     """
 
     classes: NDArray[np.uint8]
@@ -66,6 +76,7 @@ class Network:
     lexer_entries: tuple[int, ...]
     lexer_start: int
     returns: tuple[Return, ...]
+    contents: tuple[Content, ...]
 
     @property
     def lexed(self) -> bool:
@@ -73,44 +84,91 @@ class Network:
         return self.lexer >= 0 or len(self.watched.ends) > 0
 
 
-def build(grammar: Grammar, limits: Limits, interrupt: Interrupt | None = None) -> Network:
+def build(
+    grammar: Grammar, limits: Limits, interrupt: Interrupt | None = None, automata: Automata | None = None
+) -> Network:
     """Raises EmptyLanguage where no text belongs, UnsupportedFeature for And/Not over recursion, LimitExceeded.
 
-    With an `interrupt` it may raise Interrupted.
+    With an `interrupt` it may raise Interrupted. `automata` are those that other grammars left: they save time.
     """
     interrupt = interrupt or Interrupt()
-    rules = Rules(grammar, limits, interrupt)
+    kept = Automata() if automata is None else automata
+    rules = Rules(grammar, limits, interrupt, kept)
     names = rules.order()
     number = {name: i for i, name in enumerate(names)}
-    builder = Builder(number, rules.body, limits.rule_states, limits.nesting, interrupt)
+    builder = Builder(number, rules.body, limits.rule_states, limits.nesting, interrupt, kept.totals)
+    bounds = limits.rule_states, limits.nesting
     lexical = Lexical.of(grammar, names)
-    nfas = [lexical.stand_in(r) or builder.nfa(rules.body(names[r])) for r in range(len(lexical.lexemes))]
-    nullable = _closed_under(nfas, reads=False)
-    productive = _closed_under(nfas, reads=True)
+    made: list[Recurring | StandIn] = []
+    for r in range(len(lexical.lexemes)):
+        nfa = lexical.stand_in(r)
+        if nfa is None:
+            made.append(Recurring(builder.program(rules.code(names[r])), builder, kept, bounds))
+        else:
+            made.append(StandIn(r, nfa, lexical))
+    nullable = _closed_under(made, reads=False)
+    productive = _closed_under(made, reads=True)
     if not productive[0]:
         raise EmptyLanguage("no text belongs to the language of this grammar")
-    classes_of = [_classes(lexical, r, nfa) for r, nfa in enumerate(nfas)]
 
-    def automaton(r: int, uncalled: NDArray[np.bool_]) -> Dfa:
-        if not productive[r]:
-            return NEVER
-        found = lexical.dfa(r, classes_of[r])
-        return found or determinise(nfas[r], classes_of[r], nullable, uncalled, limits.rule_states, interrupt)
+    def automaton(rule: int, uncalled: NDArray[np.bool_]) -> Own:
+        return _own(made[rule], nullable, uncalled, interrupt) if productive[rule] else NOTHING
 
-    dfas = [automaton(r, ~productive) for r in range(len(nfas))]
-    silent = _silent(dfas)
-    if any(silent[rule] for dfa in dfas for rule in dfa.called):
+    own = [automaton(r, ~productive) for r in range(len(made))]
+    silent = _silent(own)
+    if any(silent[rule] for one in own for rule in one.called):
         # a call that can't read is only ever skipped: kept, it would look like a way on
-        dfas = [automaton(r, silent) for r in range(len(nfas))]
-    return _joined(dfas, classes_of, lexical, bool(nullable[0]), tuple(names), limits)
+        own = [automaton(r, silent) for r in range(len(made))]
+    return _joined(own, lexical, bool(nullable[0]), tuple(names), limits)
 
 
-def _classes(lexical: Lexical, rule: int, nfa: Nfa) -> NDArray[np.uint8]:
-    found = lexical.classes(rule)
-    return byte_classes([nfa]) if found is None else found
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A lexeme or a shift among the rules: its automaton is there already."""
+
+    rule: int
+    nfa: Nfa
+    lexical: Lexical
+    called: tuple[int, ...] = ()
+
+    def accepts(self, passable: NDArray[np.bool_], *, reads: bool) -> bool:
+        return self.nfa.accepts(passable, reads=reads)
 
 
-def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> NDArray[np.bool_]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Own:
+    """The automaton of a rule over its own byte classes, calls by the numbers of rules; `digest` but for those."""
+
+    dfa: Dfa
+    classes: NDArray[np.uint8]
+    called: tuple[int, ...]
+    digest: bytes
+
+
+NOTHING = Own(NEVER, np.zeros(256, np.uint8), (), b"")
+
+
+def _own(
+    made: Recurring | StandIn, nullable: NDArray[np.bool_], dropped: NDArray[np.bool_], interrupt: Interrupt
+) -> Own:
+    if isinstance(made, StandIn):
+        classes = made.lexical.classes(made.rule)
+        dfa = None if classes is None else made.lexical.dfa(made.rule, classes)
+        assert classes is not None
+        assert dfa is not None
+        return Own(dfa, classes, (), b"")
+    found = made.automaton(nullable, dropped, interrupt)
+    called = tuple(made.called[rank] for rank in found.called)
+    dfa = found.dfa
+    if called and called[-1] != len(called) - 1:
+        labels = dfa.labels.copy()
+        calls = labels >= CALL
+        labels[calls] = CALL + np.array(called, np.int32)[labels[calls] - CALL]
+        dfa = Dfa(dfa.first, labels, dfa.heads, dfa.final)
+    return Own(dfa, found.classes, called, found.digest)
+
+
+def _closed_under(nfas: Sequence[Recurring | StandIn], *, reads: bool) -> NDArray[np.bool_]:
     """By rule: whether its end is reached through calls of such rules, by ε alone or (`reads`) by bytes too.
 
     The least fixpoint: nullable rules without `reads`, productive rules with it.
@@ -131,7 +189,7 @@ def _closed_under(nfas: Sequence[Nfa], *, reads: bool) -> NDArray[np.bool_]:
     return found
 
 
-def _callers(called: Iterable[Set[int]]) -> list[list[int]]:
+def _callers(called: Iterable[Sequence[int]]) -> list[list[int]]:
     """The rules that call each rule, from those that each rule calls."""
     all_called = list(called)
     callers: list[list[int]] = [[] for _ in all_called]
@@ -141,10 +199,10 @@ def _callers(called: Iterable[Set[int]]) -> list[list[int]]:
     return callers
 
 
-def _silent(dfas: Sequence[Dfa]) -> NDArray[np.bool_]:
+def _silent(dfas: Sequence[Own]) -> NDArray[np.bool_]:
     """By rule: whether it derives no text but, at most, the empty one: no byte in it or in whatever it calls."""
     callers = _callers(dfa.called for dfa in dfas)
-    silent = np.array([not dfa.reads for dfa in dfas], np.bool_)
+    silent = np.array([not own.dfa.reads for own in dfas], np.bool_)
     todo = np.flatnonzero(~silent).tolist()
     while todo:
         new = [c for c in callers[todo.pop()] if silent[c]]
@@ -153,20 +211,10 @@ def _silent(dfas: Sequence[Dfa]) -> NDArray[np.bool_]:
     return silent
 
 
-def _joined(
-    dfas: Sequence[Dfa],
-    classes_of: Sequence[NDArray[np.uint8]],
-    lexical: Lexical,
-    nullable: bool,
-    names: tuple[str, ...],
-    limits: Limits,
-) -> Network:
-    told_apart = [
-        merged(dfa.first, dfa.labels, dfa.heads, classes) if lexeme is None else classes  # watches may tell apart more
-        for dfa, classes, lexeme in zip(dfas, classes_of, lexical.lexemes, strict=True)
-    ]
+def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[str, ...], limits: Limits) -> Network:
+    told_apart = [one.classes for one in own]  # those of lexemes are their own: watches may tell apart more
     classes = common(np.stack(told_apart))
-    dfas = [NEVER if r in lexical.shifts else dfa for r, dfa in enumerate(dfas)]
+    dfas = [NEVER if r in lexical.shifts else one.dfa for r, one in enumerate(own)]
     offsets = np.cumsum([0, *(dfa.size for dfa in dfas)]).tolist()
     if offsets[-1] > limits.states:
         raise LimitExceeded(f"the grammar needs more than {limits.states} states", limit="states")
@@ -190,6 +238,7 @@ def _joined(
         lexer_entries=tuple(offsets[lexer] + entry for entry in lexical.entries),
         lexer_start=lexical.start,
         returns=tuple(returns.made),
+        contents=tuple(Content(one.digest, one.called) for one in own),
     )
 
 

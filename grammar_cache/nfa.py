@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -45,52 +45,22 @@ def utf8_sequences(low: int, high: int) -> tuple[tuple[Range, ...], ...]:
     return tuple(sorted(found))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Nfa:
-    """States are 0 (start), 1 (accept), 2…; kept in flat arrays, since there are many and they live shortly.
+    """States are 0 (start), 1 (accept), 2…
 
-    `edges` are quadruples (source, low byte, high byte, target), `skips` pairs (source, target) that read nothing,
-    `calls` triples (source, rule, target).
+    Rows of `edges` are (source, low byte, high byte, target), of `skips` (source, target), which read nothing, of
+    `calls` (source, rule, target).
     """
 
-    __slots__ = ("calls", "edges", "size", "skips")
-
-    def __init__(self) -> None:
-        self.size = 2
-        self.edges = array("i")
-        self.skips = array("i")
-        self.calls = array("i")
-
-    def add(self, count: int = 1) -> int:
-        """The first of so many new states."""
-        self.size += count
-        return self.size - count
-
-    def add_chain(self, source: int, target: int, ranges: Sequence[Range]) -> None:
-        """A path from source to target that reads one byte of each range."""
-        state = self.add(len(ranges) - 1)
-        for low, high in ranges[:-1]:
-            self.edges.extend((source, low, high, state))
-            source, state = state, state + 1
-        low, high = ranges[-1]
-        self.edges.extend((source, low, high, target))
-
-    @property
-    def called(self) -> set[int]:
-        """The rules that are called."""
-        return set(self.calls[1::3])
-
-    def columns(self) -> tuple[Ints, Ints, Ints]:
-        """Edges, skips and calls as rows."""
-        return rows(self.edges, 4), rows(self.skips, 2), rows(self.calls, 3)
+    size: int
+    edges: Ints
+    skips: Ints
+    calls: Ints
 
     def accepts(self, passable: NDArray[np.bool_], *, reads: bool) -> bool:
         """Whether state 1 is reached through calls of `passable` rules, and by bytes too if it `reads`."""
-        edges, skips, calls = self.columns()
-        return bool(_accepts(self.size, edges if reads else edges[:0], skips, calls[passable[calls[:, 1]]]))
-
-
-def rows(flat: array[int], width: int) -> Ints:
-    return np.array(flat, np.int32).reshape(-1, width)
+        return bool(_accepts(self.size, self.edges if reads else self.edges[:0], self.skips, self.calls, passable))
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -111,7 +81,7 @@ def by_source(table: Ints, states: int) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints) -> bool:
+def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints, passable: NDArray[np.bool_]) -> bool:
     links = np.empty((len(edges) + len(skips) + len(calls), 2), np.int32)
     size = 0
     for i in range(len(edges)):
@@ -121,9 +91,10 @@ def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints) -> bool:
         links[size, 0], links[size, 1] = skips[i, 0], skips[i, 1]
         size += 1
     for i in range(len(calls)):
-        links[size, 0], links[size, 1] = calls[i, 0], calls[i, 2]
-        size += 1
-    first, links = by_source(links, states)
+        if passable[calls[i, 1]]:
+            links[size, 0], links[size, 1] = calls[i, 0], calls[i, 2]
+            size += 1
+    first, links = by_source(links[:size], states)
     seen, todo, waiting = np.zeros(states, np.bool_), np.zeros(states, np.int32), 1
     seen[0] = True
     while waiting:
@@ -139,10 +110,15 @@ def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints) -> bool:
 
 def byte_classes(nfas: Iterable[Nfa]) -> NDArray[np.uint8]:
     """A class for every byte, uint8[256]: bytes that no edge tells apart share one. Classes are intervals."""
-    cut = np.zeros(257, np.bool_)
+    cut = np.zeros(257, np.uint8)
     for nfa in nfas:
-        edges = rows(nfa.edges, 4)
-        cut[edges[:, 1]] = True
-        cut[edges[:, 2] + 1] = True
-    cut[0] = False
-    return np.cumsum(cut[:256]).astype(np.uint8)
+        _cut(nfa.edges, cut)
+    cut[0] = 0
+    return cut[:256].cumsum(dtype=np.uint8)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _cut(edges: Ints, cut: NDArray[np.uint8]) -> None:
+    for i in range(len(edges)):
+        cut[edges[i, 1]] = 1
+        cut[edges[i, 2] + 1] = 1

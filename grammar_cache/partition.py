@@ -24,6 +24,15 @@ def minimal(
     Transitions come and go by ascending tail, then label. State 0 is the start, and every state is reached from it.
     States that can't end are left out, the others are numbered by first visit. One state without transitions: nothing.
     """
+    _, first, of_label, of_head, ends = minimal_unless(tails, labels, heads, final, np.zeros(1, np.uint8))
+    return first, of_label, of_head, ends
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def minimal_unless(
+    tails: Ints, labels: Ints, heads: Ints, final: NDArray[np.bool_], stop: NDArray[np.uint8]
+) -> tuple[bool, Ints, Ints, Ints, NDArray[np.bool_]]:
+    """The same, and first whether `stop` was set meanwhile: then what follows means nothing."""
     alive = _able_to_end(tails, heads, final)
     states = 0
     number = np.full(len(final), -1, np.int32)
@@ -33,7 +42,7 @@ def minimal(
             states += 1
     if not alive[0]:
         nothing = np.zeros(0, np.int32)
-        return np.zeros(2, np.int32), nothing, nothing, np.zeros(1, np.bool_)
+        return False, np.zeros(2, np.int32), nothing, nothing, np.zeros(1, np.bool_)
     size = 0
     own = np.empty((3, len(tails)), np.int32)
     for t in range(len(tails)):
@@ -45,7 +54,9 @@ def minimal(
     for s in range(len(final)):
         if alive[s]:
             ends[number[s]] = final[s]
-    block = stable_blocks(tails, labels, heads, ends)
+    stopped, block = _stable(tails, labels, heads, ends, stop)
+    if stopped:
+        return True, tails, labels, heads, final
     starts, _ = _by_key(tails, states)
     place, order = np.full(states, -1, np.int32), np.empty(states, np.int32)
     place[block[0]], order[0] = 0, 0
@@ -62,7 +73,7 @@ def minimal(
             size += 1
         at += 1
         first[at] = size
-    return first[: found + 1], of_label[:size], of_head[:size], ends[order[:found]]
+    return False, first[: found + 1], of_label[:size], of_head[:size], ends[order[:found]]
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -114,7 +125,16 @@ def _able_to_end(tails: Ints, heads: Ints, final: NDArray[np.bool_]) -> NDArray[
 def stable_blocks(
     tails: NDArray[np.int32], labels: NDArray[np.int32], heads: NDArray[np.int32], final: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """The block of every state, int32[states], of the coarsest stable partition. Labels are 0 or more, and few.
+    """The block of every state, int32[states], of the coarsest stable partition. Labels are 0 or more, and few."""
+    blocks: NDArray[np.int32] = _stable(tails, labels, heads, final, np.zeros(1, np.uint8))[1]
+    return blocks
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _stable(
+    tails: Ints, labels: Ints, heads: Ints, final: NDArray[np.bool_], stop: NDArray[np.uint8]
+) -> tuple[bool, Ints]:
+    """Whether it was stopped, and the blocks.
 
     Blocks partition states, cords partition transitions; a split of either queues the smaller half.
     """
@@ -149,6 +169,8 @@ def stable_blocks(
     offsets, into = _by_key(heads, n)
     b, c = 1, 0
     while c < cords:
+        if stop[0]:
+            return True, b_set.astype(np.int32)
         count = 0
         for i in range(c_first[c], c_past[c]):
             count = _mark(tails[c_elems[i]], b_elems, b_place, b_set, b_first, marked_b, touched, count)
@@ -161,7 +183,7 @@ def stable_blocks(
                     count = _mark(into[j], c_elems, c_place, c_set, c_first, marked_c, touched, count)
             cords = _split(c_elems, c_set, c_first, c_past, marked_c, touched, count, cords)
             b += 1
-    return b_set.astype(np.int32)
+    return False, b_set.astype(np.int32)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

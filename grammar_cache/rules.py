@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from grammar_cache.components import components
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq, references
+from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.nfa import utf8_sequences
+from grammar_cache.program import Code, encoded, too_many_parts
+from grammar_cache.recurring import Automata
 
 INLINE_SIZE = 24
 """Rules at most this large (in transitions) are inlined: a call costs a stack node at every byte it spans."""
@@ -25,30 +27,37 @@ UNROLL_SIZE = 96
 class Rules:
     """The grammar's rules, repetitions spelled out. Names of made-up rules hold a mark that the grammar's own don't."""
 
-    def __init__(self, grammar: Grammar, limits: Limits, interrupt: Interrupt) -> None:
+    def __init__(self, grammar: Grammar, limits: Limits, interrupt: Interrupt, automata: Automata) -> None:
+        """`automata` keeps the codes of expressions that other grammars share."""
+        self._automata = automata
         self._rules: dict[str, Expression] = {}
         self._limits = limits
         self._interrupt = interrupt
-        self._total = 0
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
         for name in (*grammar.lexemes, *grammar.shifts):
             self._sizes[name] = INLINE_SIZE + 1  # a lexeme is called, however small
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
-        reachable = _reachable(grammar)
-        recursive = _recursive({name: references(body) for name, body in reachable.items()})
+        self._codes = self._reachable(grammar)
+        _refuse_recursion_under_boolean(self._codes)
         self._mark = "~"
-        while any(self._mark in name for name in reachable):
+        while any(self._mark in name for name in self._codes):
             self._mark += "~"
-        for name in sorted(_names_under_boolean(reachable)):
-            if name in recursive:
-                raise UnsupportedFeature(f"rule {name!r} is recursive, and stands in an intersection or a complement")
-        for name, body in reachable.items():
-            interrupt.check()
-            self._rules[name] = self._spelled(body, name)
-        self._calls = {name: references(body, in_boolean=False) for name, body in self._rules.items()}
+        counted: list[str] = []
+        for name in self._codes:
+            body = grammar.rules[name]
+            if self._codes[name].counts:
+                body = self._spelled(body, name)
+                counted.append(name)
+            self._rules[name] = body
+        for name in (*counted, *(name for name in self._rules if name not in self._codes)):
+            self._codes[name] = encoded(self._rules[name], limits.expression_size, interrupt)  # none of them shared
+        self._calls = {name: self._codes[name].called for name in self._rules}
         self._recursive = _recursive(self._calls)
+
+    def code(self, name: str) -> Code:
+        return self._codes[name]
 
     def body(self, name: str) -> Expression:
         return self._rules[name]
@@ -65,6 +74,36 @@ class Rules:
                     seen.add(called)
                     todo.append(called)
         return [self._start, *sorted(seen - {self._start})]
+
+    def _reachable(self, grammar: Grammar) -> dict[str, Code]:
+        """The rules that the start needs, in the order of their first mention."""
+        found: dict[str, Code] = {}
+        left = self._limits.expression_size
+        todo, seen = [grammar.start], {grammar.start}
+        for name in todo:
+            self._interrupt.check()
+            try:
+                found[name] = self._encoded(grammar.rules[name], left)
+            except LimitExceeded as error:
+                raise too_many_parts(self._limits.expression_size) from error
+            left -= found[name].parts
+            for called in found[name].names:
+                if called in seen or called in grammar.lexemes or called in grammar.shifts:
+                    continue
+                if called not in grammar.rules:
+                    raise GrammarSyntaxError(f"rule {called!r} is used and not defined")
+                seen.add(called)
+                todo.append(called)
+        return found
+
+    def _encoded(self, body: Expression, limit: int) -> Code:
+        known = self._automata.code(body)
+        if known is None:
+            known = encoded(body, limit, self._interrupt, large=_large)
+            self._automata.keep_code(body, known)
+        if known.parts > limit:
+            raise too_many_parts(limit)
+        return known
 
     def _called_by(self, name: str) -> list[str]:
         found: list[str] = []
@@ -90,7 +129,7 @@ class Rules:
                 todo += missing
                 continue
             todo.pop()
-            self._sizes[at] = size(self._rules[at], self._call_size)
+            self._sizes[at] = size(self._rules[at], self._call_size, INLINE_SIZE)
         return self._sizes[name]
 
     def _call_size(self, name: str) -> int:
@@ -114,11 +153,6 @@ class Rules:
                 todo += [(part, False) for part in parts]
                 continue
             self._interrupt.check()
-            self._total += 1 + len(parts)
-            if self._total > self._limits.expression_size:
-                raise LimitExceeded(
-                    f"the grammar has more than {self._limits.expression_size} parts", limit="expression_size"
-                )
             made = tuple(done[id(part)] for part in parts)
             if isinstance(node, Seq):
                 done[id(node)] = Seq(made)
@@ -129,10 +163,7 @@ class Rules:
         return done[id(expression)]
 
     def _repeated(self, repeat: Repeat, base: str) -> Expression:
-        if repeat.most is not None and repeat.most < repeat.least:
-            return Alt(())
-        count = max(repeat.least, repeat.most or 0)
-        if count <= 2 or count * size(repeat.item, lambda _: 1) <= UNROLL_SIZE:
+        if not _large(repeat):
             return repeat
         item = repeat.item
         if not isinstance(item, Ref):
@@ -175,15 +206,25 @@ class Rules:
         return self._define(name, Alt((few, Seq((self._exactly(item, half), rest)))))
 
 
-def size(expression: Expression, call_size: Callable[[str], int]) -> int:
-    """Transitions of the expression's automaton, roughly. Explicit stack of (expression, times it is repeated).
+def _large(repeat: Repeat) -> bool:
+    """Whether it is too large to be unrolled."""
+    count = max(repeat.least, repeat.most or 0)
+    if count <= 2 or (repeat.most is not None and repeat.most < repeat.least):
+        return False
+    return size(repeat.item, lambda _: 1, UNROLL_SIZE // count) > UNROLL_SIZE // count
+
+
+def size(expression: Expression, call_size: Callable[[str], int], enough: int) -> int:
+    """Transitions of the expression's automaton, roughly; some number above `enough` if there are more than that.
+
+    Explicit stack of (expression, times it is repeated).
 
     Never 0: what is free would be inlined for ever, and two rules that each name the next one twice, and so on,
     would double it at every step.
     """
     total = 0
     todo: list[tuple[Expression, int]] = [(expression, 1)]
-    while todo:
+    while todo and total <= enough:
         item, times = todo.pop()
         match item:
             case Bytes(data):
@@ -206,43 +247,20 @@ def size(expression: Expression, call_size: Callable[[str], int]) -> int:
     return total
 
 
-def _reachable(grammar: Grammar) -> dict[str, Expression]:
-    """The rules that the start needs, in the order of their first mention."""
-    found = {grammar.start: grammar.rules[grammar.start]}
-    todo = [grammar.start]
-    for name in todo:
-        for called in references(grammar.rules[name]):
-            if called in grammar.lexemes or called in grammar.shifts:
-                continue
-            if called not in grammar.rules:
-                raise GrammarSyntaxError(f"rule {called!r} is used and not defined")
-            if called not in found:
-                found[called] = grammar.rules[called]
-                todo.append(called)
-    return found
-
-
-def _names_under_boolean(rules: Mapping[str, Expression]) -> set[str]:
-    """Rules that an And or a Not needs as regular expressions, those they call included."""
-    found: set[str] = set()
-    for body in rules.values():
-        todo = [body]
-        while todo:
-            node = todo.pop()
-            match node:
-                case And() | Not():
-                    found.update(references(node))
-                case Seq(items) | Alt(items):
-                    todo += items
-                case Repeat(item, _, _):
-                    todo.append(item)
-    todo_names = list(found)
-    while todo_names:
-        for name in references(rules[todo_names.pop()]):
+def _refuse_recursion_under_boolean(codes: Mapping[str, Code]) -> None:
+    """Rules that an And or a Not needs as regular expressions, those they call included, must not be recursive."""
+    found = {name for code in codes.values() for name in code.inlined}
+    if not found:
+        return
+    todo = list(found)
+    while todo:
+        for name in codes[todo.pop()].names:
             if name not in found:
                 found.add(name)
-                todo_names.append(name)
-    return found
+                todo.append(name)
+    recursive = _recursive({name: code.names for name, code in codes.items()})
+    for name in sorted(found & recursive):
+        raise UnsupportedFeature(f"rule {name!r} is recursive, and stands in an intersection or a complement")
 
 
 def _recursive(calls: Mapping[str, Sequence[str]]) -> set[str]:

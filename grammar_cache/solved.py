@@ -1,7 +1,8 @@
 """What is known of rules whatever grammar they stand in: their costs over one vocabulary, kept for the next grammar.
 
 A kept solution is what solving again would find (see `parts` for its key): nothing but time depends on what is kept.
-JSON's own rules are solved once. This module knows no grammar.
+JSON's own rules are solved once. Their automata, which depend on no vocabulary, are kept beside. This module knows no
+grammar.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
+
+from grammar_cache.recurring import Automata
 
 LARGEST = 200_000
 """States of all parts that are kept: 8 bytes and a share of some 200 for each part."""
@@ -29,6 +32,7 @@ class Solved:
     """Solutions by key, the least recently used go first. Of one vocabulary; any thread may ask."""
 
     def __init__(self, largest: int = LARGEST) -> None:
+        self.automata = Automata()
         self._largest = largest
         self._lock = Lock()
         self._kept: OrderedDict[bytes, Solution] = OrderedDict()

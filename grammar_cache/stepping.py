@@ -1,4 +1,4 @@
-"""The compiled steps of an arena: what a configuration may call, where each byte leads, and what ends there."""
+"""The compiled steps of configurations: what a configuration may call, where each byte leads, and what ends there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from heapq import heappop, heappush
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from grammar_cache.arena import (
     BOTTOM,
@@ -15,6 +14,8 @@ from grammar_cache.arena import (
     FULL,
     ROWS,
     STOPPED,
+    WAITING,
+    WANTED,
     Ints,
     Longs,
     Rules,
@@ -22,6 +23,7 @@ from grammar_cache.arena import (
     configuration_of,
     node_of,
 )
+from grammar_cache.groups import distinct, enter, room_for
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -33,32 +35,8 @@ def _same(a: Longs, b: Longs, size: int) -> bool:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _distinct(keys: Longs) -> Longs:
-    """Sorted, without repetitions, in place."""
-    if len(keys) < 2:
-        return keys
-    keys.sort()
-    size = 1
-    for i in range(1, len(keys)):
-        if keys[i] != keys[i - 1]:
-            keys[size] = keys[i]
-            size += 1
-    return keys[:size]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _room(keys: Longs, size: int) -> Longs:
-    if size < len(keys):
-        return keys
-    grown = np.empty(2 * len(keys), np.int64)
-    grown[: len(keys)] = keys
-    return grown
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def closed(rules: Rules, store: Store, items: Longs, limit: int) -> int:
+def closed(rules: Rules, store: Store, items: Longs, accepting: bool) -> int:
     """The configuration of some items, what has ended popped; FULL or CROWDED."""
-    accepting = False
     store.used[CLOCK] += 1
     clock = store.used[CLOCK]
     found, size = np.empty(len(items) + 8, np.int64), len(items)
@@ -73,7 +51,7 @@ def closed(rules: Rules, store: Store, items: Longs, limit: int) -> int:
                 if store.edges[e] == BOTTOM:
                     accepting = True
                 else:
-                    found = _room(found, size)
+                    found = room_for(found, size)
                     found[size] = store.edges[e]
                     size += 1
     kept = 0
@@ -81,21 +59,24 @@ def closed(rules: Rules, store: Store, items: Longs, limit: int) -> int:
         if rules.live[found[i] >> 32]:
             found[kept] = found[i]
             kept += 1
-    number: int = configuration_of(store, _distinct(found[:kept]), accepting, limit)
+    number: int = configuration_of(store, distinct(found[:kept]), accepting, rules.limit)
     return number
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _called(
-    rules: Rules, store: Store, item: int, waiting: list[int], edges: Longs, older: Ints, size: int
+    rules: Rules, store: Store, item: int, group: int, waiting: list[int], edges: Longs, older: Ints, size: int
 ) -> tuple[Longs, Ints, int]:
     """Notes the calls of an item: `edges` of each rule are a list from `rule_last[rule]` through `older`.
 
-    A rule that is met for the first time is put on the heap `waiting`, callers before callees.
+    A rule that is met for the first time is put on the heap `waiting`, callers before callees. Calls within the
+    component `group` are left out: its nodes know them.
     """
     state, node = item >> 32, item & 0xFFFFFFFF
     for k in range(rules.call_first[state], rules.call_first[state + 1]):
         rule, back = rules.call_rule[k], rules.call_back[k]
+        if rules.component[rule] == group:
+            continue
         if store.rule_stamp[rule] != store.used[CLOCK]:
             store.rule_stamp[rule] = store.used[CLOCK]
             store.rule_last[rule] = -1
@@ -105,7 +86,7 @@ def _called(
             begin, past = store.edge_first[node], store.edge_first[node + 1]
         for e in range(begin, past):
             if size == len(edges):
-                edges, older = _room(edges, size), np.concatenate((older, np.empty_like(older)))
+                edges, older = room_for(edges, size), np.concatenate((older, np.empty_like(older)))
             edges[size] = store.edges[e] if rules.tail[back] else (np.int64(back) << 32) | node
             older[size] = store.rule_last[rule]
             store.rule_last[rule] = size
@@ -123,30 +104,52 @@ def expansion(rules: Rules, store: Store, configuration: int) -> tuple[int, Long
     waiting = [np.int64(0) for _ in range(0)]
     edges, older, noted = np.empty(8, np.int64), np.empty(8, np.int32), 0
     for i in range(size):
-        edges, older, noted = _called(rules, store, found[i], waiting, edges, older, noted)
+        edges, older, noted = _called(rules, store, found[i], -1, waiting, edges, older, noted)
     while len(waiting) > 0:
-        rule = heappop(waiting) & 0xFFFFFFFF
-        count, k = 0, store.rule_last[rule]
-        while k >= 0:
-            count, k = count + 1, older[k]
-        own, k = np.empty(count, np.int64), store.rule_last[rule]
-        for i in range(count):
-            own[i], k = edges[k], older[k]
-        node = node_of(store, _distinct(own))
+        first = waiting[0]
+        group = first >> 32 if rules.cyclic[first >> 32] else -1
+        outside, marks = np.empty(16, np.int64), 0
+        while len(waiting) > 0 and (waiting[0] == first or waiting[0] >> 32 == group):
+            rule = heappop(waiting) & 0xFFFFFFFF
+            own = distinct(_listed(store.rule_last[rule], edges, older))
+            if group >= 0:
+                outside = room_for(outside, marks + len(own))
+                outside[marks] = -2 - rule
+                outside[marks + 1 : marks + 1 + len(own)] = own
+                marks += 1 + len(own)
+        if group < 0:
+            entered, node = np.full(1, rule, np.int64), node_of(store, own)
+        else:
+            entered, node = enter(rules, store, outside[:marks])
         if node == FULL:
             return FULL, found
-        found = _room(found, size)
-        found[size] = (np.int64(rules.entry[rule]) << 32) | node
-        edges, older, noted = _called(rules, store, found[size], waiting, edges, older, noted)
-        size += 1
+        for i in range(len(entered)):
+            found = room_for(found, size)
+            found[size] = (np.int64(rules.entry[entered[i]]) << 32) | (node + i)
+            edges, older, noted = _called(rules, store, found[size], group, waiting, edges, older, noted)
+            size += 1
     return 0, found[:size]
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def expand(rules: Rules, store: Store, configuration: int, limit: int, stop: NDArray[np.uint8]) -> int:
-    """Fills the row of `next`: 0; FULL, CROWDED or STOPPED where it could not, and nothing is lost."""
-    if stop[0]:
+def _listed(last: int, edges: Longs, older: Ints) -> Longs:
+    count, k = 0, last
+    while k >= 0:
+        count, k = count + 1, older[k]
+    own, k = np.empty(count, np.int64), last
+    for i in range(count):
+        own[i], k = edges[k], older[k]
+    return own
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def expand(rules: Rules, store: Store, configuration: int) -> int:
+    """Fills the row of `next`: 0; a status below it where it could not, and nothing is lost."""
+    if rules.stop[0]:
         return STOPPED
+    if rules.lexed:
+        store.used[WANTED] = configuration
+        return WAITING
     if store.used[ROWS] == len(store.next):
         return FULL
     status: int
@@ -160,7 +163,7 @@ def expand(rules: Rules, store: Store, configuration: int, limit: int, stop: NDA
     for item in items:
         for m in range(rules.move_first[item >> 32], rules.move_first[(item >> 32) + 1]):
             if count == len(after):
-                after, older = _room(after, count), np.concatenate((older, np.empty_like(older)))
+                after, older = room_for(after, count), np.concatenate((older, np.empty_like(older)))
             after[count] = (np.int64(rules.move_to[m]) << 32) | (item & 0xFFFFFFFF)
             older[count] = last[rules.move_class[m]]
             last[rules.move_class[m]] = count
@@ -176,7 +179,7 @@ def expand(rules: Rules, store: Store, configuration: int, limit: int, stop: NDA
             reached[size], k = after[k], older[k]
             size += 1
         if size != previous or not _same(reached, before, size):  # neighbours mostly go the same way
-            number = closed(rules, store, reached[:size], limit)
+            number = closed(rules, store, reached[:size], False)
             if number < 0:
                 return int(number)
         row[c] = number
@@ -187,7 +190,28 @@ def expand(rules: Rules, store: Store, configuration: int, limit: int, stop: NDA
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def at(rules: Rules, store: Store, state: int, limit: int) -> int:
+def at(rules: Rules, store: Store, state: int) -> int:
     """The configuration of one state above the root: what its rule still has to read; FULL or CROWDED."""
-    number: int = closed(rules, store, np.full(1, np.int64(state) << 32, np.int64), limit)
+    number: int = closed(rules, store, np.full(1, np.int64(state) << 32, np.int64), False)
     return number
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def popped(rules: Rules, store: Store, node: int) -> int:
+    """The configuration behind the end of a rule whose node it is, text that may end there not counted; FULL, CROWDED.
+
+    Items and edges are written alike.
+    """
+    items = store.edges[store.edge_first[node] : store.edge_first[node + 1]]
+    number: int = closed(rules, store, items[items != BOTTOM], False)
+    return number
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def breadth(store: Store, configuration: int) -> int:
+    """Items, and edges that they can pop: what a step from here has to look at."""
+    size = 0
+    for i in range(store.item_first[configuration], store.item_first[configuration + 1]):
+        node = store.items[i] & 0xFFFFFFFF
+        size += 1 + store.edge_first[node + 1] - store.edge_first[node]
+    return size

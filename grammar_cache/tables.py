@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configuration import DEAD, UNKNOWN, Configurations
+from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.vocabulary import Vocabulary
-from grammar_cache.walk import Ints, consume, distinct_successors, whole_vocabulary
+from grammar_cache.walk import Tokens, consume, distinct_successors, follow, whole_vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,12 +61,14 @@ class Tables:
         self._tables: OrderedDict[int, Table] = OrderedDict()
         self._bytes = 0
         self._successors: dict[int, Successors] = {}
-        # Where a walk notes what it left out; memory that is never written is never taken.
-        self._scratch = (np.empty(vocabulary.trie.size, np.int32), np.empty(vocabulary.trie.size, np.int32))
+        self._words = Tokens.of(vocabulary)
+        self._path = np.empty(vocabulary.longest + 1, np.int32)
+        self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
+        self._found = np.empty(0, np.int32)
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
-        return bool(self._configurations.accepts[configuration])
+        return self._configurations.accepts(configuration)
 
     def length(self, string: int) -> int:
         """The bytes of a string."""
@@ -74,32 +76,22 @@ class Tables:
 
     def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         """The configuration after each token: int32[rows, k] from int32[rows] and int32[rows, k]; DEAD where none."""
-        table, vocabulary = self._configurations, self._vocabulary
-        after = np.full(tokens.shape, UNKNOWN, np.int32)
-        missed = np.empty(after.size, np.int32)
-        while True:
-            misses = consume(
-                table.next,
-                table.network.classes,
-                vocabulary.data,
-                vocabulary.data_offsets,
-                configurations,
-                tokens,
-                after,
-                missed,
-            )
-            if not misses:
-                return after
-            self._expand(missed[:misses])
+        table, done = self._configurations, 0
+        after = np.empty(tokens.shape, np.int32)
+        while done < after.size:
+            done, status = consume(table.rules, table.store, self._words, configurations, tokens, after, done)
+            if status < 0:
+                table.outcome(status)
+        return after
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """The configuration after these bytes, or DEAD."""
-        table = self._configurations
-        for byte in data:
-            if configuration == DEAD:
-                break
-            table.expand(configuration)
-            configuration = int(table.next[configuration, table.network.classes[byte]])
+        table, done, status = self._configurations, 0, -1
+        text = np.frombuffer(data, np.uint8)
+        while status < 0:
+            done, configuration, status = follow(table.rules, table.store, text, done, configuration)
+            if status < 0:
+                table.outcome(status)
         return configuration
 
     def table(self, configuration: int) -> Table:
@@ -135,64 +127,40 @@ class Tables:
         return min(strings, key=lambda string: (self.length(string), string), default=None)
 
     def _distinct(self, configuration: int) -> Successors:
-        table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
-        shortest = np.empty(0, np.int32)
-        parts: list[Ints] = []
-        nodes, before = np.zeros(1, np.int32), np.array([configuration], np.int32)
-        cost = _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration)
-        while len(nodes):
-            self._expand(before)
-            shortest = np.concatenate([shortest, np.full(table.count - len(shortest), -1, np.int32)])
-            found = np.empty(table.count, np.int32)
-            distinct, misses, visited = distinct_successors(
-                trie.byte,
-                trie.depth,
-                trie.skip,
-                trie.string,
-                table.network.classes,
-                table.next,
-                nodes,
-                before,
-                vocabulary.longest,
-                vocabulary.lengths,
-                shortest,
-                found,
-                *self._scratch,
+        table, path = self._configurations, self._path
+        path[0] = configuration
+        place, distinct, visited = 1, 0, 0
+        while place < len(self._words.byte):
+            self._make_room()
+            place, distinct, visited, status = distinct_successors(
+                table.rules, table.store, self._words, path, place, self._shortest, self._found, distinct, visited
             )
-            parts.append(found[:distinct])
-            nodes, before = (scratch[:misses].copy() for scratch in self._scratch)
-            cost += visited - misses
-        configurations = np.concatenate(parts)
-        configurations = configurations[np.argsort(shortest[configurations])]
-        return Successors(configurations, shortest[configurations], cost)
+            if status < 0:
+                table.outcome(status)
+        configurations = self._found[:distinct].copy()
+        strings = self._shortest[configurations]
+        self._shortest[configurations] = -1
+        order = np.argsort(strings)
+        cost = _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration) + visited
+        return Successors(configurations[order], strings[order], cost)
+
+    def _make_room(self) -> None:
+        """For each configuration that the store has room for."""
+        missing = len(self._configurations.store.accepts) - len(self._shortest)
+        if missing:
+            self._shortest = np.concatenate([self._shortest, np.full(missing, -1, np.int32)])
+            self._found = np.concatenate([self._found, np.empty(missing, np.int32)])
 
     def _walk(self, configuration: int) -> Table:
-        table, vocabulary, trie = self._configurations, self._vocabulary, self._vocabulary.trie
-        reached = np.full(len(vocabulary.strings), DEAD, np.int32)
-        nodes, before = np.zeros(1, np.int32), np.array([configuration], np.int32)
-        while len(nodes):
-            self._expand(before)
-            misses = whole_vocabulary(
-                trie.byte,
-                trie.depth,
-                trie.skip,
-                trie.string,
-                table.network.classes,
-                table.next,
-                nodes,
-                before,
-                vocabulary.longest,
-                reached,
-                *self._scratch,
-            )
-            nodes, before = (scratch[:misses].copy() for scratch in self._scratch)
+        table, path = self._configurations, self._path
+        reached = np.full(len(self._vocabulary.strings), DEAD, np.int32)
+        path[0], place = configuration, 1
+        while place < len(self._words.byte):
+            place, status = whole_vocabulary(table.rules, table.store, self._words, path, place, reached)
+            if status < 0:
+                table.outcome(status)
         successors = self.successors(configuration)
-        place = np.full(table.count, -1, np.int32)
-        place[successors.configurations] = np.arange(len(successors.configurations))
+        which = np.full(table.count, -1, np.int32)
+        which[successors.configurations] = np.arange(len(successors.configurations))
         strings = np.flatnonzero(reached != DEAD).astype(np.int32)
-        return Table(strings, place[reached[strings]], successors)
-
-    def _expand(self, configurations: Ints) -> None:
-        for unknown in np.unique(configurations).tolist():
-            self._interrupt.check()
-            self._configurations.expand(unknown)
+        return Table(strings, which[reached[strings]], successors)

@@ -9,12 +9,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from grammar_cache.errors import VocabularyError
 from grammar_cache.spelling import spelling_of
 
+NAMES = ("tokenizer.json", "tokenizer_config.json", "generation_config.json", "config.json")
+"""The files that are read."""
 HIGHEST_ID = (1 << 24) - 1
 """Tables are made up to the highest id; today's largest vocabularies have 2**18 tokens."""
 
@@ -43,17 +46,68 @@ class _Added:
         return not self.special and _MARKER.fullmatch(self.content) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a folder says of its tokenizer, as it was at one time: the bytes of each of `NAMES` that is there."""
+
+    folder: Path
+    contents: Mapping[str, bytes]
+
+    @staticmethod
+    def of(folder: Path) -> Files:
+        """Raises VocabularyError for a file that is there and can't be read."""
+        found = {}
+        for name in NAMES:
+            try:
+                found[name] = (folder / name).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise VocabularyError(f"{folder / name} can't be read: {error}") from error
+        return Files(folder, found)
+
+    def digest(self) -> bytes:
+        """SHA-256: the same for the same contents, and for nothing else."""
+        whole = sha256()
+        for name in NAMES:
+            content = self.contents.get(name)
+            whole.update(f"{name} {-1 if content is None else len(content)}\n".encode())
+            whole.update(content or b"")
+        return whole.digest()
+
+    def json(self, name: str) -> Json | None:
+        """The object in a file; None where there is no such file."""
+        content = self.contents.get(name)
+        if content is None:
+            return None
+        path = self.folder / name
+        try:
+            value = json.loads(content.decode())
+        except UnicodeDecodeError as error:
+            raise VocabularyError(f"{path} can't be read: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise VocabularyError(f"{path} is not JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise VocabularyError(f"{path} doesn't hold a JSON object")
+        return value
+
+
 def read_folder(folder: Path) -> Tokens:
     """Reads `tokenizer.json`, and added tokens and end-of-text tokens from the optional files beside it."""
-    tokenizer = _read_json(folder / "tokenizer.json")
+    return read(Files.of(folder))
+
+
+def read(files: Files) -> Tokens:
+    """The same, of files at hand."""
+    tokenizer = files.json("tokenizer.json")
     if tokenizer is None:
-        raise VocabularyError(f"there is no tokenizer.json in {folder}")
-    config = _read_json(folder / "tokenizer_config.json") or {}
+        raise VocabularyError(f"there is no tokenizer.json in {files.folder}")
+    config = files.json("tokenizer_config.json") or {}
     model = _object(tokenizer, "model")
     pieces, added = _pieces(model), _added_tokens(tokenizer, config)
     names = pieces | {token.content: number for number, token in added.items()}
     # Where the generation settings are silent, a model's general configuration speaks.
-    numbered = _numbered_stops(folder / "generation_config.json") or _numbered_stops(folder / "config.json")
+    numbered = _numbered_stops(files, "generation_config.json") or _numbered_stops(files, "config.json")
     stop_ids = _named_stop(config, names) | numbered
     table = _table(tokenizer, pieces, added, _unknown_id(model, pieces))
     markers = {number: token.content for number, token in added.items() if table[number] is None and token.is_marker}
@@ -74,22 +128,6 @@ def _table(
     if unknown is not None:
         table[unknown] = None
     return table
-
-
-def _read_json(path: Path) -> Json | None:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise VocabularyError(f"{path} can't be read: {error}") from error
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise VocabularyError(f"{path} is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise VocabularyError(f"{path} doesn't hold a JSON object")
-    return value
 
 
 def _object(parent: Json, key: str) -> Json:
@@ -171,8 +209,8 @@ def _named_stop(config: Json, names: Mapping[str, int]) -> set[int]:
     return {names[name]}
 
 
-def _numbered_stops(path: Path) -> set[int]:
-    stops = (_read_json(path) or {}).get("eos_token_id")
+def _numbered_stops(files: Files, name: str) -> set[int]:
+    stops = (files.json(name) or {}).get("eos_token_id")
     if stops is None:
         return set()
     return {_id(stop) for stop in (stops if isinstance(stops, list) else [stops])}

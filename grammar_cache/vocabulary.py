@@ -8,19 +8,31 @@ vocabulary: read them, never write to them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from hashlib import sha256
+from importlib import resources
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.array_store import load, save
 from grammar_cache.errors import VocabularyError
+from grammar_cache.long_tokens import LongTokens
 from grammar_cache.solved import Solved
-from grammar_cache.tokenizer_file import read_folder
+from grammar_cache.tokenizer_file import Files, read
 from grammar_cache.trie import Trie, flatten
+
+_FORMAT = 1
+"""Of what is kept in a cache folder."""
+_CODE = ("vocabulary.py", "tokenizer_file.py", "spelling.py", "trie.py")
+_KEPT = ("data", "data_offsets", "token_offsets", "token_list", "string_of")
 
 
 class Vocabulary:
@@ -36,6 +48,7 @@ class Vocabulary:
         "data_offsets",
         "fingerprint",
         "lengths",
+        "long_tokens",
         "longest",
         "markers",
         "single_bytes",
@@ -70,6 +83,7 @@ class Vocabulary:
     data_offsets: NDArray[np.int32]
     longest: int
     """The bytes of the longest token."""
+    long_tokens: LongTokens
     single_bytes: NDArray[np.int32]
     """Tokens of one byte, one for each such byte."""
     fingerprint: str
@@ -94,20 +108,38 @@ class Vocabulary:
         self.strings, self.token_offsets, self.token_list = _by_string(self.token_bytes)
         self.string_of = _string_of(self.size, self.token_offsets, self.token_list)
         self.trie = Trie.of(self.strings)
-        self.lengths = np.fromiter(map(len, self.strings), np.int32, len(self.strings))
+        self.fingerprint = self._fingerprint()
+        self._measure()
+
+    def _measure(self) -> None:
+        """What follows quickly from the rest."""
+        lengths = np.diff(self.data_offsets)
+        self.lengths = lengths[self.token_list[self.token_offsets[:-1]]]
         self.longest = int(self.lengths.max(initial=0))
         self.single_bytes = self.token_list[self.token_offsets[:-1][self.lengths == 1]]
-        self.fingerprint = self._fingerprint()
+        self.long_tokens = LongTokens(self.trie, self.lengths, self.string_of)
         self.solved = Solved()
 
     @staticmethod
-    def from_pretrained(path: str | PathLike[str], extra_stop_ids: Iterable[int] = ()) -> Vocabulary:
+    def from_pretrained(
+        path: str | PathLike[str], extra_stop_ids: Iterable[int] = (), *, cache: Path | None = None
+    ) -> Vocabulary:
         """The vocabulary of a folder in Hugging Face format.
 
-        Stop ids: the tokenizer's end of text, those of the model's generation settings, and the extra ones.
+        Stop ids: the tokenizer's end of text, those of the model's generation settings, and the extra ones. Where
+        there is a `cache` folder, what is made is kept in it for the next time, by the contents of the files.
         """
-        tokens = read_folder(Path(path))
-        return Vocabulary(tokens.token_bytes, tokens.stop_ids | set(extra_stop_ids), tokens.markers)
+        files, extra = Files.of(Path(path)), frozenset(extra_stop_ids)
+        key = _key(files, extra) if cache is not None else None
+        if cache is None or key is None:
+            return _read(files, extra)
+        kept = cache / "vocabularies"
+        found = load(kept, key)
+        if found is not None:
+            return _restored(found)
+        made = _read(files, extra)
+        save(kept, key, _arrays(made))
+        return made
 
     def text(self, ids: Iterable[int]) -> bytes:
         """What the tokens spell; those that aren't text spell nothing."""
@@ -126,6 +158,54 @@ class Vocabulary:
         digest.update(np.array([self.size, len(stops)], "<i8").tobytes())
         digest.update(lengths.tobytes() + self.data.tobytes() + stops.tobytes())
         return digest.hexdigest()
+
+
+def _read(files: Files, extra_stop_ids: frozenset[int]) -> Vocabulary:
+    tokens = read(files)
+    return Vocabulary(tokens.token_bytes, tokens.stop_ids | extra_stop_ids, tokens.markers)
+
+
+def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
+    """What a kept vocabulary depends on: the files, the stop ids, and the code that reads them.
+
+    None where the code isn't there as text: another version couldn't be told from it.
+    """
+    digest = sha256(f"{_FORMAT} {sorted(extra_stop_ids)}\n".encode())
+    for name in _CODE:
+        code = resources.files("grammar_cache") / name
+        if not code.is_file():
+            return None
+        digest.update(sha256(code.read_bytes()).digest())
+    digest.update(files.digest())
+    return digest.hexdigest()
+
+
+def _arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
+    """What `_restored` makes the same vocabulary of."""
+    told = {"markers": list(vocabulary.markers.items()), "fingerprint": vocabulary.fingerprint}
+    arrays: dict[str, NDArray[Any]] = {name: getattr(vocabulary, name) for name in _KEPT}
+    arrays |= {f"trie_{part.name}": getattr(vocabulary.trie, part.name) for part in fields(Trie)}
+    arrays["stop_ids"] = np.array(vocabulary.stop_ids, np.int64)
+    arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+    return arrays
+
+
+def _restored(arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
+    vocabulary = Vocabulary.__new__(Vocabulary)
+    for name in _KEPT:
+        setattr(vocabulary, name, arrays[name])
+    vocabulary.trie = Trie(**{part.name: arrays[f"trie_{part.name}"] for part in fields(Trie)})
+    vocabulary.stop_ids = tuple(arrays["stop_ids"].tolist())
+    told = json.loads(arrays["told"].tobytes())
+    vocabulary.markers = MappingProxyType(dict(told["markers"]))
+    vocabulary.fingerprint = told["fingerprint"]
+    vocabulary.size = len(vocabulary.string_of)
+    data, offsets = vocabulary.data.tobytes(), vocabulary.data_offsets.tolist()
+    vocabulary.token_bytes = tuple([data[start:end] or None for start, end in pairwise(offsets)])
+    first = vocabulary.token_list[vocabulary.token_offsets[:-1]].tolist()
+    vocabulary.strings = tuple([vocabulary.token_bytes[token] or b"" for token in first])
+    vocabulary._measure()
+    return vocabulary
 
 
 def _text_tokens(tokens: Sequence[bytes | None], stop_ids: Sequence[int], size: int) -> tuple[bytes | None, ...]:

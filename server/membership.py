@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from grammar_cache import Limits
 from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.expression import Grammar
+from grammar_cache.lexed_configuration import configurations_of
 from grammar_cache.network import build
 
 SHOWN = 12
@@ -30,25 +31,28 @@ class Recogniser:
 
     def __init__(self, grammar: Grammar, limits: Limits | None = None) -> None:
         limits = limits or Limits()
-        self._configurations = Configurations(build(grammar, limits), limits.configurations)
+        self._configurations = configurations_of(build(grammar, limits), limits.configurations)
+
+    @property
+    def table(self) -> Configurations:
+        """The configurations of texts, byte by byte."""
+        return self._configurations
 
     def judge(self, text: bytes) -> Verdict:
         """Follows the text as far as it goes."""
         table = self._configurations
         configuration = table.start
         for offset, byte in enumerate(text):
-            table.expand(configuration)
-            after = int(table.next[configuration, table.network.classes[byte]])
+            after = table.step(configuration, byte)
             if after == DEAD:
                 return Verdict(False, offset, self._expected(configuration))
             configuration = after
-        accepted = bool(table.accepts[configuration])
+        accepted = table.accepts(configuration)
         return Verdict(accepted, len(text), () if accepted else self._expected(configuration))
 
     def _expected(self, configuration: int) -> tuple[str, ...]:
         table = self._configurations
-        table.expand(configuration)
-        alive = [byte for byte in range(256) if table.next[configuration, table.network.classes[byte]] != DEAD]
+        alive = [byte for byte in range(256) if table.step(configuration, byte) != DEAD]
         shown = tuple(_shown(byte) for byte in alive[:SHOWN])
         return shown if len(alive) <= SHOWN else (*shown, "...")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grammar_cache.dialects.json_schema import compiler as json_schema
 from grammar_cache.errors import EmptyLanguage, GrammarError
-from grammar_cache.expression import Alt, And, Bytes, Grammar, Not, Ref, Repeat, Seq, char_class
+from grammar_cache.expression import Alt, And, Bytes, Expression, Grammar, Not, Ref, Repeat, Seq, char_class
 from grammar_cache.limits import Limits
 from grammar_cache.network import Network, build
 from grammar_cache.parts import parts
@@ -50,8 +50,8 @@ def check_shared(grammars: Sequence[Grammar], automata: Automata) -> None:
         assert built(grammar, automata) == built(grammar)
 
 
-@given(st.lists(cases(), min_size=1, max_size=3), st.integers(0, 2))
-@examples(25)
+@given(st.lists(cases(), min_size=1, max_size=2), st.integers(0, 2))
+@examples(15)
 def test_networks_are_the_same_whatever_is_known(many: list[Case], size: int) -> None:
     """Random grammars, each from all its rules, after others and twice, however little is kept: as if alone."""
     automata = Automata([0, 3000, 4_000_000][size])
@@ -145,3 +145,23 @@ def accepts(network: Network, word: bytes) -> bool:
             return False
         at = int(after[0])
     return bool(states.final[at])
+
+
+def test_two_rules_of_equal_content_are_one() -> None:
+    """Within one grammar too, whatever the rules are called, and whatever the rules that they call are called."""
+    long = Bytes(b"long enough to be called by others")
+    rules: dict[str, Expression] = {"s": Alt((Ref("a"), Ref("b"))), "x": long, "y": long}
+    rules |= {"a": Seq((long, Ref("x"))), "b": Seq((long, Ref("y")))}
+    grammar = Grammar(rules, "s")
+    automata = Automata()
+    net = build(grammar, Limits(), None, automata)
+    assert len(net.rule_names) == 5
+    assert len(automata) == 3
+
+
+def test_what_is_kept_is_bounded() -> None:
+    """However many grammars come, only so much is kept."""
+    automata = Automata(largest=10_000)
+    for number in range(100):
+        build(Grammar({"s": Bytes(b"%d" % number * 20)}, "s"), Limits(), None, automata)
+    assert 0 < len(automata) <= 40

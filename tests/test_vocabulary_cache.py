@@ -15,10 +15,14 @@ from grammar_cache import vocabulary as module
 from grammar_cache.trie import Trie
 from tests.cached import TOKENIZERS, tokenizer_folder
 
+_OBJECTS = ("trie", "solved", "long_tokens")
+"""What is no value by itself: parts of it are compared, or it only saves time."""
+
 
 def parts(vocabulary: Vocabulary) -> dict[str, Any]:
     """All that a vocabulary says, arrays with their types."""
-    told = {name: getattr(vocabulary, name) for name in Vocabulary.__slots__ if name not in ("trie", "solved")}
+    told = {name: getattr(vocabulary, name) for name in Vocabulary.__slots__ if name not in _OBJECTS}
+    told["long_tokens.deepest"] = vocabulary.long_tokens.deepest
     told |= {f"trie.{part.name}": getattr(vocabulary.trie, part.name) for part in fields(Trie)}
     return {name: _comparable(value) for name, value in told.items()}
 
@@ -121,6 +125,13 @@ def test_the_code_that_reads_counts(folder: Path, cache: Path, monkeypatch: pyte
     forbid_reading(monkeypatch)
     with pytest.raises(AssertionError):
         Vocabulary.from_pretrained(folder, cache=cache)
+
+
+def test_code_that_cannot_be_read_keeps_nothing(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where modules come without their text, one version can't be told from another."""
+    monkeypatch.setattr(module, "_CODE", ("vocabulary.py", "not_there.py"))
+    assert parts(Vocabulary.from_pretrained(folder, cache=cache)) == parts(Vocabulary.from_pretrained(folder))
+    assert not cache.exists()
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00", b"x" * 5000])

@@ -9,6 +9,7 @@ from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
 from grammar_cache.compile import constraint_id
 from grammar_cache.grammar import ALGORITHM_VERSION
 from server.commands.options import add_constraint, add_model, constraint, model_folder, print_json
+from server.engines.embedded import default_cache
 from server.grammars import witness_text
 from server.protocol.errors import of_grammar
 
@@ -26,7 +27,8 @@ def run(arguments: Namespace) -> int:
     wanted = constraint(arguments)
     assert wanted is not None, "the parser requires one"
     try:
-        print_json(certify(wanted, Vocabulary.from_pretrained(model_folder(arguments))))
+        vocabulary = Vocabulary.from_pretrained(model_folder(arguments), cache=default_cache())
+        print_json(certify(wanted, vocabulary))
     except GrammarError as error:
         print_json(of_grammar(error, None).body)
         return 1

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from typing import Any
 
-from grammar_cache import Constraint, GrammarError
+from grammar_cache import Constraint, GrammarError, LimitExceeded
 from grammar_cache.compile import DEFAULT_LIMITS, parse
+from server import orders
 from server.commands.options import add_constraint, constraint, print_json, read_bytes
+from server.explanation import Explanation, of_json, of_text
 from server.membership import Recogniser, Verdict
 from server.protocol.errors import ApiError, of_grammar
 from server.protocol.reading import parse_json
@@ -51,9 +52,24 @@ def check(wanted: Constraint, text: bytes) -> dict[str, object]:
         told["reason"] = _reason(verdict, len(text))
     if wanted.kind == "json_schema":
         told |= _validity(wanted, text)
-        if told["valid"] and not verdict.accepted:
-            told["not_generated"] = _not_generated(wanted, recogniser, text)
+    if not verdict.accepted and told.get("valid", True):
+        told |= _why(wanted, recogniser, text)
     return told
+
+
+def _why(wanted: Constraint, recogniser: Recogniser, text: bytes) -> dict[str, object]:
+    """What would have to be otherwise; nothing where that isn't known."""
+    try:
+        if wanted.kind == "json_schema":
+            explanation: Explanation | None = of_json(recogniser, orders.read(wanted.text), text)
+        else:
+            explanation = of_text(recogniser, text)
+    except LimitExceeded as error:
+        explanation = Explanation(f"to find out why takes too long: {error}")
+    if explanation is None:
+        return {}
+    instead = {} if explanation.instead is None else {"generated_instead": explanation.instead}
+    return {"not_generated": explanation.because, **instead}
 
 
 def _place(text: bytes, offset: int) -> dict[str, int]:
@@ -78,7 +94,6 @@ def _reason(verdict: Verdict, size: int) -> str:
 
 def _validity(wanted: Constraint, text: bytes) -> dict[str, object]:
     """The reference validator's verdict."""
-    from jsonschema import FormatChecker
     from jsonschema.validators import Draft202012Validator, validator_for
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -91,53 +106,29 @@ def _validity(wanted: Constraint, text: bytes) -> dict[str, object]:
         return {"valid": False, "invalid_because": error.message}
     schema = json.loads(wanted.text)
     kind = validator_for(schema, default=Draft202012Validator)
-    # An empty registry fetches nothing from anywhere.
-    validator = kind(schema, format_checker=FormatChecker(), registry=Registry())
+    # The checker of the draft: that of all drafts has draft 3's `time` too, which has no offset. An empty registry
+    # fetches nothing from anywhere.
+    validator = kind(schema, format_checker=kind.FORMAT_CHECKER, registry=Registry())
     try:
         complaint = next(validator.iter_errors(value), None)
     except Unresolvable as error:
         return {"valid": None, "invalid_because": f"a reference leads nowhere: {error}"}
-    if complaint is None:
-        return {"valid": True}
-    return {"valid": False, "invalid_because": f"{complaint.json_path}: {complaint.message}"}
+    if complaint is not None:
+        return {"valid": False, "invalid_because": f"{complaint.json_path}: {complaint.message}"}
+    unjudged = sorted(_formats(schema) - set(kind.FORMAT_CHECKER.checkers))
+    return {"valid": True} | ({"formats_not_judged": unjudged} if unjudged else {})
 
 
-def _not_generated(wanted: Constraint, recogniser: Recogniser, text: bytes) -> str:
-    """Why a valid text is not among those that are generated."""
-    value = json.loads(text)
-    if recogniser.judge(_spelled(value)).accepted:
-        return "the same value is generated, but its whitespace, escapes or numbers are spelled otherwise"
-    order = _order(json.loads(wanted.text))
-    if recogniser.judge(_spelled(_sorted(value, order))).accepted:
-        return "the same value is generated, but with its properties in the order of the schema"
-    return "generated values are a subset: properties in the schema's order, bounded whitespace, capped digits"
-
-
-def _spelled(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _order(schema: object) -> dict[str, int]:
-    """Property names by their first place in the schema."""
-    order: dict[str, int] = {}
+def _formats(schema: object) -> set[str]:
+    """The formats that a schema names anywhere."""
+    found: set[str] = set()
     todo = [schema]
     while todo:
-        part = todo.pop(0)
+        part = todo.pop()
         if isinstance(part, dict):
-            properties = part.get("properties")
-            for name in properties if isinstance(properties, dict) else ():
-                order.setdefault(name, len(order))
+            if isinstance(part.get("format"), str):
+                found.add(part["format"])
             todo += part.values()
         elif isinstance(part, list):
             todo += part
-    return order
-
-
-def _sorted(value: Any, order: dict[str, int]) -> Any:
-    """The value with its properties in that order. As deep as `parse_json` let it be."""
-    if isinstance(value, list):
-        return [_sorted(item, order) for item in value]
-    if not isinstance(value, dict):
-        return value
-    names = sorted(value, key=lambda name: order.get(name, len(order)))
-    return {name: _sorted(value[name], order) for name in names}
+    return found

@@ -15,6 +15,7 @@ from types import FrameType
 
 import uvicorn
 
+from grammar_cache.warm_up import warm_up
 from server.app import create_app
 from server.commands.options import add_model, model_folder, port, positive, report
 from server.protocol.errors import ApiError
@@ -86,10 +87,13 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
+    from server.engines.embedded import default_cache
     from server.engines.transformers_engine import TransformersEngine
 
     report(f"swyb: loading {folder}")
-    app = create_app(settings, TransformersEngine(folder, name=settings.name))
+    engine = TransformersEngine(folder, name=settings.name, cache=default_cache())
+    warm_up(engine.vocabulary)  # before anybody is told that it is ready
+    app = create_app(settings, engine)
     config = uvicorn.Config(
         app,
         log_level="warning",

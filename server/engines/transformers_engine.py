@@ -54,13 +54,20 @@ class TransformersEngine(Engine):
     """See `Engine`. Sequences that are stepped together share model calls where that saves time."""
 
     def __init__(
-        self, path: Path, *, name: str | None = None, threads: int | None = None, dtype: Dtype = "auto"
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        threads: int | None = None,
+        dtype: Dtype = "auto",
+        cache: Path | None = None,
     ) -> None:
+        """`cache`: the folder for what is made of the tokenizer; without one it is made at each start."""
         if not path.is_dir():
             raise ValueError(f"{path} is not a model's folder")
         _set_threads(compute_threads(threads))
         self.name = name or path.name
-        self.vocabulary = Vocabulary.from_pretrained(path)
+        self.vocabulary = Vocabulary.from_pretrained(path, cache=cache)
         self._chat = ChatEncoder(path)
         self._model = CausalModel(path, resolve_dtype(dtype, path))
         self.context_window = self._model.context_window

@@ -40,7 +40,7 @@ LONGEST = {"dynamic": 12, "contextual": 40, "file": 40}
 SIGNS = {"dynamic": LETTERS, "contextual": "abcif +=(),.12#\n", "file": " \n\"'()+,-.0129:;=ABab{}xyz_é"}
 """What texts are changed with, and made of where nothing is known."""
 PATIENCE = 10.0
-"""Seconds that Lark gets for a text."""
+"""Seconds of processor time that Lark gets for a text."""
 
 _TERMINAL = re.compile(r"(in )?the terminal \w+: |(?<=the terminal )\w+ ")
 
@@ -195,13 +195,13 @@ def _limited(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise _TooSlowError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)  # of our own processor time: others may be busy
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def show(name: str, tally: Tally, seconds: float) -> None:

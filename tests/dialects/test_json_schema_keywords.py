@@ -243,3 +243,16 @@ def test_enumerated_values_are_written_as_python_writes_them() -> None:
     for literal in ("1.5", "1E+400", "123456789012345678901234567890", '"é\\n/\u007f"', '{"b": 1, "a": []}'):
         assert matches(parse(text), literal.encode())
         assert not matches(parse(text), literal.encode() + b"0")
+
+
+def test_integers_are_written_as_such_whatever_the_schema_writes() -> None:
+    """2.0 is the value 2, but in draft 4, where it is no integer."""
+    for text, literal, expected in (
+        ('{"enum": [2.0, 1e2]}', "2", True),
+        ('{"enum": [2.0, 1e2]}', "2.0", True),
+        ('{"enum": [2.0, 1e2]}', "100", True),
+        ('{"const": {"a": [-0.0, 1.5]}}', '{"a": [0, 1.5]}', True),
+        ('{"const": 1.5}', "1", False),
+        (f'{{"$schema": "{SYNTAX_OF_DRAFT_4}", "enum": [2.0]}}', "2", False),
+    ):
+        assert matches(parse(text), literal.encode()) is expected, (text, literal)

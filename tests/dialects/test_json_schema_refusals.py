@@ -116,11 +116,56 @@ def test_text_that_is_not_json_is_refused_at_its_place(text: str, line: int, col
     assert (refusal.value.line, refusal.value.column) == (line, column)
 
 
-@pytest.mark.parametrize("text", ['{"enum": [NaN]}', '{"const": "\\ud800"}', '{"const": 1e99999999999999999999}'])
-def test_values_that_no_json_text_can_hold_are_refused(text: str) -> None:
-    """NaN, lone surrogates and numbers beyond reading are syntax errors."""
-    with pytest.raises(GrammarSyntaxError):
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ('{"enum": ["NaN", NaN]}', 18),
+        ('{"const": "\\ud800"}', 12),
+        ('{"const": "\\\\ud800 \\ud83d\\ude00 \\ude00"}', 33),
+        ('{"const": 1e99999999999999999999}', 11),
+        ('{"const": ' + "1" * 5_000 + "}", 11),
+    ],
+)
+def test_values_that_no_json_text_can_hold_are_refused(text: str, column: int) -> None:
+    """NaN, lone surrogates and numbers beyond reading are syntax errors, at their places."""
+    with pytest.raises(GrammarSyntaxError) as refusal:
         parse(text)
+    assert (refusal.value.line, refusal.value.column) == (1, column)
+
+
+TOO_MUCH: list[tuple[Any, str]] = [
+    ({"allOf": [{"multipleOf": 1999}, {"multipleOf": 1997}]}, "/properties/a/allOf/0"),
+    ({"contains": {"minimum": 3}, "minContains": 3_000, "maxContains": 4_000}, "/properties/a"),
+    ({"contains": {"minimum": 3}, "allOf": [{"contains": {"const": n}} for n in range(5)]}, "/properties/a"),
+]
+
+
+@pytest.mark.parametrize(("schema", "pointer"), TOO_MUCH, ids=str)
+def test_a_limit_names_the_schema_that_asks_for_too_much(schema: Any, pointer: str) -> None:
+    """Whatever counts the states, the refusal says where the schema is; a limit holds also if lenient."""
+    for lenient in (False, True):
+        with pytest.raises(LimitExceeded) as refusal:
+            parse(json.dumps({"properties": {"a": schema}}), lenient=lenient)
+        assert refusal.value.pointer == pointer
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"pattern": r"(a)\1"}, "/pattern"),
+        ({"multipleOf": 12_347}, "/multipleOf"),
+        ({"minimum": 1e70}, "/minimum"),
+        ({"$schema": SYNTAX_OF_DRAFT_4, "multipleOf": 12_347, "const": 3}, "/multipleOf"),
+        ({"minProperties": 50}, ""),
+    ],
+    ids=str,
+)
+def test_what_is_too_large_to_be_enforced_is_dropped_if_lenient(schema: Any, pointer: str) -> None:
+    """Without it the rest of the schema is enforced."""
+    with pytest.raises(UnsupportedFeature) as refusal:
+        parse(json.dumps(schema))
+    assert refusal.value.pointer == pointer
+    assert f"{pointer}: not enforced" in parse(json.dumps(schema), lenient=True).ignored
 
 
 @pytest.mark.parametrize(

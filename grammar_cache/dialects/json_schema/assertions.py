@@ -31,7 +31,6 @@ _SCHEMA_TYPES = {name: frozenset({name}) for name in ("object", "array", "string
     "boolean": frozenset({"true", "false"}),
 }
 
-
 _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
 """Beside these even a condition from which nothing follows says something: it evaluates."""
 
@@ -142,9 +141,8 @@ class FactReader:
                 for place, pattern in StringFacts.read(keywords).patterns:
                     self._patterns.spelling(pattern, place)
             except (UnsupportedFeature, LimitExceeded) as error:
-                place = error.pointer or ""
-                self.refuse(place, error.message)
-                keywords = keywords.without(place.rpartition("/")[2])
+                self.refuse(error.pointer or "", error.message)
+                keywords = keywords.without((error.pointer or "").rpartition("/")[2])
             else:
                 return keywords
 

@@ -26,6 +26,7 @@ from grammar_cache.expression import (
     char_class,
 )
 
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
 QUOTE = Bytes(b'"')
 _SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _FIRST_RAW = 0x20
@@ -34,7 +35,7 @@ _HEX = "0123456789abcdefABCDEF"
 
 def quoted(text: str) -> Bytes:
     """A string as a JSON token, in its canonical spelling."""
-    return Bytes(json.dumps(text, ensure_ascii=False).encode())
+    return Bytes(_PLAIN.encode(text).encode())
 
 
 def encoded(texts: Expression) -> Expression:

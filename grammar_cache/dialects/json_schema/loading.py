@@ -16,6 +16,8 @@ from grammar_cache.limits import Limits
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
 
 _LONGEST_NUMBER = 4000
+_TOLD = 50
+"""Characters of a literal by which it is found again."""
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _SURROGATES = re.compile(
     r"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]|(?P<lone>\\u[dD][89a-fA-F])"  # an escaped backslash, a pair, or one
@@ -54,7 +56,7 @@ class _Unreadable(Exception):
 
 def _place(text: str, literal: str) -> int:
     """Where a literal stands outside of strings."""
-    found = re.finditer(rf'"(?:[^"\\]++|\\.)*+"|(?P<literal>{re.escape(literal)})', text)
+    found = re.finditer(rf'"(?:[^"\\]++|\\.)*+"|(?P<literal>{re.escape(literal[:_TOLD])})', text)
     return next((match.start() for match in found if match["literal"]), 0)
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from grammar_cache.dialects.json_schema import digits, multiples
-from grammar_cache.dialects.json_schema.combine import alt, optional, repeat, seq
+from grammar_cache.dialects.json_schema.combine import alt, optional, seq
+from grammar_cache.dialects.json_schema.comparing import at_least, at_most
 from grammar_cache.dialects.json_schema.linear import Define
 from grammar_cache.dialects.json_schema.reading import Keywords
 from grammar_cache.errors import UnsupportedFeature
@@ -193,9 +194,9 @@ def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integra
         return NOTHING
     first = _digits(least, fraction)
     longest = max(DIGITS, len(first[0]) + 1)
-    conditions = [_unsigned(longest, fraction, exponent=False), _at_least(*first, longest)]
+    conditions = [_unsigned(longest, fraction, exponent=False), at_least(*first, longest)]
     if most is not None and most < 10 ** (longest + fraction):
-        conditions.append(_at_most(*_digits(most, fraction)))
+        conditions.append(at_most(*_digits(most, fraction)))
     return And((*conditions, *(Not(form) for value in excluded for form in _forms(value, fraction))))
 
 
@@ -268,48 +269,3 @@ def _scaled(bound: Bound, fraction: int, rounding: str, inward: int) -> int:
 def _digits(scaled: int, fraction: int) -> tuple[str, str]:
     text = str(scaled).zfill(fraction + 1)
     return (text[:-fraction], text[-fraction:]) if fraction else (text, "")
-
-
-def _at_least(whole: str, fraction: str, longest: int) -> Expression:
-    """Loosely: what is not a number is cut off by the intersection with the syntax."""
-    parts: list[Expression] = [seq(Repeat(_DIGIT, len(whole) + 1, longest), _TAIL)]
-    for place, digit in enumerate(whole):
-        if digit < "9":
-            parts.append(seq(Bytes(whole[:place].encode()), _above(digit), _rest(whole, place), _TAIL))
-    kept = fraction.rstrip("0")
-    for place, digit in enumerate(kept):
-        if digit < "9":
-            parts.append(seq(Bytes(f"{whole}.{kept[:place]}".encode()), _above(digit), _MORE))
-    parts.append(seq(Bytes(f"{whole}.{kept}".encode()), _MORE) if kept else seq(Bytes(whole.encode()), _TAIL))
-    return alt(parts)
-
-
-def _at_most(whole: str, fraction: str) -> Expression:
-    parts: list[Expression] = [seq(Repeat(_DIGIT, 1, len(whole) - 1), _TAIL)] if len(whole) > 1 else []
-    for place, digit in enumerate(whole):
-        if digit > "0":
-            parts.append(seq(Bytes(whole[:place].encode()), _below(digit), _rest(whole, place), _TAIL))
-    parts.append(Bytes(whole.encode()))
-    for place, digit in enumerate(fraction):
-        start = f"{whole}.{fraction[:place]}".encode()
-        if digit > "0":
-            parts.append(seq(Bytes(start), _below(digit), _MORE))
-        parts.append(Bytes(start + digit.encode()))
-    return alt(parts)
-
-
-def _above(digit: str) -> Expression:
-    return char_class([(ord(digit) + 1, ord("9"))])
-
-
-def _below(digit: str) -> Expression:
-    return char_class([(ord("0"), ord(digit) - 1)])
-
-
-def _rest(whole: str, place: int) -> Expression:
-    count = len(whole) - place - 1
-    return repeat(_DIGIT, count, count)
-
-
-_MORE = Repeat(_DIGIT, 0, None)
-_TAIL = optional(seq(Bytes(b"."), _MORE))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias, TypeVar
 
 from grammar_cache.dialects.json_schema import formats, outside
@@ -115,6 +116,16 @@ _FREE = StringFacts()
 _KEYWORDS = frozenset({"minLength", "maxLength", "pattern", "format"})
 
 
+@cache
+def _spelled(named: str) -> Expression:
+    return encoded(formats.FORMATS[named])
+
+
+@cache
+def _spelled_widely(named: str) -> Expression:
+    return encoded(outside.WIDER[named])
+
+
 def _joined(first: tuple[_T, ...], second: tuple[_T, ...]) -> tuple[_T, ...]:
     return tuple(dict.fromkeys(first + second)) if first and second else first or second
 
@@ -143,9 +154,9 @@ class Patterns:
             case "unmatched", str():
                 return Not(self.spelling(about, pointer))
             case "format", str():
-                return encoded(formats.FORMATS[about])
+                return _spelled(about)
             case "unlike", str():
-                return Not(encoded(outside.WIDER[about]))
+                return Not(_spelled_widely(about))
             case "excluded", frozenset():
                 return Not(alt(encoded(text(value)) for value in sorted(about)))
             case "length", (least, most):

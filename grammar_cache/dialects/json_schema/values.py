@@ -18,7 +18,7 @@ _NO_NAME = "\ud800"
 
 def identity(value: Json) -> str:
     """Equal for values that JSON Schema holds equal: 1 and 1.0, but not 1 and true."""
-    return json.dumps(value, sort_keys=True, default=_number_identity)
+    return _IDENTITY.encode(value)
 
 
 def _number_identity(value: Decimal) -> Json:
@@ -29,6 +29,9 @@ def _number_identity(value: Decimal) -> Json:
     text = "".join(map(str, digits)).lstrip("0")
     kept = text.rstrip("0")
     return {_NO_NAME: f"{sign} {kept} {int(exponent) + len(text) - len(kept)}"}
+
+
+_IDENTITY = json.JSONEncoder(sort_keys=True, default=_number_identity)
 
 
 def type_name(value: Json, *, integral_decimals: bool) -> str:

@@ -1,30 +1,46 @@
 """The members of a JSON value's objects in other orders: as a schema lists them, or as a grammar wants them.
 
-Numbers keep their spelling. The depth of a value is bounded by what `json` reads.
+Numbers keep their spelling unless others are offered. The depth of a value is bounded by what `json` reads.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from heapq import nlargest
-from typing import Any
+from typing import Any, TypeAlias
 
 from grammar_cache.configuration import DEAD, Configurations
 
 WIDTH = 16
 """Orders of one object that are followed at a time: those after which most of the other members may come next."""
 
+Spellings: TypeAlias = Callable[[str], Iterable[str]]
+"""From a number as it is written to all the ways to try, the best first."""
 
-class _Number(str):
+
+class Number(str):
     """A number as it is written."""
 
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a value is written."""
+
+    comma: str = ", "
+    colon: str = ": "
+    spellings: Spellings = lambda number: (number,)
+
+
+SPACED = Style()
+
+
 def read(text: str) -> Any:
     """The value of a JSON text, its numbers unread. Raises ValueError."""
-    return json.loads(text, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
+    return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=Number)
 
 
 def write(value: Any) -> str:
@@ -34,7 +50,7 @@ def write(value: Any) -> str:
             return "{" + ", ".join(f"{_quoted(name)}: {write(item)}" for name, item in value.items()) + "}"
         case list():
             return "[" + ", ".join(map(write, value)) + "]"
-        case _Number():
+        case Number():
             return str(value)
         case _:
             return _quoted(value)
@@ -51,12 +67,12 @@ def derives(table: Configurations, text: str) -> bool:
     return any(search.accepts(end) for end in search.text(text, {table.start: ""}))
 
 
-def generated(table: Configurations, value: Any) -> str | None:
+def generated(table: Configurations, value: Any, style: Style = SPACED) -> str | None:
     """A text of the value, members in some order, that the grammar derives: up to `WIDTH` orders are followed.
 
     Raises LimitExceeded.
     """
-    search = _Search(table)
+    search = _Search(table, style)
     ends = search.after(value, {table.start: ""})
     return next((text for end, text in ends.items() if search.accepts(end)), None)
 
@@ -64,12 +80,12 @@ def generated(table: Configurations, value: Any) -> str | None:
 class _Search:
     """Sets of configurations, each with one text that leads to it."""
 
-    def __init__(self, table: Configurations) -> None:
+    def __init__(self, table: Configurations, style: Style = SPACED) -> None:
         self._table = table
+        self._style = style
 
     def accepts(self, configuration: int) -> bool:
-        self._table.expand(configuration)
-        return bool(self._table.accepts[configuration])
+        return self._table.accepts(configuration)
 
     def after(self, value: Any, starts: dict[int, str]) -> dict[int, str]:
         """Where the value leads."""
@@ -78,8 +94,13 @@ class _Search:
         if isinstance(value, list):
             here = self.text("[", starts)
             for place, item in enumerate(value):
-                here = self.after(item, self.text(", ", here) if place else here)
+                here = self.after(item, self.text(self._style.comma, here) if place else here)
             return self.text("]", here)
+        if isinstance(value, Number):
+            found: dict[int, str] = {}
+            for spelling in self._style.spellings(value):
+                found = self.text(spelling, starts) | found
+            return found
         return self.text(write(value), starts)
 
     def _object(self, value: dict[str, Any], starts: dict[int, str]) -> dict[int, str]:
@@ -89,7 +110,8 @@ class _Search:
             found: dict[tuple[int, tuple[str, ...]], str] = {}
             for (configuration, left), text in states.items():
                 for name in left:
-                    begun = self.text((", " if place else "") + _quoted(name) + ": ", {configuration: text})
+                    key = (self._style.comma if place else "") + _quoted(name) + self._style.colon
+                    begun = self.text(key, {configuration: text})
                     others = tuple(other for other in left if other != name)
                     for end, longer in self.after(value[name], begun).items() if begun else ():
                         found.setdefault((end, others), longer)
@@ -99,7 +121,8 @@ class _Search:
     def _open(self, state: tuple[int, tuple[str, ...]]) -> int:
         """How many of the members that are left may come next."""
         configuration, left = state
-        return sum(self._follow(f", {_quoted(name)}:".encode(), configuration) != DEAD for name in left)
+        comma = self._style.comma
+        return sum(self._follow(f"{comma}{_quoted(name)}:".encode(), configuration) != DEAD for name in left)
 
     def text(self, text: str, starts: dict[int, str]) -> dict[int, str]:
         found: dict[int, str] = {}
@@ -112,8 +135,7 @@ class _Search:
     def _follow(self, text: bytes, configuration: int) -> int:
         table = self._table
         for byte in text:
-            table.expand(configuration)
-            configuration = int(table.next[configuration, table.network.classes[byte]])
+            configuration = table.step(configuration, byte)
             if configuration == DEAD:
                 break
         return configuration

@@ -1,0 +1,93 @@
+"""Compiles every loop before somebody waits for it: small grammars of each kind, through all that decoding asks for.
+
+`python -m grammar_cache.warm_up` does it once for an installation: compiled loops are kept beside the modules. A server
+does it at its start, with its own vocabulary: then it takes a second, and the rules of JSON are solved as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+from grammar_cache.compile import compile_grammar
+from grammar_cache.constraint import Constraint
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.vocabulary import Vocabulary
+
+_SCHEMA = """{
+  "type": "object",
+  "properties": {
+    "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 8},
+    "size": {"type": "integer", "minimum": 3, "maximum": 4711, "multipleOf": 7},
+    "tags": {"type": "array", "items": {"enum": ["a", "b", 1.5]}, "uniqueItems": true, "maxItems": 3},
+    "other": {"not": {"type": ["string", "array"]}}
+  },
+  "patternProperties": {"^x-": {"format": "date"}},
+  "required": ["name"]
+}"""
+_LARK = """start: "if" NAME sum | NAME "=" sum
+sum: sum "+" INT | INT
+NAME: /[a-z]+/
+INT: /\\d+(?!\\d)/
+%ignore " "
+"""
+GRAMMARS: dict[str, tuple[Constraint, bytes]] = {
+    "a regular expression": (Constraint("regex", r"(?=.*\d)[a-z\d]{2,9}(-[^x]+)?"), b"a1"),
+    "a list of texts": (Constraint("choice", '["yes", "no", "perhaps"]'), b"y"),
+    "recursive rules": (Constraint("gbnf", 'root ::= "(" root ")" | "[" root "]" root | [0-9]*'), b"(["),
+    "left-recursive rules": (
+        Constraint("gbnf", 'root ::= root "+" term | term\nterm ::= term "*" [0-9] | [0-9]'),
+        b"1+2",
+    ),
+    "any JSON": (Constraint("json_schema", "{}"), b'{"a": ['),
+    "a JSON Schema": (Constraint("json_schema", _SCHEMA), b'{"name": "a'),
+    "a lexer that looks where it may": (Constraint("lark", _LARK), b"if a 1"),
+    "a lexer by the parser's states": (Constraint("lark", _LARK.replace("(?!\\d)", ""), lexer="contextual"), b"if a 1"),
+}
+"""One for each way through the loops, and a beginning of its texts."""
+
+
+def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line: None) -> None:
+    """`report` gets a line for each grammar."""
+    for name, (constraint, beginning) in GRAMMARS.items():
+        begun = perf_counter()
+        _use(compile_grammar(constraint, vocabulary), beginning)
+        report(f"{name}: {perf_counter() - begun:.1f} s")
+
+
+def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
+    """All that a decoder asks a grammar for, with and without room."""
+    least = grammar.minimum.tokens
+    grammar.witness(grammar.start)
+    tokens = grammar.vocabulary.token_list[:64]
+    for place in range(len(beginning) + 1):
+        configuration = grammar.consume_bytes(grammar.start, beginning[:place])
+        assert configuration is not None, "it is a beginning"
+        after = grammar.consume_batch(np.array([configuration], np.int32), tokens[None, :])
+        for budget in (least, 2 * least + 9, None):
+            grammar.distances(after, least if budget is None else budget)
+            grammar.mask(configuration, budget)
+        grammar.only_token(configuration, least + 9)
+        grammar.proposals(configuration)
+        grammar.distance(configuration)
+        grammar.accepts(configuration)
+
+
+def _letters() -> Vocabulary:
+    """Bytes, some pairs of them, and an end."""
+    pairs = [b'{"', b'":', b'", "', b"if", b"yes", b"12", b"[[", b"((", b"}}", b"]]", b"))"]
+    return Vocabulary([*(bytes([byte]) for byte in range(256)), *pairs], [256 + len(pairs)])
+
+
+def main() -> None:
+    """Says what it does: the first time it takes half a minute."""
+    begun = perf_counter()
+    print("compiling the loops of grammar_cache; the first time it takes about a minute", flush=True)
+    warm_up(_letters(), lambda line: print(f"  {line}", flush=True))
+    print(f"compiled after {perf_counter() - begun:.1f} s: they are kept for the next start", flush=True)
+
+
+if __name__ == "__main__":
+    main()

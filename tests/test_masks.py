@@ -1,0 +1,65 @@
+"""Masks that are made of the masks of other states: the same as token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammar_cache import CompiledGrammar, Limits, Vocabulary
+from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Repeat, Seq, char_class
+from grammar_cache.grammar import compile_expression
+from grammar_cache.long_tokens import LongTokens
+from tests.strategies import examples
+
+QUOTE = Bytes(b'"')
+CHARACTER = Alt((char_class([(0x61, 0x63)]), Seq((Bytes(b"\\"), char_class([(0x61, 0x62)])))))
+ENDS: Sequence[bytes] = (b"", b'"', b'",', b'","', b'","a', b"}", b'"}', b"\\", b"\\b")
+TOKENS = [head * times + end for head in (b"a", b"ab", b"\\a") for times in (0, 1, 2, 3, 5, 9, 17, 40) for end in ENDS]
+VOCABULARY = Vocabulary([*sorted({token for token in TOKENS if token}), *(bytes([b]) for b in b"abc,")], [1000])
+
+
+def string(least: int, most: int) -> Expression:
+    return Seq((QUOTE, Repeat(CHARACTER, least, most), QUOTE))
+
+
+def expected(grammar: CompiledGrammar, configuration: int, budget: int | None) -> list[bool]:
+    after = [grammar.consume(configuration, token) for token in range(grammar.vocabulary.size)]
+    left = (1 << 28) if budget is None else budget - 1
+    found = [a is not None and int(grammar.distances(np.array([a]), left)[0]) <= left for a in after]
+    return [
+        grammar.accepts(configuration) if i in grammar.vocabulary.stop_ids else alive for i, alive in enumerate(found)
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 45), st.integers(0, 45)), min_size=1, max_size=3),
+    st.sampled_from([None, 1, 2, 4, 9]),
+    st.data(),
+)
+@examples(25)
+def test_states_before_a_bound_have_the_masks_of_their_own(
+    bounds: list[tuple[int, int]], budget: int | None, data: st.DataObject
+) -> None:
+    """Wherever a bounded text stands, its mask is what can be consumed, in whatever order masks were asked."""
+    strings = [string(least, least + more) for least, more in bounds]
+    listed = [part for item in strings for part in (Bytes(b","), item)][1:]
+    grammar = compile_expression(Grammar({"s": Seq((*listed, Bytes(b"}")))}, "s"), VOCABULARY, Limits())
+    text = b",".join(b'"' + b"a" * (least + more) + b'"' for least, more in bounds) + b"}"
+    for length in data.draw(st.permutations(range(len(text) + 1)))[:30]:
+        configuration = grammar.consume_bytes(grammar.start, text[:length])
+        assert configuration is not None
+        assert grammar.mask(configuration, budget).tolist() == expected(grammar, configuration, budget)
+
+
+@given(st.integers(0, 50))
+@examples(20)
+def test_short_tokens_are_told_from_long_ones(length: int) -> None:
+    """Of each node of the trie the depth below it is known, and of each token whether it is longer."""
+    trie = VOCABULARY.trie
+    long_tokens = LongTokens(trie, VOCABULARY.lengths, VOCABULARY.string_of)
+    assert long_tokens.deepest.tolist() == [int(trie.depth[i : trie.skip[i]].max()) for i in range(trie.size)]
+    bits = np.unpackbits(long_tokens.others(length), count=VOCABULARY.size, bitorder="little")
+    assert bits.tolist() == [len(token or b"") <= length for token in VOCABULARY.token_bytes]
