@@ -129,12 +129,11 @@ def _descend(grammar: CompiledGrammar, ranking: Ranking) -> list[float]:
 
 
 def first_viable(grammar: CompiledGrammar, configuration: int, best: NDArray[np.int32], left: int) -> int | None:
-    """The best token after which the rest fits: the first one is tried alone, it is the one on most steps."""
-    here = np.array([configuration], np.int32)
-    for tokens in (best[:1], best[1:LOOK], best[LOOK:]):
-        fits = grammar.distances(grammar.consume_batch(here, tokens[None, :]), left - 1)[0] < left
-        if fits.any():
-            return int(tokens[fits.argmax()])
+    """The best token after which the rest fits."""
+    for tokens in (best[:LOOK], best[LOOK:]):
+        found = grammar.first_viable(configuration, tokens, left - 1)
+        if found is not None:
+            return found
     allowed = np.flatnonzero(grammar.mask(configuration, left))
     return int(allowed[0]) if len(allowed) else None
 

@@ -29,7 +29,7 @@ from grammar_cache.tables import Tables
 from grammar_cache.tightening import Tightening
 from grammar_cache.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "1"
+ALGORITHM_VERSION = "2"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
@@ -101,8 +101,11 @@ class CompiledGrammar:
 
     def consume(self, configuration: int, token: int) -> int | None:
         """The configuration after a token; None where no text of the language begins so, and for a stop id."""
-        after = self.consume_batch(np.array([configuration], np.int32), np.array([[token]], np.int32))
-        return None if after[0, 0] == DEAD else int(after[0, 0])
+        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        if data is None:
+            return None
+        after = self._tables.follow(configuration, data)
+        return None if after == DEAD else after
 
     def consume_bytes(self, configuration: int, data: bytes) -> int | None:
         """The configuration after some bytes; None where no text of the language begins so."""
@@ -139,6 +142,21 @@ class CompiledGrammar:
         for place in np.argwhere((values > tokens) & (configurations >= 0)):
             values[tuple(place)] = self._search_within(int(configurations[tuple(place)]), tokens)
         return values.astype(np.int32)
+
+    def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
+        """The first of these ids, int32[k], after which the text can be completed with `tokens` more; None if none can.
+
+        As `distances` decides it. The very first is tried alone: mostly it is the one.
+        """
+        if not len(ranking):
+            return None
+        best = int(ranking[0])
+        after = self.consume(configuration, best)
+        if after is not None and self._additive(after) <= tokens:
+            return best
+        fits = self.distances(self.consume_batch(np.array([configuration], np.int32), ranking[None, :]), tokens)[0]
+        found = np.flatnonzero(fits <= tokens)
+        return int(ranking[found[0]]) if len(found) else None
 
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
         """Which ids may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
@@ -205,7 +223,8 @@ class CompiledGrammar:
         return tuple(found)
 
     def _additive(self, configuration: int) -> int:
-        return int(self._additives(np.array([configuration], np.int32))[0])
+        self._distances.update()
+        return int(self._distances.additive[configuration])
 
     def _additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
         self._distances.update()

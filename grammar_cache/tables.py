@@ -62,6 +62,7 @@ class Tables:
         self._bytes = 0
         self._successors: dict[int, Successors] = {}
         self._words = Tokens.of(vocabulary)
+        self._classes: list[int] = configurations.network.classes.tolist()
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
         self._found = np.empty(0, np.int32)
@@ -83,6 +84,18 @@ class Tables:
             if status < 0:
                 table.outcome(status)
         return after
+
+    def follow(self, configuration: int, data: bytes) -> int:
+        """As `consume_bytes`; for few bytes that lead where texts have been, quicker than a call of a compiled loop."""
+        store, at = self._configurations.store, configuration
+        for byte in data:
+            row = store.row[at]
+            if row < 0:
+                return self.consume_bytes(configuration, data)
+            at = store.next[row, self._classes[byte]]
+            if at == DEAD:
+                return DEAD
+        return int(at)
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """The configuration after these bytes, or DEAD."""
