@@ -13,10 +13,11 @@ Whitespace: TypeAlias = Literal["compact", "bounded", "any"]
 class Constraint:
     """What the answer must belong to.
 
-    `text` is the grammar in its dialect: a JSON Schema, a GBNF grammar, a regular expression, or a JSON array of
-    strings for a choice. `start` names the start rule where the dialect has rules (by default "root" in GBNF, "start" in Lark). `lexer` is for
-    Lark grammars: without it, "dynamic". `whitespace` says how much of it generated JSON may hold between tokens. `lenient` accepts a
-    schema with keywords that can't be enforced and reports them instead of refusing it.
+    `text` is the grammar in its dialect: a JSON Schema, a GBNF grammar, a Lark grammar, a regular expression, or a JSON
+    array of strings for a choice. `start` names the start rule where the dialect has rules (by default "root" in GBNF,
+    "start" in Lark). `lexer` is for Lark grammars: "dynamic" (the default) or "contextual". `whitespace` says how much
+    of it generated JSON may hold between tokens. `lenient` accepts a schema with keywords that can't be enforced and
+    reports them instead of refusing it.
     """
 
     kind: Kind

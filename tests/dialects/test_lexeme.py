@@ -5,10 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
-from grammar_cache.dialects.lexemes.python_regex import lexeme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.lexeme import FATAL, HARMLESS, OPEN
 from grammar_cache.limits import Limits

@@ -9,8 +9,8 @@ from pathlib import Path
 import lark
 import numpy as np
 import pytest
-from grammar_cache.dialects.lexemes.python_regex import lexeme
 
+from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.errors import UnsupportedFeature
 from grammar_cache.lexeme import DEAD, OPEN, Lexeme
 from grammar_cache.limits import Limits
