@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.vocabulary import Vocabulary
-from grammar_cache.walk import Tokens, consume, distinct_successors, follow, whole_vocabulary
+from grammar_cache.walk import Tokens, consume, consume_known, distinct_successors, follow, whole_vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,10 +77,13 @@ class Tables:
 
     def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         """The configuration after each token: int32[rows, k] from int32[rows] and int32[rows, k]; DEAD where none."""
-        table, done = self._configurations, 0
+        table, store, words = self._configurations, self._configurations.store, self._words
         after = np.empty(tokens.shape, np.int32)
+        done = consume_known(
+            store.next, store.row, table.rules.classes, words.data, words.data_offsets, configurations, tokens, after
+        )
         while done < after.size:
-            done, status = consume(table.rules, table.store, self._words, configurations, tokens, after, done)
+            done, status = consume(table.rules, table.store, words, configurations, tokens, after, done)
             if status < 0:
                 table.outcome(status)
         return after

@@ -94,6 +94,38 @@ def consume(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def consume_known(
+    next_rows: Ints,
+    row: Ints,
+    classes: NDArray[np.uint8],
+    data: NDArray[np.uint8],
+    offsets: Ints,
+    configurations: Ints,
+    tokens: Ints,
+    after: Ints,
+) -> int:
+    """As `consume` from the first entry on, up to one that needs a configuration expanded; how many are done.
+
+    It takes only the arrays that it reads: handing over all of a store takes longer than most calls.
+    """
+    width: int = tokens.shape[1]
+    size: int = tokens.size
+    for done in range(size):
+        token, at = tokens[done // width, done % width], configurations[done // width]
+        if token < 0 or token >= len(offsets) - 1 or offsets[token] == offsets[token + 1]:
+            at = DEAD
+        else:
+            for k in range(offsets[token], offsets[token + 1]):
+                if at < 0:
+                    break
+                if row[at] < 0:
+                    return done
+                at = next_rows[row[at], classes[data[k]]]
+        after[done // width, done % width] = at
+    return size
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def whole_vocabulary(rules: Rules, store: Store, words: Tokens, path: Ints, i: int, reached: Ints) -> tuple[int, int]:
     """Writes `reached[string]`, the configuration after each string that is alive: the place, and the status."""
     while i < len(words.byte):
