@@ -108,20 +108,22 @@ def consume_known(
 
     It takes only the arrays that it reads: handing over all of a store takes longer than most calls.
     """
-    width: int = tokens.shape[1]
+    rows, width = tokens.shape
+    for i in range(rows):
+        for j in range(width):
+            token, at = tokens[i, j], configurations[i]
+            if token < 0 or token >= len(offsets) - 1 or offsets[token] == offsets[token + 1]:
+                at = DEAD
+            else:
+                for k in range(offsets[token], offsets[token + 1]):
+                    if at < 0:
+                        break
+                    if row[at] < 0:
+                        reached: int = i * width + j
+                        return reached
+                    at = next_rows[row[at], classes[data[k]]]
+            after[i, j] = at
     size: int = tokens.size
-    for done in range(size):
-        token, at = tokens[done // width, done % width], configurations[done // width]
-        if token < 0 or token >= len(offsets) - 1 or offsets[token] == offsets[token + 1]:
-            at = DEAD
-        else:
-            for k in range(offsets[token], offsets[token + 1]):
-                if at < 0:
-                    break
-                if row[at] < 0:
-                    return done
-                at = next_rows[row[at], classes[data[k]]]
-        after[done // width, done % width] = at
     return size
 
 
