@@ -12,6 +12,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter, perf_counter_ns
 from typing import TypeAlias
@@ -109,7 +110,7 @@ def measure(
             begun = perf_counter()
             compiled = _ready(constraint, vocabulary)
             best = min(best, (perf_counter() - begun) * 1000)
-        rows += _passes(grammar, label, best, texts, lambda text, f=follow, c=compiled: f(c, text))  # type: ignore[misc]
+        rows += _passes(grammar, label, best, texts, partial(follow, compiled))
     for peer in others:
         rows += _theirs(grammar, constraint.text, peer, texts, repeats)
     return rows
