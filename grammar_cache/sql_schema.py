@@ -2,17 +2,14 @@
 
 Tables stand after FROM and JOIN, columns by themselves, behind an alias (`T1.name`) or behind their own table
 (`singer.name`). Aliases are T1 to T99, names of results C1 to C9. A grammar can't know which aliases a query has bound,
-nor that both sides of UNION have as many columns: that is left to the database. Knows no vocabulary and opens a
-database only to read names.
+nor that both sides of UNION have as many columns: that is left to the database. Knows no vocabulary and opens no
+database; `server.database_names` reads names.
 """
 
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
 
 from grammar_cache.errors import EmptyLanguage, UnsupportedFeature
 from grammar_cache.shipped import shipped
@@ -47,19 +44,6 @@ def sql_grammar(tables: Mapping[str, Sequence[str]]) -> str:
             raise EmptyLanguage(f"the table {table!r} has no columns")
     common, _, _ = shipped("sql").text.partition(_NAMES)
     return common + "\n".join([f"{_NAMES} Those of one database.", *_rules(tables)]) + "\n"
-
-
-def tables_of(database: Path) -> dict[str, list[str]]:
-    """The tables and views of an SQLite file with their columns, in the order of their definition.
-
-    The file is opened for reading only. Raises sqlite3.Error where it is no database.
-    """
-    with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-        tables = connection.execute(
-            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        ).fetchall()
-        columns = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid"
-        return {table: [column for (column,) in connection.execute(columns, (table,))] for (table,) in tables}
 
 
 def _rules(tables: Mapping[str, Sequence[str]]) -> Iterable[str]:

@@ -15,7 +15,8 @@ import pytest
 from grammar_cache import Constraint, EmptyLanguage, UnsupportedFeature
 from grammar_cache.compile import parse
 from grammar_cache.shipped import shipped
-from grammar_cache.sql_schema import sql_grammar, tables_of
+from grammar_cache.sql_schema import sql_grammar
+from server.database_names import tables_of
 from server.membership import Recogniser
 from tests.dialects.grammar_sampler import Sampler
 from tests.documents import ROOT
