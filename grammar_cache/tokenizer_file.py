@@ -92,13 +92,8 @@ class Files:
         return value
 
 
-def read_folder(folder: Path) -> Tokens:
-    """Reads `tokenizer.json`, and added tokens and end-of-text tokens from the optional files beside it."""
-    return read(Files.of(folder))
-
-
 def read(files: Files) -> Tokens:
-    """The same, of files at hand."""
+    """Reads `tokenizer.json`, and added tokens and end-of-text tokens from the optional files beside it."""
     tokenizer = files.json("tokenizer.json")
     if tokenizer is None:
         raise VocabularyError(f"there is no tokenizer.json in {files.folder}")

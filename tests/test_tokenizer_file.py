@@ -10,7 +10,8 @@ import pytest
 from tokenizers import Tokenizer
 
 from grammar_cache.errors import VocabularyError
-from grammar_cache.tokenizer_file import Tokens, read_folder
+from grammar_cache.tokenizer_file import Files, Tokens
+from grammar_cache.tokenizer_file import read as read_files
 from grammar_cache.vocabulary import Vocabulary
 
 REPLACE = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
@@ -49,7 +50,7 @@ def read(folder: Path, main: Any, **beside: Any) -> Tokens:
     (folder / "tokenizer.json").write_text(json.dumps(main), encoding="utf-8")
     for name, content in beside.items():
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
-    return read_folder(folder)
+    return read_files(Files.of(folder))
 
 
 PIECES = ["<unk>", "▁the", "the", "▁▁", "<0x0A>", "<0xE2>", "é▁", "<0x4>", "<s>"]

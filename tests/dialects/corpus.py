@@ -26,15 +26,6 @@ def cases(*formats: str) -> list[Any]:
     ]
 
 
-def invalid(*dialects: str) -> list[Any]:
-    """One parameter set for each grammar that must be refused, of dialects whose names start so."""
-    return [
-        pytest.param(case, id=case["id"])
-        for case in _lines("invalid_grammars.jsonl")
-        if case["dialect"].startswith(dialects)
-    ]
-
-
 def files(folder: str, pattern: str) -> list[Any]:
     """One parameter set for each file of a corpus."""
     found = sorted((GRAMMARS / "files" / folder).glob(pattern))
