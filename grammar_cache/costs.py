@@ -2,50 +2,113 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.arena import CONFIGURATIONS, NODES, Ints, Store
+from grammar_cache.arena import CONFIGURATIONS, NODES, Ints, Longs, Store
+from grammar_cache.reach import Reach
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def least_costs(
-    states: Ints,
-    reach_offsets: Ints,
-    reach: Ints,
-    store: Store,
-    infinite: int,
-) -> Ints:
-    """Knuth's least fixpoint: lowers `states`, the cost of every state in tokens; returns that of every configuration.
+def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int) -> tuple[Ints, Longs]:
+    """Knuth's generalisation of Dijkstra's algorithm: lowers the costs of the `fresh` states, given all others.
 
-    cost(state) = 0 at the end of its rule, else 1 + least cost of a configuration one token away;
-    cost(node) = least cost(return state) + cost(parent); cost(configuration) = least cost(state) + cost(node).
-    Costs only fall from infinity, so sweeping until nothing changes ends in the least solution. States that are
-    solved already have their costs and reach nothing.
+    cost(state) = 0 at the end of its rule, else 1 + cost(its walk); cost(walk) = least cost(state) of a row, or
+    cost(callee) + cost(return state) of a link. `costs` are 0 for fresh states at the end of a rule, else infinite.
+    Returns the costs of walks, and all walks with a finite one in ascending order of it.
     """
-    nodes = np.full(store.used[NODES], infinite, np.int32)
-    configurations = np.where(store.accepts[: store.used[CONFIGURATIONS]], 0, infinite).astype(np.int32)
+    walks = np.full(found.walks, infinite, np.int32)
+    row_first, rows = _grouped(found.row_state, len(costs))
+    back_first, backs = _grouped(found.link_back, len(costs))
+    callee_first, callees = _grouped(found.link_callee, found.walks)
+    order, size = np.empty(found.walks, np.int64), 0
+    settled_state, settled_walk = np.zeros(len(costs), np.bool_), np.zeros(found.walks, np.bool_)
+    queue = [(np.int64(costs[s]) << 32) | s for s in range(len(costs)) if costs[s] < infinite]
+    heapify(queue)
+    while len(queue) > 0:
+        best = heappop(queue)
+        cost, number = best >> 32, best & 0xFFFFFFFF
+        if number < len(costs):
+            if settled_state[number]:
+                continue
+            settled_state[number] = True
+            for k in range(row_first[number], row_first[number + 1]):
+                _lower(found.row_walk[rows[k]], cost, walks, len(costs), queue)
+            for k in range(back_first[number], back_first[number + 1]):
+                link = backs[k]
+                if settled_walk[found.link_callee[link]]:
+                    _lower(found.link_walk[link], cost + walks[found.link_callee[link]], walks, len(costs), queue)
+            continue
+        walk = number - len(costs)
+        if settled_walk[walk]:
+            continue
+        settled_walk[walk] = True
+        order[size], size = walk, size + 1
+        if walk < len(fresh) and cost + 1 < costs[fresh[walk]]:
+            costs[fresh[walk]] = cost + 1
+            heappush(queue, ((cost + 1) << 32) | fresh[walk])
+        for k in range(callee_first[walk], callee_first[walk + 1]):
+            link = callees[k]
+            if settled_state[found.link_back[link]]:
+                _lower(found.link_walk[link], cost + costs[found.link_back[link]], walks, len(costs), queue)
+    return walks, order[:size]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _lower(walk: int, cost: int, walks: Ints, states: int, queue: list[np.int64]) -> None:
+    if cost < walks[walk]:
+        walks[walk] = cost
+        heappush(queue, (np.int64(cost) << 32) | (walk + states))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
+    """The places of `keys` with key k are `order[first[k] : first[k + 1]]`."""
+    first = np.zeros(count + 1, np.int32)
+    for key in keys:
+        first[key + 1] += 1
+    for k in range(count):
+        first[k + 1] += first[k]
+    order, at = np.empty(len(keys), np.int32), first[:count].copy()
+    for i in range(len(keys)):
+        order[at[keys[i]]] = i
+        at[keys[i]] += 1
+    return first, order
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths: Ints) -> Ints:
+    """By walk, the string that starts a cheapest way on: the shortest, then the least; -1 without any.
+
+    `order`: walks by cost. A link goes to a walk that costs no more, mostly one that has its string already.
+    """
+    strings = np.full(found.walks, -1, np.int32)
+    for i in range(len(found.row_walk)):
+        if costs[found.row_state[i]] == walks[found.row_walk[i]]:
+            _prefer(found.row_string[i], found.row_walk[i], strings, lengths)
+    first, links = _grouped(found.link_walk, found.walks)
     changed = True
     while changed:
         changed = False
-        for n in range(len(nodes)):
-            value = _of_node(store, states, nodes, n)
-            if value < nodes[n]:
-                nodes[n] = value
-                changed = True
-        for x in range(len(configurations)):
-            value = _of_items(store, states, nodes, x)
-            if value < configurations[x]:
-                configurations[x] = value
-                changed = True
-        for s in range(len(states) - 1, -1, -1):
-            for k in range(reach_offsets[s], reach_offsets[s + 1]):
-                value = 1 + configurations[reach[k]]
-                if value < states[s]:
-                    states[s] = value
+        for walk in order:
+            for k in range(first[walk], first[walk + 1]):
+                callee, back = found.link_callee[links[k]], found.link_back[links[k]]
+                best = strings[callee] >= 0 and walks[callee] + costs[back] == walks[walk]
+                if best and _prefer(strings[callee], walk, strings, lengths):
                     changed = True
-    return configurations
+    return strings
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _prefer(string: int, walk: int, strings: Ints, lengths: Ints) -> bool:
+    known = strings[walk]
+    if known >= 0 and (lengths[known], known) <= (lengths[string], string):
+        return False
+    strings[walk] = string
+    return True
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -122,11 +185,11 @@ def least_lexed_costs(
                     continue
                 for k in range(width):
                     x = behind[edges[e, 0], k]
-                    if x >= 0 and _lower(nodes[n, k], controls[x], nodes[edges[e, 1]], infinite):
+                    if x >= 0 and _lower_all(nodes[n, k], controls[x], nodes[edges[e, 1]], infinite):
                         changed = True
         for c in range(len(configurations)):
             for i in range(item_offsets[c], item_offsets[c + 1]):
-                if items[i, 0] < len(controls) and _lower(
+                if items[i, 0] < len(controls) and _lower_all(
                     configurations[c], controls[items[i, 0]], nodes[items[i, 1]], infinite
                 ):
                     changed = True
@@ -141,7 +204,7 @@ def least_lexed_costs(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _lower(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int) -> bool:
+def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int) -> bool:
     """into[k] = min(into[k], min over h of first[h] + then[h, k]); whether anything became less."""
     lower = False
     for h in range(len(first)):

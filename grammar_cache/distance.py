@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.arena import CONFIGURATIONS, NODES
 from grammar_cache.configuration import Configurations
-from grammar_cache.costs import extend, least_costs
+from grammar_cache.costs import extend, least_costs, least_strings
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network import Network
 from grammar_cache.parts import Part, parts
@@ -98,29 +98,14 @@ def _solved(
     if unknown:
         fresh = np.sort(np.concatenate([part.states for part in unknown]))
         costs[fresh] = np.where(network.states.final[fresh], 0, INFINITE)
-        solve(Configurations(network, limit, interrupt, _room(network)), vocabulary, fresh, costs, witness)
+        words = Tokens.of(vocabulary)
+        found = reach(network, words, vocabulary.children, fresh, limit, interrupt)
+        walks, order = least_costs(costs, fresh, found, INFINITE)
+        strings = least_strings(costs, walks, order, found, words.lengths)[: len(fresh)]
+        witness[fresh] = np.where(costs[fresh] > 0, strings, -1)
         for part in unknown:
             vocabulary.solved.keep(part.key, Solution(costs[part.states], witness[part.states]))
     return costs, witness
-
-
-def solve(
-    configurations: Configurations,
-    vocabulary: Vocabulary,
-    fresh: NDArray[np.int32],
-    costs: NDArray[np.int32],
-    witness: NDArray[np.int32],
-) -> None:
-    """Lowers the costs of the `fresh` states, given those of all others, and writes their witnesses."""
-    found = reach(configurations, Tokens.of(vocabulary), fresh)
-    reached = least_costs(
-        costs,
-        np.searchsorted(found[:, 0], np.arange(len(costs) + 1)).astype(np.int32),
-        np.ascontiguousarray(found[:, 1]),
-        configurations.store,
-        INFINITE,
-    )
-    witness[fresh] = witnesses(found, reached, costs, vocabulary)[fresh]
 
 
 def witnesses(
@@ -137,11 +122,6 @@ def witnesses(
     order = np.lexsort((string, vocabulary.lengths[string]))[::-1]
     witness[state[order]] = string[order]  # of several assignments to one place the last one stands
     return witness
-
-
-def _room(network: Network) -> int:
-    """A power of two: most states are a configuration."""
-    return int(1 << max(10, (2 * network.states.count).bit_length()))
 
 
 def _longer(costs: NDArray[np.int32], size: int) -> NDArray[np.int32]:

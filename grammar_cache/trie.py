@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -38,6 +39,19 @@ class Trie:
     def size(self) -> int:
         """The number of nodes, the root included."""
         return len(self.byte)
+
+
+class Children(NamedTuple):
+    """The children of node i, in byte order, are those from `first[i]` to `first[i + 1]`."""
+
+    first: NDArray[np.int32]
+    node: NDArray[np.int32]
+    byte: NDArray[np.uint8]
+
+    @staticmethod
+    def of(trie: Trie) -> Children:
+        first, node = _children(trie.depth)
+        return Children(first, node, trie.byte[node])
 
 
 def flatten(strings: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
@@ -78,3 +92,21 @@ def _build(
     for level in range(opened + 1):
         skip[path[level]] = nodes
     return byte[:nodes].copy(), depth[:nodes].copy(), skip[:nodes].copy(), string[:nodes].copy()
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _children(depth: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    parent = np.zeros(len(depth), np.int32)
+    first = np.zeros(len(depth) + 1, np.int32)
+    path = np.zeros(depth.max() + 1, np.int32)
+    for i in range(1, len(depth)):
+        path[depth[i]] = i
+        parent[i] = path[depth[i] - 1]
+        first[parent[i] + 1] += 1
+    for i in range(len(depth)):
+        first[i + 1] += first[i]
+    node, at = np.empty(len(depth) - 1, np.int32), first[:-1].copy()
+    for i in range(1, len(depth)):
+        node[at[parent[i]]] = i
+        at[parent[i]] += 1
+    return first, node

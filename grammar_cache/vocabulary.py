@@ -27,7 +27,7 @@ from grammar_cache.errors import VocabularyError
 from grammar_cache.long_tokens import LongTokens
 from grammar_cache.solved import Solved
 from grammar_cache.tokenizer_file import Files, read
-from grammar_cache.trie import Trie, flatten
+from grammar_cache.trie import Children, Trie, flatten
 
 _FORMAT = 1
 """Of what is kept in a cache folder."""
@@ -44,6 +44,7 @@ class Vocabulary:
     """
 
     __slots__ = (
+        "children",
         "data",
         "data_offsets",
         "fingerprint",
@@ -73,6 +74,8 @@ class Vocabulary:
     """Added but not special tokens that look like tags (`<think>`, `[INST]`): of a template, not text."""
     trie: Trie
     """Of `strings`."""
+    children: Children
+    """Of the trie's nodes."""
     strings: tuple[bytes, ...]
     lengths: NDArray[np.int32]
     """The bytes of each string."""
@@ -117,6 +120,7 @@ class Vocabulary:
         self.lengths = lengths[self.token_list[self.token_offsets[:-1]]]
         self.longest = int(self.lengths.max(initial=0))
         self.single_bytes = self.token_list[self.token_offsets[:-1][self.lengths == 1]]
+        self.children = Children.of(self.trie)
         self.long_tokens = LongTokens(self.trie, self.lengths, self.string_of)
         self.solved = Solved()
 
