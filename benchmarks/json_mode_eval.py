@@ -17,12 +17,12 @@ from time import perf_counter
 from typing import Literal, TypeAlias
 
 from benchmarks.data import Split, Task, read_tasks, splitter, write_rows
-from benchmarks.feasible import fewest_tokens, is_valid
 from benchmarks.tables import machine, markdown, number, percent
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, UnsupportedFeature, compile_grammar
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
 from server.engines.contract import Engine
+from server.evaluation.feasible import fewest_tokens, is_valid
 from server.loop import EngineLoop, Work
 from server.settings import Settings
 
@@ -109,7 +109,7 @@ def run(arguments: Namespace) -> int:
 
 def prepare(task: Task, engine: Engine, split: Split) -> Prepared:
     """Compiles the schema as the server does; `split` is the model's tokenizer."""
-    prompt, feasible = tuple(engine.encode(task.messages)), fewest_tokens(task, split)
+    prompt, feasible = tuple(engine.encode(task.messages)), fewest_tokens(task.parsed_schema, task.completion, split)
     try:
         grammar = compile_grammar(Constraint("json_schema", task.schema), engine.vocabulary, Settings().limits)
         _ = grammar.minimum  # afterwards the decoding thread alone touches the tables

@@ -22,9 +22,9 @@ from benchmarks import peers
 from benchmarks.data import Split, read_vocabulary, splitter, tokenizer_folder
 from benchmarks.peers import Peer, Refused, Session
 from benchmarks.schema_corpus import Item, read_items
+from benchmarks.schema_order import in_schema_order
 from benchmarks.workers import Caps, Failed, Worker, resident_bytes
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
-from server import orders
 
 OURS = "swyb"
 HELD = 40
@@ -164,8 +164,7 @@ class Judge:
     def _reordered(self, compiled: Any, item: Item, at: int) -> bool:
         if not item.instances[at].valid:
             return False
-        value = orders.read(item.instances[at].text)
-        text = orders.write(orders.in_schema_order(value, json.loads(item.schema)))
+        text = in_schema_order(item.instances[at].text, item.schema)
         return follow(self._engine.session(compiled), self._split(text))[0]
 
 

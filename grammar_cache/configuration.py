@@ -14,12 +14,26 @@ and then it is called again. This module knows bytes and states; tokens and dist
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
 
 from grammar_cache import stepping
-from grammar_cache.arena import BOTTOM, CONFIGURATIONS, CROWDED, DEAD, FULL, NODES, Longs, Rules, empty, grown, node_of
+from grammar_cache.arena import (
+    BOTTOM,
+    CONFIGURATIONS,
+    CROWDED,
+    DEAD,
+    FULL,
+    NODES,
+    Longs,
+    Rules,
+    configuration_of,
+    empty,
+    grown,
+    node_of,
+)
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network import Network
@@ -74,6 +88,17 @@ class Configurations:
     def breadth(self, configuration: int) -> int:
         """Items, and edges that they can pop: what a step from here has to look at."""
         return int(stepping.breadth(self.store, configuration))
+
+    def at_end(self, state: int) -> bool:
+        """Whether the rule of an item may end here: then what it returns to is an item of its own."""
+        return bool(self.rules.final[state])
+
+    def of_items(self, items: Iterable[Item], *, accepting: bool) -> int:
+        """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations)."""
+        keys = np.array(sorted(state << 32 | node for state, node in items), np.int64)
+        while (number := configuration_of(self.store, keys, accepting, self.limit)) < 0:
+            self.outcome(number)
+        return int(number)
 
     def step(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or DEAD. Raises LimitExceeded(configurations), Interrupted."""

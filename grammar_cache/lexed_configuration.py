@@ -66,6 +66,14 @@ class LexedConfigurations(Configurations):
         """Items, and edges that they can pop: what a step from here has to look at."""
         return sum(1 + len(self.all_edges[node]) for _, node in self.all_items[configuration])
 
+    def at_end(self, state: int) -> bool:
+        """Whether the rule of an item may end at this control: then what it returns to is an item of its own."""
+        return bool(self.controls.final[state])
+
+    def of_items(self, items: Iterable[Item], *, accepting: bool) -> int:
+        """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations)."""
+        return self._interned((tuple(sorted(items)), accepting))
+
     def outcome(self, status: int) -> None:
         """Expands where a compiled loop waits for it."""
         if status == WAITING:
@@ -239,13 +247,12 @@ class LexedConfigurations(Configurations):
                     if item[0] != DEAD and item not in seen:
                         seen.add(item)
                         todo.append(item)
-        key = (tuple(sorted(item for item in seen if live[item[0]])), accepting)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._add(key)
-        return number
+        return self._interned((tuple(sorted(item for item in seen if live[item[0]])), accepting))
 
-    def _add(self, key: tuple[tuple[Item, ...], bool]) -> int:
+    def _interned(self, key: tuple[tuple[Item, ...], bool]) -> int:
+        number = self._numbers.get(key)
+        if number is not None:
+            return number
         number = self.count
         if number >= self.limit:
             raise LimitExceeded(f"more than {self.limit} configurations", limit="configurations")

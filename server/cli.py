@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from server.commands import certify, check, generate, serve
+from server.commands import certify, check, eval, generate, serve
 from server.commands.options import report
 
 _COMMANDS = {
@@ -14,6 +14,7 @@ _COMMANDS = {
     "generate": (generate.add_arguments, generate.run, "answer one prompt, without HTTP"),
     "certify": (certify.add_arguments, certify.run, "how many tokens does a constraint need at least?"),
     "check": (check.add_arguments, check.run, "does a text belong, and where does it leave the language?"),
+    "eval": (eval.add_arguments, eval.run, "the paper's experiments, on any model or server"),
 }
 
 

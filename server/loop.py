@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache import CompiledGrammar, Limits
+from grammar_cache import Limits
 from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
 from grammar_cache.grammar import compile_expression
 from server.decoding.answer import Answer
@@ -34,7 +34,7 @@ class Work:
     """One answer to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum."""
 
     prompt: tuple[int, ...]
-    grammar: CompiledGrammar | None
+    grammar: Language | None
     parameters: Parameters
 
 

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from server.decoding.language import Language
+
+class Scores(NamedTuple):
+    """Sums of log-probabilities over a prefix's tokens, none above 0.
+
+    `guided` (eq. 17) orders beams; `viable`, the same without promotion, breaks ties. `model` is the model's own over
+    its whole vocabulary (eq. 8), kept only if `Parameters.needs_model_scores`. Tokens jumped over add nothing.
+    """
+
+    guided: float = 0.0
+    viable: float = 0.0
+    model: float = 0.0
+
+    def plus(self, guided: float, viable: float, model: float) -> Scores:
+        return Scores(self.guided + guided, self.viable + viable, self.model + model)
+
+
+NOTHING_SCORED = Scores()
 
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """`score` is the sum of guided log-probabilities (eq. 17), `raw` that of the unguided ones, which breaks ties.
+    """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow.
 
-    `row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow,
-    by an end token (`stopped`), at a stop text (`halted`), or because nothing can. `forced` counts tokens that the
+    By an end token (`stopped`), at a stop text (`halted`), or because nothing can. `forced` counts tokens that the
     budget chose.
     """
 
     configuration: int
     tokens: tuple[int, ...] = ()
     text: bytes = b""
-    score: float = 0.0
-    raw: float = 0.0
+    scores: Scores = NOTHING_SCORED
     row: int = 0
     unfed: tuple[int, ...] = ()
     ended: bool = False
@@ -33,37 +48,32 @@ class Beam:
         """Tokens spent, the end token included."""
         return len(self.tokens) + self.stopped
 
-    def stop(self, score: float, raw: float, *, forced: bool) -> Beam:
+    def stop(self, scores: Scores, *, forced: bool) -> Beam:
         """This text, ended by an end token."""
-        return replace(self, score=score, raw=raw, ended=True, stopped=True, forced=self.forced + forced)
+        return replace(self, scores=scores, ended=True, stopped=True, forced=self.forced + forced)
 
     def extend(
         self,
         token: int,
+        data: bytes,
         configuration: int,
-        language: Language,
-        budget: int,
         *,
-        score: float,
-        raw: float,
+        scores: Scores,
+        over: bool,
         forced: bool,
         stops: tuple[bytes, ...],
     ) -> Beam:
-        """This text and one more token; ended if nothing may follow, no token is left, or a stop text is met."""
-        data = language.vocabulary.token_bytes[token]
-        assert data is not None, "a token without bytes leads nowhere"
+        """This text and one more token with its bytes; ended if it is `over`, or a stop text is met."""
         text = self.text + data
         halt = _first_stop(text, len(self.text), stops)
-        ended = halt is not None or len(self.tokens) + 1 >= budget or language.ends(configuration)
         return Beam(
             configuration=configuration,
             tokens=(*self.tokens, token),
             text=text[:halt],
-            score=score,
-            raw=raw,
+            scores=scores,
             row=self.row,
             unfed=(*self.unfed, token),
-            ended=ended,
+            ended=over or halt is not None,
             halted=halt is not None,
             forced=self.forced + forced,
         )

@@ -17,10 +17,13 @@ BLOCK = 256
 class Candidates:
     """Viable tokens of one beam: ids, the configurations and distances behind them, and their logits, best first.
 
-    `end` is the id of the end token among the candidates, if the text may end here: its distance is 0 and its
-    configuration is that of the beam. `forced`: the budget kept a better token of the grammar out.
+    The beam is at `configuration` with `tokens_left` to spend. `end` is the id of the end token among the candidates,
+    if the text may end here: its distance is 0 and its configuration is that of the beam. `forced`: the budget kept a
+    better token of the grammar out.
     """
 
+    configuration: int
+    tokens_left: int
     tokens: NDArray[np.int32]
     configurations: NDArray[np.int32]
     distances: NDArray[np.int32]
@@ -71,7 +74,7 @@ def candidates(
         distances = np.append(distances, np.int32(0))
     order = np.lexsort((tokens, distances, -logits[tokens]))
     tokens = tokens[order]
-    return Candidates(tokens, after[order], distances[order], logits[tokens], end, forced)
+    return Candidates(configuration, tokens_left, tokens, after[order], distances[order], logits[tokens], end, forced)
 
 
 def _after(

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.decoding.answer import Answer
-from server.decoding.beam import Beam, held_back
-from server.decoding.candidates import candidates
+from server.decoding.beam import Beam, Scores, held_back
+from server.decoding.candidates import Candidates, candidates
+from server.decoding.ending import ENDINGS
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
+from server.decoding.promotion import PROMOTIONS
+from server.decoding.ranking import RANKINGS
 from server.decoding.sampling import draw
-from server.decoding.scoring import finite, guided, log_softmax
+from server.decoding.scoring import SOFTMAXES, finite, log_softmax, log_total
 
 UNLIMITED = 1 << 28
 """A budget that forces nothing."""
@@ -42,10 +45,14 @@ class Decoder:
         """Needs parameters.budget ≥ the distance of the language's start."""
         self._language = language
         self._parameters = parameters
+        self._over = ENDINGS[parameters.ending]
+        self._promote = PROMOTIONS[parameters.promotion]
+        self._normalise = SOFTMAXES[parameters.softmax]
+        self._worth = RANKINGS[parameters.ranking]
         self._random = np.random.default_rng(parameters.seed)
         self._shared = 0
         start = Beam(language.start)
-        ended = parameters.budget <= 0 or language.ends(language.start)
+        ended = parameters.budget <= 0 or self._over(language, language.start)
         self._beams = [self._jump(replace(start, ended=ended))]
         self._place()
 
@@ -57,18 +64,18 @@ class Decoder:
 
     @property
     def answer(self) -> Answer | None:
-        """The best complete text, once no beam under way can overtake it: scores only fall."""
-        best = self._beams[0]
+        """The best complete text, once no beam under way can overtake it (see `ranking`)."""
+        best = max(self._beams, key=lambda b: self._worth(b, self._parameters.budget))
         if not best.ended:
             return None
-        free = isinstance(self._language, AnyText) and not best.stopped and not best.halted
+        cut = not best.stopped and not best.halted and not self._complete(best)
         return Answer(
             text=best.text,
             tokens=best.tokens,
             tokens_used=best.used,
-            complete=not free,
-            finish_reason="length" if free else "stop",
-            score=best.score,
+            complete=not cut,
+            finish_reason="length" if cut else "stop",
+            score=best.scores.guided,
             budget_forced_tokens=best.forced,
         )
 
@@ -97,22 +104,17 @@ class Decoder:
             after = self._language.consume_batch(
                 np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
             )
-            beam = beam.extend(
-                token,
-                int(after[0, 0]),
-                self._language,
-                self._parameters.budget,
-                score=beam.score,
-                raw=beam.raw,
-                forced=True,
-                stops=(),
-            )
+            beam = self._extended(beam, token, int(after[0, 0]), beam.scores, forced=True, stops=())
         if len(beam.tokens) > self._parameters.budget or not self._language.accepts(beam.configuration):
             raise AssertionError("the witness does not fit: distances are inconsistent")
         self._beams = [replace(beam, ended=True)]
 
     def _left(self, beam: Beam) -> int:
         return self._parameters.budget - len(beam.tokens)
+
+    def _complete(self, beam: Beam) -> bool:
+        """Whether a text without an end token may end here; of any text, only an end token tells that it did."""
+        return not isinstance(self._language, AnyText) and self._language.accepts(beam.configuration)
 
     def _children(self, beam: Beam, logits: NDArray[np.floating]) -> list[Beam]:
         """The best M continuations of a beam and a few more, in case some spell the same text."""
@@ -121,46 +123,53 @@ class Decoder:
             logits = logits / np.float32(self._parameters.temperature)
         options = candidates(self._language, beam.configuration, logits, left, self._parameters.candidates)
         if not len(options.tokens):
-            return [self._over(beam)]
-        scores = guided(options.logits, options.distances, left, self._parameters.alpha)
-        raws = log_softmax(options.logits)
-        order = np.lexsort((options.tokens, options.distances, -raws, -scores))[: 2 * self._parameters.beam_width]
+            return [self._finished(beam)]
+        guided, viable, model = self._scores(options, logits)
+        order = np.lexsort((options.tokens, options.distances, -viable, -guided))[: 2 * self._parameters.beam_width]
         return [
             self._child(
                 beam,
                 int(options.tokens[i]),
                 int(options.configurations[i]),
-                beam.score + float(scores[i]),
-                beam.raw + float(raws[i]),
+                beam.scores.plus(float(guided[i]), float(viable[i]), float(model[i])),
                 forced=options.forced,
             )
             for i in order
         ]
 
-    def _child(self, beam: Beam, token: int, configuration: int, score: float, raw: float, *, forced: bool) -> Beam:
+    def _scores(
+        self, options: Candidates, logits: NDArray[np.floating]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Log-probabilities of the candidates as `Scores` has them: guided, over the viable ones, and the model's."""
+        model = np.zeros(len(options.tokens))
+        if self._parameters.needs_model_scores:
+            model = options.logits.astype(np.float64) - log_total(logits)
+        promoted = self._promote(options, self._language, self._parameters.alpha)
+        return self._normalise(promoted, model), log_softmax(options.logits), model
+
+    def _child(self, beam: Beam, token: int, configuration: int, scores: Scores, *, forced: bool) -> Beam:
         if token in self._language.vocabulary.stop_ids:
-            return beam.stop(score, raw, forced=forced)
-        return beam.extend(
-            token,
-            configuration,
-            self._language,
-            self._parameters.budget,
-            score=score,
-            raw=raw,
-            forced=forced,
-            stops=self._parameters.stops,
-        )
+            return beam.stop(scores, forced=forced)
+        return self._extended(beam, token, configuration, scores, forced=forced, stops=self._parameters.stops)
+
+    def _extended(
+        self, beam: Beam, token: int, configuration: int, scores: Scores, *, forced: bool, stops: tuple[bytes, ...]
+    ) -> Beam:
+        data = self._language.vocabulary.token_bytes[token]
+        assert data is not None, "a token without bytes leads nowhere"
+        over = self._left(beam) <= 1 or self._over(self._language, configuration)
+        return beam.extend(token, data, configuration, scores=scores, over=over, forced=forced, stops=stops)
 
     def _sample(self, beam: Beam, logits: NDArray[np.floating]) -> Beam:
         token, forced = draw(
             self._language, beam.configuration, logits, self._left(beam), self._parameters, self._random
         )
         if token is None:
-            return self._over(beam)
+            return self._finished(beam)
         after = self._language.consume_batch(np.array([beam.configuration], np.int32), np.array([[token]], np.int32))
-        return self._child(beam, token, int(after[0, 0]), beam.score, beam.raw, forced=forced)
+        return self._child(beam, token, int(after[0, 0]), beam.scores, forced=forced)
 
-    def _over(self, beam: Beam) -> Beam:
+    def _finished(self, beam: Beam) -> Beam:
         """A beam that nothing viable can follow: a complete text of a model that has no end token."""
         if not self._language.accepts(beam.configuration):
             raise AssertionError("no token is viable: distances are inconsistent")
@@ -169,7 +178,7 @@ class Decoder:
     def _best(self, beams: list[Beam]) -> list[Beam]:
         """The best M distinct texts. Several tokenisations of a text reach one configuration: the best one stands."""
         kept: dict[tuple[bytes, bool], Beam] = {}
-        for beam in sorted(beams, key=lambda b: (-b.score, -b.raw)):
+        for beam in sorted(beams, key=_order):
             if len(kept) == self._parameters.beam_width:
                 break
             kept.setdefault((beam.text, beam.ended), beam)
@@ -189,12 +198,16 @@ class Decoder:
                 np.array([beam.configuration], np.int32), np.array([[token]], np.int32)
             )
             forced = self._language.only_token(beam.configuration, UNLIMITED) is None
-            beam = self._child(beam, token, int(after[0, 0]), beam.score, beam.raw, forced=forced)
+            beam = self._child(beam, token, int(after[0, 0]), beam.scores, forced=forced)
         return beam
 
     def _place(self) -> None:
         """Best first; the sort is stable, so that ties keep the order of their candidates."""
-        self._beams.sort(key=lambda b: (-b.score, -b.raw))
+        self._beams.sort(key=_order)
+
+
+def _order(beam: Beam) -> tuple[float, float]:
+    return -beam.scores.guided, -beam.scores.viable
 
 
 def whole_code_points(data: bytes) -> bytes:

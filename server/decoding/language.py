@@ -21,6 +21,8 @@ class Language(Protocol):
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]: ...
 
+    def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None: ...
+
     def accepts(self, configuration: int) -> bool: ...
 
     def ends(self, configuration: int) -> bool: ...
@@ -49,6 +51,9 @@ class AnyText:
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         return np.where(configurations == DEAD, np.iinfo(np.int32).max, 0).astype(np.int32)
+
+    def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
+        return next((token for token in ranking.tolist() if self.vocabulary.string_of[token] >= 0), None)
 
     def accepts(self, configuration: int) -> bool:
         return True

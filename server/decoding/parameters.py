@@ -1,8 +1,14 @@
-"""How one answer is to be decoded: numbers only, checked where the request is read."""
+"""How one answer is to be decoded: numbers and names of variants, checked where the request is read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Promotion: TypeAlias = Literal["viable", "closing", "proposals", "slack", "penalty", "none"]
+Softmax: TypeAlias = Literal["viable", "vocabulary"]
+Ranking: TypeAlias = Literal["sum", "normalised", "model"]
+Ending: TypeAlias = Literal["candidate", "freeze"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +18,10 @@ class Parameters:
     `candidates`: the model's top-k tokens that a beam looks at. `temperature` > 0 with M = 1 samples, truncated to
     `top_k` tokens (0: all), then to the `top_p` nucleus, of the viable ones; with M > 1 it only scales the logits.
     `seed` None: drawn from the system. `stops`: texts that end a plain answer, and are not part of it.
+
+    Of beams and greedy answers there are variants. `promotion`: which tokens α moves, and where to (see `promotion`).
+    `softmax`: what the guided scores are normalised over (see `scoring`). `ranking`: which complete text is the best
+    (see `ranking`). `ending`: whether a complete text may go on (see `ending`; for drawn answers too).
     """
 
     budget: int
@@ -24,8 +34,17 @@ class Parameters:
     seed: int | None = None
     jump_forward: bool = True
     stops: tuple[bytes, ...] = ()
+    promotion: Promotion = "viable"
+    softmax: Softmax = "viable"
+    ranking: Ranking = "sum"
+    ending: Ending = "candidate"
 
     @property
     def samples(self) -> bool:
         """Whether tokens are drawn rather than ranked."""
         return self.beam_width == 1 and self.temperature > 0
+
+    @property
+    def needs_model_scores(self) -> bool:
+        """Whether anything depends on the model's own log-probabilities, over the whole vocabulary."""
+        return self.softmax == "vocabulary" or self.ranking == "model"

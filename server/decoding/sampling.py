@@ -1,7 +1,7 @@
 """Drawing a token exactly from the model's distribution, restricted to what is viable.
 
 Without truncation the full set of viable tokens isn't needed: in the order of Gumbel-perturbed logits, the first
-viable token is such a draw. With top-k or top-p, which count viable tokens only, it is.
+viable token is such a draw, and mostly the very first is. With top-k or top-p, which count viable tokens only, it is.
 """
 
 from __future__ import annotations
@@ -34,13 +34,18 @@ def draw(
     # Minus the logarithm of an exponential variate is a Gumbel one; drawing floats this way is the fastest.
     noise = random.standard_exponential(len(scaled), dtype=np.float32)
     perturbed = scaled - np.log(np.maximum(noise, np.finfo(np.float32).tiny))
+    truncated = parameters.top_k > 0 or parameters.top_p < 1.0
+    if not truncated:
+        best = int(perturbed.argmax())
+        if _may_follow(language, configuration, best, tokens_left):
+            return best, False
     order = highest(perturbed, FIRST_LOOK).astype(np.int32)
     after = language.consume_batch(np.array([configuration], np.int32), order[None, :])[0]
     viable = language.distances(after, tokens_left - 1) < tokens_left
     lost = order[(after >= 0) & ~viable]
     if language.accepts(configuration):
         viable |= np.isin(order, language.vocabulary.stop_ids)
-    if parameters.top_k == 0 and parameters.top_p >= 1.0 and viable.any():
+    if not truncated and viable.any():
         token = int(order[viable.argmax()])
     else:
         allowed = np.flatnonzero(language.mask(configuration, tokens_left))
@@ -49,6 +54,12 @@ def draw(
         kept = _truncated(allowed, scaled[allowed], parameters)
         token = int(kept[perturbed[kept].argmax()])
     return token, bool((perturbed[lost] > perturbed[token]).any())
+
+
+def _may_follow(language: Language, configuration: int, token: int, tokens_left: int) -> bool:
+    if token in language.vocabulary.stop_ids:
+        return language.accepts(configuration)
+    return language.first_viable(configuration, np.array([token], np.int32), tokens_left - 1) is not None
 
 
 def _truncated(allowed: NDArray[np.int64], scaled: NDArray[np.floating], parameters: Parameters) -> NDArray[np.int64]:

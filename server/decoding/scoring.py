@@ -1,11 +1,23 @@
-"""Distance-guided scoring (the paper's eqs. 14 to 16): the nearer the horizon, the less the model's taste counts."""
+"""From logits to the log-probabilities that rank beams.
+
+A token's *guided* score is the softmax of its promoted logit over the viable candidates of its beam (eq. 16), or over
+the model's whole vocabulary: then a beam also pays for what the model would rather have written, were it allowed.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from server.decoding.parameters import Softmax
+
 LARGEST = 1e9
+
+Floats: TypeAlias = NDArray[np.float64]
 
 
 def finite(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -15,21 +27,23 @@ def finite(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.nan_to_num(logits, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST).clip(-LARGEST, LARGEST)
 
 
-def log_softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+def log_softmax(logits: NDArray[np.floating]) -> Floats:
     """Over the last axis, in float64."""
     shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
-    normalised: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    normalised: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return normalised
 
 
-def guided(
-    logits: NDArray[np.floating], distances: NDArray[np.int32], tokens_left: int, alpha: float
-) -> NDArray[np.float64]:
-    """Log-probabilities of the viable candidates, float64[n], from their logits and the distances behind them.
+def log_total(logits: NDArray[np.floating]) -> float:
+    """The logarithm of the sum of exp(logits), in one pass of the logits' own precision."""
+    highest = logits.max()
+    return float(highest) + float(np.log(np.exp(logits - highest).sum(dtype=np.float64)))
 
-    With K tokens left: r = D / max(1, K - 1); α = α_min + (1 - α_min)·min(1, r); z̃ = (1 - α)·z + α·max z.
-    """
-    logits = logits.astype(np.float64)
-    ratio = np.minimum(1.0, distances / max(1, tokens_left - 1))
-    weight = alpha + (1.0 - alpha) * ratio
-    return log_softmax((weight - 1.0) * (logits.max() - logits))  # z̃ less its maximum: equal logits stay equal
+
+SOFTMAXES: Mapping[Softmax, Callable[[Floats, Floats], Floats]] = MappingProxyType(
+    {
+        "viable": lambda promoted, model: log_softmax(promoted),
+        "vocabulary": lambda promoted, model: promoted + model.max(),
+    }
+)
+"""Guided scores from promoted logits less z⁺ and the model's own log-probabilities of the same candidates."""

@@ -31,7 +31,8 @@ class Task:
 
     `messages`: the chat, in the shape of OpenAI's API. `constraint`: what our engine enforces. `forms`: the same
     language in the dialects of other engines, as far as it was written in them; an engine without a form that it reads
-    can't take part. `gold`: the reference answer. `judge` takes the text after `cleaned`.
+    can't take part. `gold`: the reference answer. `judge` takes the text after `cleaned`. `shorter`: more texts that
+    may be valid, made without any grammar: with `gold` they say how few tokens are known to be enough.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Task:
     gold: str
     judge: Callable[[str], Verdict] = field(repr=False, compare=False)
     forms: Mapping[Form, str] = field(default_factory=dict, repr=False)
+    shorter: tuple[str, ...] = field(default=(), repr=False)
 
 
 def cleaned(text: str) -> str:

@@ -51,6 +51,7 @@ def test_the_language_is_judged_without_a_vocabulary(corpus: Path, capsys: pytes
     closed, pair, refused = rows(corpus, "schemas-language")
     assert (closed["written"], closed["reordered"]) == ([True, False, False], [True, False, False])
     assert (pair["written"], pair["reordered"]) == ([False, False], [True, False])
+    assert [closed["ordered"], pair["ordered"]] == [[True, False, False], [True, False]]
     assert (refused["failure"], refused["keyword"]) == ("unsupported_feature", "$ref")
     printed = capsys.readouterr().out
     assert re.search(r"valid accepted as written +\| +50.0 % \| +1/2 ", printed)

@@ -14,8 +14,9 @@ from lark.exceptions import LarkError
 
 from grammar_cache import Constraint, Vocabulary, compile_grammar
 from grammar_cache.errors import GrammarError
+from grammar_cache.exploration import BoundedGrammar
 from server.decoding.decoder import Decoder
-from tests.decoding.trials import MODELS, random_logits, random_parameters
+from tests.decoding.trials import BOUNDS, MODELS, random_logits, random_parameters
 from tests.dialects.lark_grammars import LETTERS, random_grammar
 from tests.dialects.lark_oracle import contextual, dynamic
 
@@ -34,8 +35,11 @@ def run(number: int) -> list[str] | None:
     text, vocabulary = random_grammar(rng), random_vocabulary(rng)
     contextually = rng.random() < 0.4
     constraint = Constraint("lark", text, lexer="contextual" if contextually else None)
+    bound = rng.choice(BOUNDS)
     try:
         grammar = compile_grammar(constraint, vocabulary)
+        if bound is not None:
+            grammar = BoundedGrammar(grammar, bound)
         oracle = (contextual if contextually else dynamic)(text)
     except (GrammarError, LarkError):
         return None

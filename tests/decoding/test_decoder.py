@@ -45,7 +45,7 @@ def test_worked_example_of_the_paper():
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     decoder = Decoder(grammar, Parameters(budget=3, beam_width=2, alpha=0.25, candidates=3))
     decoder.advance(np.array([[-0.5, -3.0, -1.0, -9.0]], np.float32))
-    assert [round(b.score, 3) for b in decoder._beams] == [-0.523, -0.898]
+    assert [round(b.scores.guided, 3) for b in decoder._beams] == [-0.523, -0.898]
     assert decoder.answer is not None
     assert decoder.answer.text == b"()x"
 

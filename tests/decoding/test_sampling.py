@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from grammar_cache.expression import Alt, Bytes, Grammar
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary import Vocabulary
 from server.decoding.parameters import Parameters
 from server.decoding.sampling import draw
-from server.decoding.scoring import guided, log_softmax
-from tests.decoding.grammars import compiled
+from server.decoding.scoring import log_softmax
+from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
 
 LOGITS = np.array([2.0, 1.0, 0.5, 0.0, -1.0, 3.0])
 GRAMMAR = compiled(
@@ -45,15 +46,57 @@ def test_draws_follow_the_restricted_distribution(parameters: Parameters, tokens
     assert found == pytest.approx(expected(allowed, parameters.temperature), abs=0.03)
 
 
-def test_guided_scores_of_equations_14_to_16():
-    """r = D / (K - 1), α = α_min + (1 - α_min) r, z̃ = (1 - α) z + α max z, then log softmax."""
-    logits, distances = np.array([1.0, -1.0]), np.array([4, 1], np.int32)
-    mixed = np.array([1.0, 0.6 * 0.75 * -1.0 + (1 - 0.6 * 0.75) * 1.0])
-    scores = guided(logits, distances, tokens_left=5, alpha=0.4)
-    assert scores == pytest.approx(log_softmax(mixed))
+def by_definition(
+    grammar: CompiledGrammar, configuration: int, logits: np.ndarray, left: int, random: np.random.Generator
+) -> tuple[int, bool]:
+    """The best of all viable tokens by perturbed logits; and whether the budget alone kept a better one out."""
+    perturbed = logits - np.log(np.maximum(random.standard_exponential(len(logits), dtype=np.float32), 1e-37))
+    allowed, alive = grammar.mask(configuration, left), grammar.mask(configuration)
+    token = int(np.where(allowed, perturbed, -np.inf).argmax())
+    return token, bool((perturbed[alive & ~allowed] > perturbed[token]).any())
 
 
-def test_guided_scores_at_zero_slack_are_uniform():
-    """Where every candidate needs all that is left, the model's taste no longer counts."""
-    scores = guided(np.array([5.0, -5.0]), np.array([3, 3], np.int32), tokens_left=4, alpha=0.0)
-    assert scores == pytest.approx(np.log([0.5, 0.5]))
+def test_draws_are_those_of_the_definition():
+    """The first look at the best draw alone changes neither the token nor whether the budget forced it."""
+    grammar = compiled(DYCK, DYCK_VOCABULARY)
+    forced, ends = 0, 0
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        logits = random.normal(scale=3, size=4).astype(np.float32)
+        text = b"(" * int(random.integers(0, 4))
+        configuration = grammar.consume_bytes(grammar.start, text)
+        assert configuration is not None
+        left = len(text) + 1 + int(random.integers(0, 5))
+        parameters = Parameters(budget=9, temperature=1.0)
+        found = draw(grammar, configuration, logits, left, parameters, np.random.default_rng(seed))
+        assert found == by_definition(grammar, configuration, logits, left, np.random.default_rng(seed))
+        forced += found[1]
+    letters = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
+    configuration = letters.consume_bytes(letters.start, b"a")
+    assert configuration is not None
+    for seed in range(100):
+        logits = np.zeros(3, np.float32)
+        found = draw(letters, configuration, logits, 5, Parameters(5, temperature=1.0), np.random.default_rng(seed))
+        assert found == by_definition(letters, configuration, logits, 5, np.random.default_rng(seed))
+        ends += found[0] == 2
+    assert forced > 20
+    assert ends > 20
+
+
+def test_the_first_draw_mostly_settles_it():
+    """Where the likeliest draw is viable, no other token is looked at."""
+
+    class Watched(CompiledGrammar):
+        batches = 0
+
+        def consume_batch(self, configurations: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+            self.batches += 1
+            return super().consume_batch(configurations, tokens)
+
+    watched = Watched(GRAMMAR.network, GRAMMAR.vocabulary, GRAMMAR.limits, ())
+    likely = np.array([0.0, 50, 0, 0, 0, 0])
+    parameters = Parameters(budget=9, temperature=1.0)
+    assert draw(watched, watched.start, likely, 9, parameters, np.random.default_rng(0)) == (1, False)
+    assert watched.batches == 0
+    draw(watched, watched.start, np.array([50.0, 0, 0, 0, 0, 0]), 9, parameters, np.random.default_rng(0))
+    assert watched.batches > 0

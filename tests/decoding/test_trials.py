@@ -1,7 +1,13 @@
 """The promise as a whole, on random grammars, vocabularies, budgets and models."""
 
+import numpy as np
 import pytest
 
+from grammar_cache.distance import INFINITE
+from grammar_cache.expression import Bytes, Grammar, Ref, Repeat, Seq
+from grammar_cache.grammar import compile_expression
+from grammar_cache.limits import Limits
+from grammar_cache.vocabulary import Vocabulary
 from tests.decoding import lexed_trials
 from tests.decoding.trials import faults, run
 
@@ -51,3 +57,18 @@ def test_hundreds_of_answers_of_lark_grammars():
     found, answered = lexed(range(200, 1_200))
     assert found == {}
     assert answered > 400
+
+
+def test_without_fuel_distances_are_additive():
+    """The ablation of tightening is a limit: `]]` closes two lists, which only a search finds out."""
+    lists = Grammar({"root": Seq((Bytes(b"["), Repeat(Ref("root"), 0, None), Bytes(b"]")))}, "root")
+    vocabulary = Vocabulary([b"[", b"]", b"]]"], [])
+    found = []
+    for limits in (Limits(), Limits(start_fuel=0, step_fuel=0)):
+        grammar = compile_expression(lists, vocabulary, limits)
+        configuration = grammar.consume_bytes(grammar.start, b"[[[[")
+        assert configuration is not None
+        found.append(
+            [int(grammar.distances(np.array([configuration], np.int32), tokens)[0]) for tokens in (4, 3, 2, 1)]
+        )
+    assert found == [[4, 2, 2, INFINITE], [4, INFINITE, INFINITE, INFINITE]]

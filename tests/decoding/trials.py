@@ -9,32 +9,41 @@ import random
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.errors import EmptyLanguage
+from grammar_cache.exploration import BoundedGrammar
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
 from grammar_cache.grammar import CompiledGrammar, compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary import Vocabulary
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
-from server.decoding.parameters import Parameters
+from server.decoding.forced_text import ForcedText
+from server.decoding.parameters import Ending, Parameters, Promotion, Ranking, Softmax
+from tests.decoding.grammars import longest_match
 from tests.expression_matcher import matches
 
 LETTERS = b"abc"
 MODELS = ("uniform", "random", "hostile", "infinite", "nan")
+BOUNDS = (None, None, 1, 2, 3)
+FUELS = (Limits(), Limits(), Limits(), Limits(start_fuel=0, step_fuel=0))
+"""Without fuel, distances are additive only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was drawn, and what came of it."""
+    """What was drawn, and what came of it; `prefixes`: of the answer, shorter than it, token by token."""
 
     grammar: Grammar
     parameters: Parameters
     model: str
+    bound: int | None
     minimum: int
+    prefixes: tuple[bytes, ...]
     answer: Answer
 
 
@@ -95,6 +104,10 @@ def random_parameters(rng: random.Random, number: int, minimum: int) -> Paramete
         top_k=rng.choice((0, 0, 3)),
         seed=number,
         jump_forward=rng.random() < 0.5,
+        promotion=rng.choice(get_args(Promotion)),
+        softmax=rng.choice(get_args(Softmax)),
+        ranking=rng.choice(get_args(Ranking)),
+        ending=rng.choice(get_args(Ending)),
     )
 
 
@@ -102,20 +115,25 @@ def run(number: int) -> Trial | None:
     """One trial; None where nothing belongs to the language, or the vocabulary spells none of it."""
     rng = random.Random(number)
     grammar, vocabulary = random_grammar(rng), random_vocabulary(rng)
+    bound = rng.choice(BOUNDS)
     try:
-        compiled = compile_expression(grammar, vocabulary, Limits())
+        compiled = compile_expression(grammar, vocabulary, rng.choice(FUELS))
+        if bound is not None:
+            compiled = BoundedGrammar(compiled, bound)
     except EmptyLanguage:
         return None
     minimum = compiled.minimum.tokens
     parameters = random_parameters(rng, number, minimum)
     model = rng.choice(MODELS)
     logits = np.random.default_rng(number)
-    decoder = Decoder(compiled, parameters)
+    language = ForcedText(compiled, longest_match(vocabulary)) if rng.random() < 0.3 else compiled
+    decoder = Decoder(language, parameters)
     answer = decoder.answer
     while answer is None:
         decoder.advance(random_logits(model, logits, compiled, len(decoder.wanted.parents)))
         answer = decoder.answer
-    return Trial(grammar, parameters, model, minimum, answer)
+    prefixes = tuple(vocabulary.text(answer.tokens[:n]) for n in range(len(answer.tokens)))
+    return Trial(grammar, parameters, model, bound, minimum, prefixes, answer)
 
 
 def faults(trial: Trial) -> list[str]:
@@ -125,9 +143,15 @@ def faults(trial: Trial) -> list[str]:
         found.append("invalid")
     if trial.answer.tokens_used > trial.parameters.budget:
         found.append("over budget")
+    if trial.parameters.ending == "freeze" and _goes_on(trial):
+        found.append("goes on behind a complete text")
     if not trial.answer.complete or trial.answer.finish_reason != "stop":
         found.append("not complete")
     return found
+
+
+def _goes_on(trial: Trial) -> bool:
+    return any(matches(trial.grammar, prefix) for prefix in trial.prefixes)
 
 
 def main() -> None:
@@ -139,6 +163,7 @@ def main() -> None:
             continue
         count["answered"] += 1
         count[f"model: {trial.model}"] += 1
+        count[f"bound: {trial.bound}"] += 1
         count["at the minimum"] += trial.parameters.budget == trial.minimum
         for fault in faults(trial):
             count[fault] += 1

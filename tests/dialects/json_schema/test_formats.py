@@ -18,8 +18,13 @@ from tests.dialects.json_schema_oracle import generates_value, is_valid
 from tests.expression_matcher import matches
 
 TEXTS = 300
-MISREAD = {"relative-json-pointer": "[0-9]*0[0-9]", "uri-template": r".*\{[^}]*(%|:[0-9]{4})"}
-"""Texts that the RFC allows and the checkers refuse: a zero inside a number, %-encoded names, prefixes of 1000 on."""
+MISREAD = {
+    **dict.fromkeys(("iri", "iri-reference"), r".*([\U00010000-\U0010ffff]|\[[^]]*::)"),
+    "relative-json-pointer": "[0-9]*0[0-9]",
+    "uri-template": r".*\{[^}]*(%|:[0-9]{4})",
+}
+"""Texts that the RFC allows and the checkers refuse: characters from U+10000 on and most addresses with `::`, a zero
+inside a number, %-encoded names and prefixes of 1000 on."""
 
 
 @cache
@@ -79,8 +84,14 @@ def test_what_some_reader_refuses_is_no_regex(pattern: str) -> None:
 
 INTERNATIONAL: dict[str, tuple[list[str], list[str]]] = {
     "iri": (
-        ["http://ƒøø.ßår/?∂éœ=πîx#πîüx", "http://a/\U00020000", "urn:é"],
-        ["http://a/\ue000", "http://a/\ufdd0", "/é", "http://a b", "http://a/\\é", "http://a/\U000e0001"],
+        [
+            *("http://ƒøø.ßår/?∂éœ=πîx#πîüx", "http://a/\U00020000", "urn:é"),
+            *("a:\U00010000", "a:\U0001fffd", "a:\U000e1000", "a:\U000efffd", "a:?\U000f0000", "a:?\U0010fffd"),
+        ],
+        [
+            *("http://a/\ue000", "http://a/\ufdd0", "/é", "http://a b", "http://a/\\é", "http://a/\U000e0001"),
+            *("a:\U0001fffe", "a:\U000e0fff", "a:\U000efffe", "a:\U000f0000", "a:#\U000f0000", "a:?\U0010fffe"),
+        ],
     ),
     "iri-reference": (["//ƒøø.ßår/?∂éœ=πîx#πîüx", "/âππ", "é:"[:1], "http://a?\ue000"], ["\\\\é", "%é", "é:"]),
     "idn-email": (["é@a.b", "실례@example.com", "a@b"], ["é", "@é", "é@", ".é@a", "é..é@a"]),

@@ -1,4 +1,4 @@
-"""How few tokens a valid answer can have, found without any grammar: what no engine can be blamed for.
+"""How few tokens a valid JSON text can have, found without any grammar: what no engine can be blamed for.
 
 An upper bound, so that the share of tasks that fit a budget is a lower bound: a small instance is built from the
 schema, a reference answer is written compactly, and the shorter of those that `jsonschema` finds valid counts.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 
-from benchmarks.data import Split, Task
+Split: TypeAlias = Callable[[str], Sequence[int]]
+"""From a text to its tokens."""
 
 DEPTH = 12
 """Levels below which nothing small is looked for: schemas that call themselves end there."""
@@ -32,11 +33,15 @@ _EXAMPLES = {
 }
 
 
-def fewest_tokens(task: Task, split: Split) -> int | None:
+def fewest_tokens(schema: Any, reference: str, split: Split) -> int | None:
     """Tokens of the shortest valid answer known, as the tokenizer splits it; None if none is."""
-    schema = task.parsed_schema
-    texts = [compact(value) for value in (small(schema, schema), json.loads(task.completion))]
-    return min((len(split(text)) for text in texts if is_valid(text, schema)), default=None)
+    texts = [text for text in short_texts(schema, reference) if is_valid(text, schema)]
+    return min((len(split(text)) for text in texts), default=None)
+
+
+def short_texts(schema: Any, reference: str) -> tuple[str, str]:
+    """The small instance and the reference answer, both written compactly; not necessarily valid."""
+    return compact(small(schema, schema)), compact(json.loads(reference))
 
 
 def is_valid(text: str, schema: Any) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from benchmarks.data import Task
-from benchmarks.feasible import compact, fewest_tokens, is_valid, small
+from server.evaluation.feasible import compact, fewest_tokens, is_valid, small
 
 
 @pytest.mark.parametrize(
@@ -46,5 +44,4 @@ def test_schemas_that_call_themselves_end() -> None:
 )
 def test_the_shortest_valid_text_counts(schema: Any, completion: str, expected: int | None) -> None:
     """The reference answer counts where the small instance isn't valid; neither, where neither is."""
-    task = Task("t", (), json.dumps(schema), completion)
-    assert fewest_tokens(task, lambda text: list(text.encode())) == expected
+    assert fewest_tokens(schema, completion, lambda text: text.encode()) == expected

@@ -1,0 +1,150 @@
+"""`swyb eval`: the paper's experiments, on any model and any OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from argparse import ArgumentParser, Namespace
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from server.commands.options import add_model, model_folder, positive, report
+
+if TYPE_CHECKING:
+    from server.evaluation.feasible import Split
+    from server.evaluation.model import LocalModel
+    from server.evaluation.remote import RemoteModel
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, by custom."""
+EXPERIMENTS = {
+    "json": "JSON for a schema, at growing budgets",
+    "sql": "SQL for a question over a database",
+    "ltl": "temporal logic for an instruction",
+    "budget": "whether more budget cures those that don't plan for it",
+    "ablation": "what each part of decoding adds",
+}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="experiment", required=True, metavar="EXPERIMENT")
+    for name, text in EXPERIMENTS.items():
+        _add_options(commands.add_parser(name, help=text, description=text[0].upper() + text[1:]))
+    again = commands.add_parser("report", help="tables and pictures of a folder's rows once more; runs nothing")
+    again.add_argument("out", type=Path, metavar="FOLDER")
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    data = parser.add_argument_group("the tasks")
+    data.add_argument(
+        "--data", type=Path, metavar="DIR", help="a data set, or a folder of them (default: a tiny sample)"
+    )
+    data.add_argument("--set", metavar="NAME", help="which data set, where an experiment has several")
+    data.add_argument("--n", type=positive, metavar="N", help="so many of its tasks (default: all)")
+    data.add_argument("--seed", type=int, default=0, help="which tasks, and what is drawn (default: 0)")
+    model = parser.add_argument_group("the model")
+    add_model(parser)
+    model.add_argument(
+        "--base-url",
+        metavar="URL",
+        help=f"a server's, up to /v1, with its key in ${KEY_VARIABLE}; --model then counts tokens",
+    )
+    model.add_argument("--api-model", metavar="NAME", help="the model's name on that server")
+    how = parser.add_argument_group("the answers")
+    how.add_argument("--methods", metavar="LIST", help="such as swyb,swyb:M=4:alpha=0.5,base,sample-verify,xgrammar")
+    how.add_argument("--budgets", metavar="LIST", help="tokens, or multiples of the reference answer's as 1.1x")
+    how.add_argument("--hard", action="store_true", help="budgets from 1.0x to 1.5x")
+    how.add_argument(
+        "--concurrency",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="answers at a time (default: 1; more share steps, and their seconds don't compare)",
+    )
+    how.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="rows, tables and pictures; rows that are there are kept (default: results)",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Prints the report; after Ctrl-C, that of what there is."""
+    _require_extra()
+    from server.evaluation.report import report_all
+
+    if arguments.experiment == "report":
+        for files in report_all(arguments.out):
+            print(files.report.read_text(encoding="utf-8"))
+        return 0
+    with ExitStack() as stack:
+        return _run(arguments, stack)
+
+
+def _run(arguments: Namespace, stack: ExitStack) -> int:
+    from server.evaluation import budgets, experiments
+    from server.evaluation.datasets.samples import samples
+    from server.evaluation.methods.spec import specs
+    from server.evaluation.report import Files
+    from server.evaluation.report import report as rendered
+    from server.evaluation.session import Asked, carry_out
+
+    chosen = experiments.EXPERIMENTS[arguments.experiment]
+    data = arguments.set or chosen.sets[0]
+    if data not in chosen.sets:
+        raise ValueError(f"{arguments.experiment} runs on {', '.join(chosen.sets)}, not on {data}")
+    folder = arguments.data or stack.enter_context(samples())
+    default = chosen.remote_methods if arguments.base_url else chosen.methods
+    asked = Asked(
+        arguments.experiment,
+        data if arguments.data else f"{data} (sample)",
+        experiments.tasks(data, folder, arguments.n or 0, arguments.seed),
+        specs(arguments.methods or default),
+        budgets.levels(arguments.budgets or (budgets.HARD if arguments.hard else chosen.budgets)),
+        arguments.seed,
+        arguments.concurrency,
+    )
+    files = Files(arguments.out, experiments.file_name(arguments.experiment, data))
+    status = 0
+    try:
+        asyncio.run(carry_out(asked, _model(arguments), files))
+    except KeyboardInterrupt:
+        report("interrupted: the same command goes on from here")
+        status = INTERRUPTED
+    print(rendered(files))
+    return status
+
+
+def _require_extra() -> None:
+    missing = [name for name in ("httpx", "matplotlib", "sqlglot") if find_spec(name) is None]
+    if missing:
+        raise RuntimeError(f"evaluations need {', '.join(missing)}: pip install 'swyb[eval]'")
+
+
+def _model(arguments: Namespace) -> LocalModel | RemoteModel:
+    """The server's, or the folder's in this process."""
+    from server.evaluation.remote import RemoteModel
+
+    if arguments.base_url:
+        counting = splitter(arguments.model) if arguments.model else None
+        key = os.environ.get(KEY_VARIABLE)
+        return RemoteModel(arguments.base_url, arguments.api_model, key=key, split=counting)
+    from server.engines.embedded import default_cache
+    from server.engines.transformers_engine import TransformersEngine
+    from server.evaluation.model import LocalModel
+
+    folder = model_folder(arguments)
+    return LocalModel(TransformersEngine(folder, cache=default_cache()), splitter(folder), folder)
+
+
+def splitter(folder: Path) -> Split:
+    """How the folder's tokenizer splits a text into tokens, without marks of begin and end."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)

@@ -1,0 +1,108 @@
+"""Distance-guided scoring (the paper's eqs. 14 to 16) and its variants: how the distance changes viable logits.
+
+K tokens are left before a token t is taken; z are the viable logits, z⁺ the highest; d(e) is the distance of the text
+so far, D = d(e·t) that behind t, 0 behind the end token. As printed, every viable logit moves towards z⁺:
+
+    r(t) = min(1, D / max(1, K - 1)),   α(t) = α_min + (1 - α_min)·r(t),   z̃(t) = (1 - α(t))·z(t) + α(t)·z⁺
+
+So α grows with the distance: tokens that lead far from the end are pushed most, the end token least, and as no z̃
+exceeds z⁺, a greedy beam never changes. Rules differ in which tokens move (all others keep z), and by how much:
+
+    viable      all tokens, as printed
+    closing     those with d(e·t) < d(e), and the end token; as printed
+    proposals   those that the grammar proposes as ways to an end, and the end token; as printed
+    slack       closing tokens, by what the text so far needs of what is left: r = d(e) / K, the same for all of them
+    penalty     all tokens, away from z⁺:  z̃(t) = z(t) - λ·r(t),  λ = α_min / (1 - α_min)  (α_min = 0.5: one logit)
+    none        no token: z̃ = z
+
+Only the penalty can change a greedy beam: a token of the distance d(e) - 1 gains 2·λ / (K - 1) on one of d(e) + 1,
+little while much is left and ever more near the horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.decoding.candidates import Candidates
+from server.decoding.language import Language
+from server.decoding.parameters import Promotion
+
+Floats: TypeAlias = NDArray[np.float64]
+
+Rule: TypeAlias = Callable[[Candidates, Language, float], Floats]
+"""From the candidates of a beam and α_min to z̃ - z⁺, float64[candidates], none above 0."""
+
+LEAST_SHARE = 1e-9
+"""Of the model where α_min = 1 leaves it nothing: λ stays finite."""
+
+
+def viable(options: Candidates, language: Language, alpha: float) -> Floats:
+    return _towards_best(options, _by_distance(options, alpha))
+
+
+def closing(options: Candidates, language: Language, alpha: float) -> Floats:
+    return _towards_best(options, np.where(_closes(options, language), _by_distance(options, alpha), 0.0))
+
+
+def proposals(options: Candidates, language: Language, alpha: float) -> Floats:
+    proposed = np.isin(options.tokens, language.proposals(options.configuration)) | _is_end(options)
+    return _towards_best(options, np.where(proposed, _by_distance(options, alpha), 0.0))
+
+
+def slack(options: Candidates, language: Language, alpha: float) -> Floats:
+    pressure = alpha + (1.0 - alpha) * min(1.0, _here(options, language) / options.tokens_left)
+    return _towards_best(options, np.where(_closes(options, language), pressure, 0.0))
+
+
+def penalty(options: Candidates, language: Language, alpha: float) -> Floats:
+    return none(options, language, alpha) - alpha / max(LEAST_SHARE, 1.0 - alpha) * _ratio(options)
+
+
+def none(options: Candidates, language: Language, alpha: float) -> Floats:
+    return _towards_best(options, np.zeros(len(options.tokens)))
+
+
+PROMOTIONS: Mapping[Promotion, Rule] = MappingProxyType(
+    {
+        "viable": viable,
+        "closing": closing,
+        "proposals": proposals,
+        "slack": slack,
+        "penalty": penalty,
+        "none": none,
+    }
+)
+
+
+def _towards_best(options: Candidates, weight: Floats) -> Floats:
+    logits = options.logits.astype(np.float64)
+    promoted: Floats = (weight - 1.0) * (logits.max() - logits)  # z̃ less its maximum: equal logits stay equal
+    return promoted
+
+
+def _by_distance(options: Candidates, alpha: float) -> Floats:
+    return alpha + (1.0 - alpha) * _ratio(options)
+
+
+def _ratio(options: Candidates) -> Floats:
+    ratio: Floats = np.minimum(1.0, options.distances / max(1, options.tokens_left - 1))
+    return ratio
+
+
+def _closes(options: Candidates, language: Language) -> NDArray[np.bool_]:
+    return (options.distances < _here(options, language)) | _is_end(options)
+
+
+def _here(options: Candidates, language: Language) -> int:
+    """The distance of the text so far, as decoding uses it."""
+    return int(language.distances(np.array([options.configuration], np.int32), options.tokens_left)[0])
+
+
+def _is_end(options: Candidates) -> NDArray[np.bool_]:
+    end: NDArray[np.bool_] = options.tokens == (-1 if options.end is None else options.end)
+    return end

@@ -1,0 +1,18 @@
+"""Which tasks of a set are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def sampled(items: Sequence[T], n: int, seed: int) -> list[T]:
+    """`n` of them, drawn by the seed; all with 0. A larger `n` takes the same and more. In the set's order."""
+    if not 0 < n < len(items):
+        return list(items)
+    order = list(range(len(items)))
+    Random(seed).shuffle(order)
+    return [items[index] for index in sorted(order[:n])]

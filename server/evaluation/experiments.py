@@ -1,0 +1,79 @@
+"""The experiments that `swyb eval` knows: their data, budgets and methods unless the command line says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from server.evaluation import budgets
+from server.evaluation.datasets import drone, functions, json_mode, spider
+from server.evaluation.task import Task
+
+Read: TypeAlias = Callable[[Path, int, int], list[Task]]
+"""From a folder, a number of tasks (0: all) and a seed to tasks."""
+
+DRONE_FILE = "drone_planning_golden.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """`folder`: its name where several sets lie side by side."""
+
+    folder: str
+    read: Read
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """`sets`: what it can run on, the usual one first."""
+
+    sets: tuple[str, ...]
+    budgets: str
+    methods: str
+    remote_methods: str = "server,base,sample-verify"
+
+
+SETS: Mapping[str, DataSet] = {
+    "json-mode": DataSet("jme", json_mode.read),
+    "functions": DataSet("bfcl", functions.read),
+    "spider": DataSet("spider", spider.read),
+    "spider-schema": DataSet("spider", partial(spider.read, grammar="schema")),
+    "drone": DataSet("ltl", lambda folder, n, seed: drone.read(folder / DRONE_FILE, n, seed)),
+}
+
+METHODS = "swyb,swyb:M=4,base,sample-verify"
+ABLATION = (
+    "swyb:M=4,swyb:M=1,swyb:M=2,swyb:M=8,swyb:M=4:promotion=none,"
+    "swyb:M=4:alpha=0.25,swyb:M=4:alpha=0.5,swyb:M=4:alpha=0.75,swyb:M=4:alpha=1,"
+    "swyb:M=4:promotion=closing,swyb:M=4:promotion=proposals,swyb:M=4:promotion=slack,"
+    "swyb:M=4:promotion=penalty:alpha=0.5,swyb:M=1:promotion=penalty:alpha=0.5,"
+    "swyb:M=4:softmax=vocabulary,swyb:M=4:ranking=normalised,swyb:M=4:ranking=model,"
+    "swyb:M=4:ending=freeze,swyb:M=4:jump_forward=off,swyb:M=4:k=8,swyb:M=4:k=256"
+)
+"""One change at a time from the first: beams, scoring, its α, and what the paper leaves open."""
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "json": Experiment(("json-mode", "functions"), budgets.PAPER, METHODS),
+    "sql": Experiment(("spider", "spider-schema"), "120", METHODS),
+    "ltl": Experiment(("drone",), "120", METHODS),
+    "budget": Experiment(tuple(SETS), budgets.FINE, "swyb,base", "server,base"),
+    "ablation": Experiment(("drone", "spider", "spider-schema"), "120", ABLATION),
+}
+
+
+def file_name(experiment: str, data: str) -> str:
+    """What its files are called: the experiment, and the set unless it is the usual one."""
+    return experiment if data == EXPERIMENTS[experiment].sets[0] else f"{experiment}-{data}"
+
+
+def tasks(name: str, path: Path, n: int, seed: int) -> list[Task]:
+    """Tasks of a set, from its own folder or one that holds it. Raises OSError, ValueError."""
+    data = SETS[name]
+    inside = path / data.folder
+    found = data.read(inside if inside.is_dir() else path, n, seed)
+    if not found:
+        raise ValueError(f"there are no tasks of {name} in {path}")
+    return found

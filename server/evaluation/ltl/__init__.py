@@ -1,0 +1,1 @@
+"""Linear temporal logic: reading formulas, and telling whether two of them mean the same."""

@@ -1,0 +1,18 @@
+"""What a method is to the runner: something that answers tasks within a budget."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from server.evaluation.reply import Reply
+from server.evaluation.task import Task
+
+
+class Method(Protocol):
+    """`label`: its name in tables, unique in a run."""
+
+    label: str
+
+    async def answer(self, task: Task, budget: int, seed: int) -> Reply:
+        """At most `budget` tokens, the same for the same seed. What goes wrong is a reply too."""
+        ...

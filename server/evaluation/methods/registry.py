@@ -1,0 +1,64 @@
+"""From the names of methods to methods over one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+
+from server.engines.embedded import default_cache
+from server.evaluation.methods.base import Base
+from server.evaluation.methods.method import Method
+from server.evaluation.methods.ours import Ours, shared_grammars
+from server.evaluation.methods.peer import PeerMethod
+from server.evaluation.methods.sample_verify import SampleVerify
+from server.evaluation.methods.served import Served
+from server.evaluation.methods.spec import Spec
+from server.evaluation.model import LocalModel
+from server.evaluation.peers.catalogue import KINDS, interpreter
+from server.evaluation.peers.peer import Peer
+from server.evaluation.remote import RemoteModel
+
+PEERS = default_cache() / "peers"
+"""Where peers have environments of their own."""
+
+ANYWHERE: Mapping[str, Callable[[Spec, LocalModel | RemoteModel], Method]] = {
+    "base": Base,
+    "sample-verify": SampleVerify,
+}
+
+
+def build(specs: Sequence[Spec], model: LocalModel | RemoteModel, stack: ExitStack) -> list[Method]:
+    """The methods; what they hold ends with `stack`. Raises ValueError for a name or setting that there isn't."""
+    makers = {**ANYWHERE, **(_local(model, stack) if isinstance(model, LocalModel) else _remote(model))}
+    unknown = [spec for spec in specs if spec.name not in makers]
+    if unknown:
+        raise ValueError(
+            f"there is no method {unknown[0].name!r} for this model; there are {', '.join(sorted(makers))}"
+        )
+    return [makers[spec.name](spec, model) for spec in specs]
+
+
+def _local(model: LocalModel, stack: ExitStack) -> dict[str, Callable[[Spec, object], Method]]:
+    grammars = shared_grammars(model)
+    stack.callback(grammars.close)
+    running: dict[str, Peer] = {}
+
+    def peer(spec: Spec, _: object) -> Method:
+        if spec.name not in running:
+            running[spec.name] = stack.enter_context(_peer(spec.name, model))
+        return PeerMethod(spec, model, running[spec.name])
+
+    return {"swyb": lambda spec, _: Ours(spec, model, grammars), **dict.fromkeys(KINDS, peer)}
+
+
+def _peer(name: str, model: LocalModel) -> Peer:
+    """Raises ValueError where it isn't installed, or the model has no tokenizer in a file."""
+    python = interpreter(name, PEERS)
+    if python is None or model.folder is None:
+        lacks = "a folder with the model's tokenizer" if python else "to be installed: scripts/install_peers.sh does it"
+        raise ValueError(f"{name} needs {lacks}")
+    return Peer(KINDS[name], python, model.folder, model.engine.vocabulary)
+
+
+def _remote(model: RemoteModel) -> dict[str, Callable[[Spec, object], Method]]:
+    return {"server": lambda spec, _: Served(spec, model)}

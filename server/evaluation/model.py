@@ -1,0 +1,107 @@
+"""The language model that all methods of a run share: in this process, decoded by the server's own loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.decoding.answer import Answer
+from server.decoding.language import Language
+from server.decoding.parameters import Parameters
+from server.engines.contract import Engine, EngineError
+from server.evaluation.feasible import Split
+from server.evaluation.reply import Reply
+from server.evaluation.task import Task
+from server.loop import EngineLoop, Work
+
+POLL_SECONDS = 0.02
+
+
+@runtime_checkable
+class Scores(Protocol):
+    """An engine that tells how likely a given answer is."""
+
+    def log_probabilities(self, prompt: Sequence[int], tokens: Sequence[int]) -> NDArray[np.float64]:
+        """float64[len(tokens)]: of each token after the prompt and those before it."""
+        ...
+
+
+class Model(Protocol):
+    """What methods that need no grammar ask of a model, wherever it runs."""
+
+    name: str
+    split: Split | None
+
+    async def free(self, task: Task, budget: int, *, temperature: float = 0.0, seed: int | None = None) -> Reply:
+        """An answer without any constraint, of at most `budget` tokens; greedy unless there is a temperature."""
+        ...
+
+
+class LocalModel(AbstractAsyncContextManager["LocalModel"]):
+    """An engine and the thread that drives it; a context, which ends with the engine."""
+
+    def __init__(self, engine: Engine, split: Split, folder: Path | None = None) -> None:
+        """`split`: the model's tokenizer, without marks of begin and end; `folder`: where that lies, for peers."""
+        self.engine = engine
+        self.name = engine.name
+        self.split: Split | None = split
+        self.folder = folder
+        self._loop = EngineLoop(engine)
+
+    async def __aenter__(self) -> Self:
+        """Returns when the engine is warm: no answer is timed with it. Raises EngineError if it fails."""
+        self._loop.start()
+        while not self._loop.ready:
+            if self._loop.failed:
+                raise EngineError("the model failed to start; the log says why")
+            await asyncio.sleep(POLL_SECONDS)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self._loop.stop)
+
+    def prompt(self, task: Task) -> tuple[int, ...]:
+        """The chat's tokens. Raises ValueError for a chat that the model's template refuses."""
+        return tuple(self.engine.encode(task.messages))
+
+    async def free(self, task: Task, budget: int, *, temperature: float = 0.0, seed: int | None = None) -> Reply:
+        return await self.decode(task, None, Parameters(budget=budget, temperature=temperature, seed=seed))
+
+    async def decode(self, task: Task, language: Language | None, parameters: Parameters) -> Reply:
+        """One answer in this language, or any text. An engine's error is a failed reply.
+
+        The prompt is computed beforehand: the engine keeps it, and the first method to ask would else pay for all.
+        """
+        prompt = self.prompt(task)
+        try:
+            await self._answer(Work(prompt, None, Parameters(budget=1)))
+            begun = perf_counter()
+            answer = await self._answer(Work(prompt, language, parameters))
+        except EngineError as error:
+            return Reply("failed", reason=str(error))
+        return Reply(
+            "answered",
+            text=answer.text.decode(errors="replace"),
+            token_ids=answer.tokens,
+            tokens=answer.tokens_used,
+            complete=answer.complete,
+            settled=language is None and answer.complete,
+            seconds=round(perf_counter() - begun, 4),
+            forced_tokens=answer.budget_forced_tokens,
+        )
+
+    async def _answer(self, work: Work) -> Answer:
+        async for event in self._loop.run(work):
+            if isinstance(event, Answer):
+                return event
+        raise AssertionError("an answer is the last event")

@@ -1,0 +1,1 @@
+"""What runs in the peers' own environments: files run by their path, which import nothing of ours."""
