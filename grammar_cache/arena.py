@@ -16,15 +16,16 @@ from grammar_cache.network import Network
 
 UNKNOWN, DEAD = -2, -1
 BOTTOM = -1
-FULL, CROWDED, STOPPED, WAITING = -3, -4, -5, -6
-"""Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, Python has to expand.
-"""
+FULL, CROWDED, STOPPED, WAITING, CRAMPED = -3, -4, -5, -6, -7
+"""Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, Python has to expand,
+the rows of the scratch have to grow."""
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, WANTED = range(7)
+SCRATCH_ROWS = 13
 _GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
 
@@ -80,7 +81,8 @@ class Store(NamedTuple):
     then comes the configuration that Python has to expand.
 
     The items of configuration x are `items[item_first[x] : item_first[x + 1]]`; the edges of nodes likewise. What
-    follows x is `next[row[x]]`, by byte class; a row below 0 is not made yet. Few configurations need one.
+    follows x is `next[row[x]]`, by byte class; a row below 0 is not made yet. Few configurations need one. `scratch`
+    is for whoever is at work.
     """
 
     next: Ints
@@ -98,8 +100,11 @@ class Store(NamedTuple):
     rule_stamp: Longs
     rule_last: Ints
     used: Longs
+    scratch: NDArray[np.int64]
 
 
+_SCRATCH = 512
+"""Columns of the scratch at first."""
 _CONTENT = ("next", "row", "accepts", "item_first", "items", "edge_first", "edges", "hashes", "node_hashes", "popped")
 
 
@@ -121,6 +126,7 @@ def empty(classes: int, rules: int, size: int, rows: int) -> Store:
         np.zeros(rules, np.int64),
         np.empty(rules, np.int32),
         np.zeros(WANTED + 1, np.int64),
+        np.empty((SCRATCH_ROWS, _SCRATCH), np.int64),
     )
 
 
@@ -135,7 +141,13 @@ def grown(store: Store) -> Store:
     larger.rule_stamp[:] = store.rule_stamp
     larger.used[:] = store.used
     _fill_slots(larger)
-    return larger
+    return larger._replace(scratch=store.scratch)
+
+
+def widened(store: Store) -> Store:
+    """The same with rows of the scratch twice as long; what was in them is lost."""
+    rows, width = store.scratch.shape
+    return store._replace(scratch=np.empty((rows, 2 * width), np.int64))
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -155,7 +167,29 @@ def _note(slots: Ints, hashes: Longs, number: int) -> None:
     slots[slot] = number
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def distinct(keys: Longs, size: int) -> int:
+    """Sorts the first `size` keys in place and leaves out repetitions: how many are left. (Shell's sort.)"""
+    gap = 1
+    while 3 * gap + 1 < size:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, size):
+            key, at = keys[i], i
+            while at >= gap and keys[at - gap] > key:
+                keys[at] = keys[at - gap]
+                at -= gap
+            keys[at] = key
+        gap //= 3
+    kept = min(size, 1)
+    for i in range(1, size):
+        if keys[i] != keys[kept - 1]:
+            keys[kept] = keys[i]
+            kept += 1
+    return int(kept)
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _hash(keys: Longs, seed: int) -> int:
     """For the same keys different seeds give different codes: every step can be undone."""
     code: int = len(keys) * 2 + seed
@@ -165,7 +199,7 @@ def _hash(keys: Longs, seed: int) -> int:
     return code
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _find(keys: Longs, code: int, slots: Ints, hashes: Longs, first: Longs, pool: Longs) -> int:
     """The first slot that is free, or that holds whoever has this code and these keys."""
     slot = code & (len(slots) - 1)
@@ -183,7 +217,7 @@ def _find(keys: Longs, code: int, slots: Ints, hashes: Longs, first: Longs, pool
     return slot
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def node_of(store: Store, edges: Longs) -> int:
     """The node of sorted, distinct edges; FULL."""
     code = _hash(edges, 0)
@@ -197,27 +231,28 @@ def node_of(store: Store, edges: Longs) -> int:
     return number
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def grouped_node(store: Store, edges: Longs) -> int:
     """A new node that only its group finds again; FULL."""
     number: int = _added(store, edges, _GROUPED)
     return number
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _added(store: Store, edges: Longs, code: int) -> int:
     number, begin = store.used[NODES], store.used[EDGES]
     past = begin + len(edges)
     if number == len(store.node_hashes) or past > len(store.edges):
         return FULL
-    store.edges[begin:past] = edges
+    for i in range(len(edges)):
+        store.edges[begin + i] = edges[i]
     store.edge_first[number + 1] = past
     store.node_hashes[number] = code
     store.used[NODES], store.used[EDGES] = number + 1, past
     return int(number)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def configuration_of(store: Store, items: Longs, accepting: bool, limit: int) -> int:
     """The configuration of sorted, distinct items; FULL or CROWDED."""
     code = _hash(items, 1 if accepting else 0)
@@ -231,7 +266,8 @@ def configuration_of(store: Store, items: Longs, accepting: bool, limit: int) ->
         return CROWDED
     if number == len(store.hashes) or past > len(store.items):
         return FULL
-    store.items[begin:past] = items
+    for i in range(len(items)):
+        store.items[begin + i] = items[i]
     store.item_first[number + 1] = past
     store.hashes[number] = code
     store.accepts[number] = accepting

@@ -23,16 +23,14 @@ from grammar_cache import stepping
 from grammar_cache.arena import (
     BOTTOM,
     CONFIGURATIONS,
+from grammar_cache.arena import CRAMPED
     CROWDED,
     DEAD,
     FULL,
     NODES,
     Longs,
     Rules,
-    configuration_of,
-    empty,
-    grown,
-    node_of,
+from grammar_cache.arena import configuration_of, empty, grown, node_of, widened
 )
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
@@ -125,15 +123,17 @@ class Configurations:
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
         while True:
-            status, items = stepping.expansion(self.rules, self.store, configuration)
-            if status == 0:
-                return _pairs(items)
-            self.outcome(status)
+            size = stepping.expansion(self.rules, self.store, configuration)
+            if size >= 0:
+                return _pairs(self.store.scratch[stepping.READING, :size])
+            self.outcome(size)
 
     def outcome(self, status: int) -> None:
         """What to do about a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
         if status == FULL:
             self.store = grown(self.store)
+        elif status == CRAMPED:
+            self.store = widened(self.store)
         elif status == CROWDED:
             raise LimitExceeded(f"more than {self.limit} configurations", limit="configurations")
         else:

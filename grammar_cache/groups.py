@@ -9,24 +9,26 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from grammar_cache.arena import BOTTOM, EDGES, FULL, NODES, Flags, Longs, Rules, Store, grouped_node, node_of
+from grammar_cache.arena import (
+    BOTTOM,
+    CRAMPED,
+    EDGES,
+    FULL,
+    NODES,
+    Flags,
+    Longs,
+    Rules,
+    Store,
+    distinct,
+    grouped_node,
+    node_of,
+)
+
+OUTSIDE, ENTERED = 1, 0
+"""Rows of the scratch."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def distinct(keys: Longs) -> Longs:
-    """Sorted, without repetitions, in place."""
-    if len(keys) < 2:
-        return keys
-    keys.sort()
-    size = 1
-    for i in range(1, len(keys)):
-        if keys[i] != keys[i - 1]:
-            keys[size] = keys[i]
-            size += 1
-    return keys[:size]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
 def room_for(keys: Longs, size: int) -> Longs:
     """The same, or a longer copy: there is a place number `size`."""
     if size < len(keys):
@@ -36,24 +38,33 @@ def room_for(keys: Longs, size: int) -> Longs:
     return grown
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def enter(rules: Rules, store: Store, outside: Longs) -> tuple[Longs, int]:
-    """The rules of a component that are called from outside, directly or not, and the first of their nodes; FULL."""
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+def enter(rules: Rules, store: Store, marks: int) -> tuple[int, int]:
+    """The rules of a component that are called from outside, directly or not, and the first of their nodes; FULL.
+
+    The edges from outside are the first so many keys of OUTSIDE; the rules, of which it returns the number, go into
+    ENTERED. CRAMPED if they don't fit.
+    """
+    outside = store.scratch[OUTSIDE, :marks]
     entered = _entered(rules, outside)
+    if len(entered) > store.scratch.shape[1]:
+        return 0, CRAMPED
+    store.scratch[ENTERED, : len(entered)] = entered
     nodes, edges = store.used[NODES], store.used[EDGES]
     key = node_of(store, outside)
     if key < nodes:
-        return entered, key if key == FULL else key + 1
+        return len(entered), key if key == FULL else key + 1
     members, keys, callers, callees = _inside(rules, outside, entered, key + 1)
     for i in range(len(entered)):
-        node = grouped_node(store, distinct(keys[_handing_on(i, callers, callees, len(entered))[members]]))
+        own = keys[_handing_on(i, callers, callees, len(entered))[members]]
+        node = grouped_node(store, own[: distinct(own, len(own))])
         if node == FULL:  # growing notes anew what there is
             store.used[NODES], store.used[EDGES] = nodes, edges
-            return entered, FULL
-    return entered, key + 1
+            return 0, FULL
+    return len(entered), key + 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
 def _entered(rules: Rules, outside: Longs) -> Longs:
     """Those that `outside` marks, then those that they call."""
     found = np.empty(8, np.int64)
@@ -80,7 +91,7 @@ def _entered(rules: Rules, outside: Longs) -> Longs:
     return found[:size]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
 def _inside(rules: Rules, outside: Longs, entered: Longs, node: int) -> tuple[Longs, Longs, Longs, Longs]:
     """Pairs (place among those entered, edge) and pairs (caller, callee): all edges of the first lead out of both."""
     place = np.full(len(rules.entry), -1, np.int64)
@@ -111,7 +122,7 @@ def _inside(rules: Rules, outside: Longs, entered: Longs, node: int) -> tuple[Lo
     return members[:size], keys[:size], callers[:calls], callees[:calls]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
 def _handing_on(member: int, callers: Longs, callees: Longs, count: int) -> Flags:
     """Whose edges a member has: its own, and those of who calls it at the end."""
     found = np.zeros(count, np.bool_)

@@ -227,7 +227,7 @@ def _keep(kept: OrderedDict[_K, _V], key: _K, value: _V, count: int) -> None:
         kept.popitem(last=False)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
 def inside(
     rules: Rules,
     store: Store,
@@ -273,7 +273,7 @@ def inside(
     return i, exit_count, 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
 def below(
     rules: Rules,
     store: Store,

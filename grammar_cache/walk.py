@@ -49,7 +49,7 @@ class Tokens(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
 def follow(rules: Rules, store: Store, data: NDArray[np.uint8], done: int, configuration: int) -> tuple[int, int, int]:
     """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status."""
     while done < len(data) and configuration >= 0:
@@ -62,7 +62,7 @@ def follow(rules: Rules, store: Store, data: NDArray[np.uint8], done: int, confi
     return done, configuration, 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
 def consume(
     rules: Rules, store: Store, words: Tokens, configurations: Ints, tokens: Ints, after: Ints, done: int
 ) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def consume(
     return done, 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
 def consume_known(
     next_rows: Ints,
     row: Ints,
@@ -127,7 +127,7 @@ def consume_known(
     return size
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
 def whole_vocabulary(rules: Rules, store: Store, words: Tokens, path: Ints, i: int, reached: Ints) -> tuple[int, int]:
     """Writes `reached[string]`, the configuration after each string that is alive: the place, and the status."""
     while i < len(words.byte):
@@ -147,7 +147,7 @@ def whole_vocabulary(rules: Rules, store: Store, words: Tokens, path: Ints, i: i
     return i, 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
 def distinct_successors(
     rules: Rules,
     store: Store,
