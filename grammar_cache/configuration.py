@@ -28,6 +28,7 @@ from grammar_cache.arena import CRAMPED
     DEAD,
     FULL,
     NODES,
+    Ints,
     Longs,
     Rules,
 from grammar_cache.arena import configuration_of, empty, grown, node_of, widened
@@ -100,13 +101,16 @@ class Configurations:
 
     def step(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
-        store = self.store
-        while store.row[configuration] < 0:
-            status = stepping.expand(self.rules, store, configuration)
+        return int(self.row(configuration)[self.network.classes[byte]])
+
+    def row(self, configuration: int) -> Ints:
+        """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
+        while self.store.row[configuration] < 0:
+            status = stepping.expand(self.rules, self.store, configuration)
             if status < 0:
                 self.outcome(status)
-            store = self.store
-        return int(store.next[store.row[configuration], self.network.classes[byte]])
+        found: Ints = self.store.next[self.store.row[configuration]]
+        return found
 
     def at(self, state: int) -> int:
         """The configuration of one state above the root: what its rule still has to read."""

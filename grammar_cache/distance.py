@@ -36,7 +36,11 @@ class Distances:
     def __init__(self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
         """Raises LimitExceeded(configurations), Interrupted."""
         self._configurations = configurations
-        self._states, self._witness = _solved(configurations.network, configurations.limit, vocabulary, interrupt)
+        self._parts = parts(configurations.network)
+        self._places: tuple[list[int], list[int]] | None = None
+        self._states, self._witness = _solved(
+            configurations.network, self._parts, configurations.limit, vocabulary, interrupt
+        )
         self._nodes: NDArray[np.int32] = np.empty(0, np.int32)
         self.additive: NDArray[np.int32] = np.empty(0, np.int32)
         self._node_count = 0
@@ -58,6 +62,16 @@ class Distances:
     def state_costs(self) -> NDArray[np.int32]:
         """The fewest tokens from each state to the end of its rule."""
         return self._states
+
+    def place(self, state: int) -> tuple[bytes, int]:
+        """The part that a state is in, by its key, and which of the part's states it is: the same in every grammar."""
+        if self._places is None:
+            part, place = np.empty(len(self._states), np.int32), np.empty(len(self._states), np.int32)
+            for number, one in enumerate(self._parts):
+                part[one.states], place[one.states] = number, np.arange(len(one.states))
+            self._places = part.tolist(), place.tolist()
+        part_of, place_of = self._places
+        return self._parts[part_of[state]].key, place_of[state]
 
     def node_cost(self, node: int) -> int:
         """The fewest tokens from the end of a rule whose node it is to the end of the text, as of the last update."""
@@ -83,14 +97,14 @@ class Distances:
 
 
 def _solved(
-    network: Network, limit: int, vocabulary: Vocabulary, interrupt: Interrupt
+    network: Network, network_parts: list[Part], limit: int, vocabulary: Vocabulary, interrupt: Interrupt
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The cost and the witness of every state: looked up, or solved and kept for the next grammar."""
     costs = np.full(network.states.count, INFINITE, np.int32)
     witness = np.full(network.states.count, -1, np.int32)
     unknown: list[Part] = []
-    for part in parts(network):
-        known = vocabulary.solved.get(part.key)
+    for part in network_parts:
+        known = vocabulary.solved.solutions.get(part.key)
         if known is None:
             unknown.append(part)
         else:
@@ -104,24 +118,9 @@ def _solved(
         strings = least_strings(costs, walks, order, found, words.lengths)[: len(fresh)]
         witness[fresh] = np.where(costs[fresh] > 0, strings, -1)
         for part in unknown:
-            vocabulary.solved.keep(part.key, Solution(costs[part.states], witness[part.states]))
+            solution = Solution(costs[part.states], witness[part.states])
+            vocabulary.solved.solutions.keep(part.key, solution, len(part.states))
     return costs, witness
-
-
-def witnesses(
-    found: NDArray[np.int32], costs: NDArray[np.int32], state_costs: NDArray[np.int32], vocabulary: Vocabulary
-) -> NDArray[np.int32]:
-    """The string that brings each state one token nearer to the end of its rule: the shortest, then the least.
-
-    -1 where there is none.
-    """
-    witness = np.full(len(state_costs), -1, np.int32)
-    state, configuration, string = found[:, 0], found[:, 1], found[:, 2]
-    best = (costs[configuration] + 1 == state_costs[state]) & (state_costs[state] < INFINITE)
-    state, string = state[best], string[best]
-    order = np.lexsort((string, vocabulary.lengths[string]))[::-1]
-    witness[state[order]] = string[order]  # of several assignments to one place the last one stands
-    return witness
 
 
 def _longer(costs: NDArray[np.int32], size: int) -> NDArray[np.int32]:

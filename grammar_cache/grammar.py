@@ -23,10 +23,11 @@ from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_configuration import LexedConfigurations, configurations_of
 from grammar_cache.lexed_distance import LexedDistances
 from grammar_cache.limits import Limits
-from grammar_cache.masks import Masks, packed
+from grammar_cache.masks import Masks
 from grammar_cache.network import Network, build
 from grammar_cache.tables import Tables
 from grammar_cache.tightening import Tightening
+from grammar_cache.token_bits import packed
 from grammar_cache.vocabulary import Vocabulary
 
 ALGORITHM_VERSION = "2"
@@ -179,7 +180,8 @@ class CompiledGrammar:
         table = self._tables.table(configuration)
         viable = np.zeros(len(self.vocabulary.strings), np.bool_)
         viable[table.strings] = fits[table.which]
-        return packed(self.vocabulary, viable, stop=self.accepts(configuration))
+        stops = self.vocabulary.stop_ids if self.accepts(configuration) else ()
+        return packed(np.append(viable, False)[self.vocabulary.string_of], stops)
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next; None if there are several, or if the text may also end here."""

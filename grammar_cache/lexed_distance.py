@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, ROOT
 from grammar_cache.costs import least_lexed_costs
-from grammar_cache.distance import INFINITE, witnesses
+from grammar_cache.distance import INFINITE
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_configuration import LexedConfigurations
@@ -53,7 +53,7 @@ class LexedDistances:
         self._costs, reached = self._least_costs(solving, rows)
         places = range(len(self._contexts))
         self._witness = np.array(
-            [witnesses(rows, reached[:, k], self._costs[:, k], vocabulary) for k in places], np.int32
+            [_witnesses(rows, reached[:, k], self._costs[:, k], vocabulary) for k in places], np.int32
         ).T
         self._nodes: dict[int, NDArray[np.int32]] = {}
         self.additive: NDArray[np.int32] = np.full(len(configurations.store.accepts), INFINITE, np.int32)
@@ -278,3 +278,19 @@ def _flat(lists: list[tuple[tuple[int, int], ...]]) -> tuple[NDArray[np.int32], 
     np.cumsum([len(entries) for entries in lists], out=offsets[1:])
     flat = [entry for entries in lists for entry in entries]
     return offsets, np.array(flat, np.int32).reshape(-1, 2)
+
+
+def _witnesses(
+    found: NDArray[np.int32], costs: NDArray[np.int32], state_costs: NDArray[np.int32], vocabulary: Vocabulary
+) -> NDArray[np.int32]:
+    """The string that brings each state one token nearer to the end of its rule: the shortest, then the least.
+
+    -1 where there is none.
+    """
+    witness = np.full(len(state_costs), -1, np.int32)
+    state, configuration, string = found[:, 0], found[:, 1], found[:, 2]
+    best = (costs[configuration] + 1 == state_costs[state]) & (state_costs[state] < INFINITE)
+    state, string = state[best], string[best]
+    order = np.lexsort((string, vocabulary.lengths[string]))[::-1]
+    witness[state[order]] = string[order]  # of several assignments to one place the last one stands
+    return witness

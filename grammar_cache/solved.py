@@ -1,23 +1,23 @@
-"""What is known of rules whatever grammar they stand in: their costs over one vocabulary, kept for the next grammar.
+"""What is known of rules whatever grammar they stand in, over one vocabulary, kept for the next grammar.
 
-A kept solution is what solving again would find (see `parts` for its key): nothing but time depends on what is kept.
-JSON's own rules are solved once. Their automata, which depend on no vocabulary, are kept beside. This module knows no
-grammar.
+What is kept is what would be found again (see `parts` for its key): nothing but time depends on it. JSON's own rules
+are solved once. Their automata, which depend on no vocabulary, are kept beside. This module knows no grammar.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.kept import Kept
 from grammar_cache.recurring import Automata
+from grammar_cache.token_bits import TokenBits
 
-LARGEST = 200_000
-"""States of all parts that are kept: 8 bytes and a share of some 200 for each part."""
+SOLUTION_STATES = 200_000
+"""States of all solutions that are kept: 8 bytes and a share of some 200 for each part."""
+INSIDE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,30 +28,26 @@ class Solution:
     witness: NDArray[np.int32]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Inside:
+    """Tokens that a state's rule is still in, or ends with; `farthest`: no less than any of them leaves to its end.
+
+    `exits`: trie nodes, ascending, at which the rule has ended and longer tokens begin.
+    """
+
+    tokens: TokenBits
+    farthest: int
+    exits: NDArray[np.int32]
+
+    @property
+    def size_bytes(self) -> int:
+        return self.tokens.size_bytes + self.exits.nbytes + 200
+
+
 class Solved:
-    """Solutions by key, the least recently used go first. Of one vocabulary; any thread may ask."""
+    """Solutions by the key of a part; insides by that and the place of a state in it. Of one vocabulary."""
 
-    def __init__(self, largest: int = LARGEST) -> None:
+    def __init__(self, solution_states: int = SOLUTION_STATES, inside_bytes: int = INSIDE_BYTES) -> None:
         self.automata = Automata()
-        self._largest = largest
-        self._lock = Lock()
-        self._kept: OrderedDict[bytes, Solution] = OrderedDict()
-        self._states = 0
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, key: bytes) -> Solution | None:
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
-
-    def keep(self, key: bytes, solution: Solution) -> None:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = solution
-                self._states += len(solution.costs)
-            while self._states > self._largest:
-                self._states -= len(self._kept.popitem(last=False)[1].costs)
+        self.solutions: Kept[bytes, Solution] = Kept(solution_states)
+        self.insides: Kept[tuple[bytes, int], Inside] = Kept(inside_bytes)

@@ -40,6 +40,11 @@ class Trie:
         """The number of nodes, the root included."""
         return len(self.byte)
 
+    def deepest(self) -> NDArray[np.int32]:
+        """[nodes] The length of the longest string that begins with the node's."""
+        found: NDArray[np.int32] = _deepest(self.depth, self.skip)
+        return found
+
 
 class Children(NamedTuple):
     """The children of node i, in byte order, are those from `first[i]` to `first[i + 1]`."""
@@ -110,3 +115,14 @@ def _children(depth: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.i
         node[at[parent[i]]] = i
         at[parent[i]] += 1
     return first, node
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _deepest(depth: NDArray[np.int32], skip: NDArray[np.int32]) -> NDArray[np.int32]:
+    found = depth.copy()
+    for i in range(len(depth) - 1, -1, -1):
+        child = i + 1
+        while child < skip[i]:
+            found[i] = max(found[i], found[child])
+            child = skip[child]
+    return found

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from grammar_cache.array_store import load, save
 from grammar_cache.errors import VocabularyError
-from grammar_cache.long_tokens import LongTokens
 from grammar_cache.solved import Solved
 from grammar_cache.tokenizer_file import Files, read
 from grammar_cache.trie import Children, Trie, flatten
@@ -47,9 +46,9 @@ class Vocabulary:
         "children",
         "data",
         "data_offsets",
+        "deepest",
         "fingerprint",
         "lengths",
-        "long_tokens",
         "longest",
         "markers",
         "single_bytes",
@@ -86,7 +85,8 @@ class Vocabulary:
     data_offsets: NDArray[np.int32]
     longest: int
     """The bytes of the longest token."""
-    long_tokens: LongTokens
+    deepest: NDArray[np.int32]
+    """By node of the trie, the bytes of the longest string that begins with the node's."""
     single_bytes: NDArray[np.int32]
     """Tokens of one byte, one for each such byte."""
     fingerprint: str
@@ -121,7 +121,7 @@ class Vocabulary:
         self.longest = int(self.lengths.max(initial=0))
         self.single_bytes = self.token_list[self.token_offsets[:-1][self.lengths == 1]]
         self.children = Children.of(self.trie)
-        self.long_tokens = LongTokens(self.trie, self.lengths, self.string_of)
+        self.deepest = self.trie.deepest()
         self.solved = Solved()
 
     @staticmethod

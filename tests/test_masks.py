@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from grammar_cache import CompiledGrammar, Limits, Vocabulary
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Repeat, Seq, char_class
 from grammar_cache.grammar import compile_expression
-from grammar_cache.long_tokens import LongTokens
 from tests.strategies import examples
 
 QUOTE = Bytes(b'"')
@@ -54,12 +53,7 @@ def test_states_before_a_bound_have_the_masks_of_their_own(
         assert grammar.mask(configuration, budget).tolist() == expected(grammar, configuration, budget)
 
 
-@given(st.integers(0, 50))
-@examples(20)
-def test_short_tokens_are_told_from_long_ones(length: int) -> None:
-    """Of each node of the trie the depth below it is known, and of each token whether it is longer."""
+def test_how_long_tokens_become_is_known() -> None:
+    """Of each node of the trie, the length of the longest string below."""
     trie = VOCABULARY.trie
-    long_tokens = LongTokens(trie, VOCABULARY.lengths, VOCABULARY.string_of)
-    assert long_tokens.deepest.tolist() == [int(trie.depth[i : trie.skip[i]].max()) for i in range(trie.size)]
-    bits = np.unpackbits(long_tokens.others(length), count=VOCABULARY.size, bitorder="little")
-    assert bits.tolist() == [len(token or b"") <= length for token in VOCABULARY.token_bytes]
+    assert trie.deepest().tolist() == [int(trie.depth[i : trie.skip[i]].max()) for i in range(trie.size)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 from hypothesis import given
 
@@ -16,10 +15,11 @@ from grammar_cache.distance import Distances
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
 from grammar_cache.grammar import compile_expression
+from grammar_cache.kept import Kept
 from grammar_cache.lexed_configuration import LexedConfigurations
 from grammar_cache.network import Network, build
 from grammar_cache.parts import parts
-from grammar_cache.solved import Solution, Solved
+from grammar_cache.solved import Solved
 from tests.cached import tokenizer_folder
 from tests.strategies import LITTLE, Case, cases, examples
 
@@ -32,10 +32,6 @@ def known(grammar: CompiledGrammar) -> tuple[list[int], list[int]]:
     distances = grammar._distances
     assert isinstance(distances, Distances)
     return distances._states.tolist(), distances._witness.tolist()
-
-
-def solution(size: int) -> Solution:
-    return Solution(np.zeros(size, np.int32), np.zeros(size, np.int32))
 
 
 def network(case: Case) -> Network | None:
@@ -119,20 +115,20 @@ def test_json_is_solved_once() -> None:
     sizes = [0]
     for schema in schemas:
         compile_grammar(Constraint("json_schema", json.dumps(schema)), vocabulary)
-        sizes.append(len(vocabulary.solved))
+        sizes.append(len(vocabulary.solved.solutions))
     assert sizes[1] > 2 == sizes[2] - sizes[1]  # the object and the whole text
 
 
 def test_what_is_kept_is_bounded() -> None:
-    """The least recently used solutions go first; one that is too large alone isn't kept."""
-    solved = Solved(largest=10)
-    for name in (b"a", b"b", b"a"):
-        solved.keep(name, solution(4))
-    assert solved.get(b"a") is not None
-    solved.keep(b"c", solution(4))
-    assert [solved.get(name) is not None for name in (b"a", b"b", b"c")] == [True, False, True]
-    solved.keep(b"d", solution(11))
-    assert len(solved) == 0
+    """The least recently used goes first; what is too large alone isn't kept."""
+    kept: Kept[str, int] = Kept(10)
+    for name in "aba":
+        kept.keep(name, 1, 4)
+    assert kept.get("a") == 1
+    kept.keep("c", 1, 4)
+    assert [kept.get(name) is not None for name in "abc"] == [True, False, True]
+    kept.keep("d", 1, 11)
+    assert len(kept) == 0
 
 
 def test_too_many_configurations_are_refused_while_costs_are_solved() -> None:

@@ -15,14 +15,13 @@ from grammar_cache import vocabulary as module
 from grammar_cache.trie import Trie
 from tests.cached import TOKENIZERS, tokenizer_folder
 
-_OBJECTS = ("trie", "children", "solved", "long_tokens")
+_OBJECTS = ("trie", "children", "solved")
 """What is no value by itself: parts of it are compared, or it only saves time."""
 
 
 def parts(vocabulary: Vocabulary) -> dict[str, Any]:
     """All that a vocabulary says, arrays with their types."""
     told = {name: getattr(vocabulary, name) for name in Vocabulary.__slots__ if name not in _OBJECTS}
-    told["long_tokens.deepest"] = vocabulary.long_tokens.deepest
     told |= vocabulary.children._asdict()
     told |= {f"trie.{part.name}": getattr(vocabulary.trie, part.name) for part in fields(Trie)}
     return {name: _comparable(value) for name, value in told.items()}

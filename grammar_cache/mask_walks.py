@@ -1,0 +1,171 @@
+"""The compiled walks that masks are made by: tokens inside of a rule, and tokens that go on below it.
+
+As in `walk`, a loop that can't go on returns where it stands and a status below 0, and goes on from there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.arena import Ints, Longs, Rules, Store
+from grammar_cache.configuration import ROOT
+from grammar_cache.stepping import expand
+from grammar_cache.token_bits import Bits
+from grammar_cache.walk import Tokens
+
+_SOME = 1
+"""The level at which states are compared before they are walked."""
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def inside(
+    rules: Rules,
+    store: Store,
+    words: Tokens,
+    deepest: Ints,
+    kinds: Ints,
+    first: int,
+    levels: Ints,
+    costs: Ints,
+    path: Ints,
+    beside: Ints,
+    i: int,
+    bits: Bits,
+    reached: NDArray[np.bool_],
+    exits: Ints,
+    exit_count: int,
+    known: Ints,
+    kept: int,
+    dearer: int,
+) -> tuple[int, int, int, int, int]:
+    """Makes `bits` those of the tokens that are alive, from this place on, and notes the exits and where tokens lead.
+
+    Another path goes `beside`, whose bits they are so far and whose exits are `known`: where both go on alike for as
+    long as tokens do, everything stays as it is, though it may be `dearer`. Returns the place, how many `exits` there
+    are now, how many known ones were passed, by how much what stayed is dearer, and the status.
+    """
+    while i < len(words.byte):
+        depth, past = words.depth[i], words.skip[i]
+        before, other = path[depth - 1], beside[depth - 1]
+        if store.row[before] < 0:
+            status = expand(rules, store, before)
+            if status < 0:
+                return i, exit_count, kept, dearer, status
+        after = store.next[store.row[before], rules.classes[words.byte[i]]]
+        if other >= 0:
+            if store.row[other] < 0:
+                status = expand(rules, store, other)
+                if status < 0:
+                    return i, exit_count, kept, dearer, status
+            other = store.next[store.row[other], rules.classes[words.byte[i]]]
+        same = after == other
+        if not same and after >= 0 and other >= 0:
+            level = 0
+            while level < len(levels) and levels[level] < deepest[i] - depth:
+                level += 1
+            if level < len(levels) and _kind(store, kinds, first, level, after) == _kind(
+                store, kinds, first, level, other
+            ):
+                same = True
+                dearer = max(dearer, _cost(store, costs, after) - _cost(store, costs, other))
+        if same or after < 0:
+            while kept < len(known) and known[kept] < past:
+                if after >= 0 and known[kept] >= i:
+                    exits[exit_count] = known[kept]
+                    exit_count += 1
+                kept += 1
+            if not same:
+                for node in range(i, past):
+                    _write(words, words.string[node], bits, False)
+            i = past
+            continue
+        path[depth], beside[depth] = after, other
+        if words.string[i] >= 0:
+            _write(words, words.string[i], bits, True)
+            reached[after] = True
+        if store.accepts[after] and past > i + 1:
+            exits[exit_count] = i
+            exit_count += 1
+        i += 1
+    return i, exit_count, kept, dearer, 0
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def _kind(store: Store, kinds: Ints, first: int, level: int, configuration: int) -> int:
+    """Equal for configurations that are alike at a level: what is told of states of the rule, and of nothing else."""
+    if configuration >= 0 and store.item_first[configuration + 1] == store.item_first[configuration] + 1:
+        state = store.items[store.item_first[configuration]]
+        if state & 0xFFFFFFFF == ROOT:
+            return int(kinds[level, (state >> 32) - first])
+    return -2 - int(configuration)
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def _cost(store: Store, costs: Ints, configuration: int) -> int:
+    return int(costs[store.items[store.item_first[configuration]] >> 32])
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def agreement(store: Store, kinds: Ints, first: int, row: Ints, other: Ints, weights: Longs) -> int:
+    """The weight of the byte classes behind which both rows go on alike for some bytes."""
+    total = 0
+    for c in range(len(row)):
+        if _kind(store, kinds, first, _SOME, row[c]) == _kind(store, kinds, first, _SOME, other[c]):
+            total += weights[c]
+    return int(total)
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def _write(words: Tokens, string: int, bits: Bits, alive: bool) -> None:
+    """Sets or clears the bits of a string's tokens, if there is one."""
+    if string >= 0:
+        for t in range(words.offsets[string], words.offsets[string + 1]):
+            bit = np.uint8(1 << (words.ids[t] & 7))
+            if alive:
+                bits[words.ids[t] >> 3] |= bit
+            else:
+                bits[words.ids[t] >> 3] &= ~bit
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def below(
+    rules: Rules,
+    store: Store,
+    words: Tokens,
+    path: Ints,
+    exits: Ints,
+    after_exit: int,
+    done: int,
+    i: int,
+    bits: Bits,
+    reached: NDArray[np.bool_],
+) -> tuple[int, int, int]:
+    """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
+
+    Goes on at node i below exit number `done`, or at the exit itself where i is 0. Returns both, and the status. Exits
+    lie below each other: a token may be found more than once.
+    """
+    while done < len(exits):
+        if i == 0:
+            i = exits[done] + 1
+            path[words.depth[exits[done]]] = after_exit
+        end = words.skip[exits[done]]
+        while i < end:
+            before = path[words.depth[i] - 1]
+            if store.row[before] < 0:
+                status = expand(rules, store, before)
+                if status < 0:
+                    return done, i, status
+            after = store.next[store.row[before], rules.classes[words.byte[i]]]
+            if after < 0:
+                i = words.skip[i]
+                continue
+            path[words.depth[i]] = after
+            if words.string[i] >= 0:
+                _write(words, words.string[i], bits, True)
+                reached[after] = True
+            i += 1
+        done, i = done + 1, 0
+    return done, i, 0

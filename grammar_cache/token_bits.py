@@ -1,0 +1,78 @@
+"""Sets of tokens, one bit each: little-endian, in multiples of 32. This module knows no grammar and no vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bits = NDArray[np.uint8]
+
+_SPARSE = 16
+"""Only the words that aren't 0 are kept if they are fewer than one in so many."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenBits:
+    """A set that doesn't change. `places`: which of `size` words of 32 bits the `words` are; None: all of them."""
+
+    words: NDArray[np.uint32]
+    places: NDArray[np.int32] | None
+    size: int
+
+    @staticmethod
+    def of(bits: Bits) -> TokenBits:
+        """Takes the array over."""
+        words = bits.view(np.uint32)
+        if np.count_nonzero(words) * _SPARSE > len(words):
+            return TokenBits(words, None, len(words))
+        places = np.flatnonzero(words).astype(np.int32)
+        return TokenBits(words[places], places, len(words))
+
+    @property
+    def size_bytes(self) -> int:
+        return int(self.words.nbytes) + (0 if self.places is None else int(self.places.nbytes))
+
+    def add_to(self, bits: Bits) -> None:
+        words = bits.view(np.uint32)
+        if self.places is None:
+            np.bitwise_or(words, self.words, out=words)
+        else:
+            words[self.places] |= self.words
+
+    def whole(self) -> Bits:
+        """All bits; read-only."""
+        return _frozen(self.words.view(np.uint8) if self.places is None else self.copy())
+
+    def copy(self) -> Bits:
+        """All bits, to be changed."""
+        if self.places is None:
+            return self.words.copy().view(np.uint8)
+        words = np.zeros(self.size, np.uint32)
+        words[self.places] = self.words
+        return words.view(np.uint8)
+
+
+def mask_bytes(vocabulary_size: int) -> int:
+    """Bytes of the bits of a vocabulary."""
+    return 4 * -(-vocabulary_size // 32)
+
+
+def packed(viable: NDArray[np.bool_], stops: Iterable[int]) -> Bits:
+    """The bits of a set, bool[vocabulary], with the stop ids that are given; read-only."""
+    found = np.packbits(viable, bitorder="little")
+    bits = np.pad(found, (0, mask_bytes(len(viable)) - len(found)))
+    allow(stops, bits)
+    return _frozen(bits)
+
+
+def allow(tokens: Iterable[int], bits: Bits) -> None:
+    for token in tokens:
+        bits[token >> 3] |= 1 << (token & 7)
+
+
+def _frozen(bits: Bits) -> Bits:
+    bits.flags.writeable = False
+    return bits
