@@ -23,7 +23,7 @@ from grammar_cache import stepping
 from grammar_cache.arena import (
     BOTTOM,
     CONFIGURATIONS,
-from grammar_cache.arena import CRAMPED
+    CRAMPED,
     CROWDED,
     DEAD,
     FULL,
@@ -31,7 +31,11 @@ from grammar_cache.arena import CRAMPED
     Ints,
     Longs,
     Rules,
-from grammar_cache.arena import configuration_of, empty, grown, node_of, widened
+    configuration_of,
+    empty,
+    grown,
+    node_of,
+    widened,
 )
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt

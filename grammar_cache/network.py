@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +157,7 @@ def _own(
         dfa = None if classes is None else made.lexical.dfa(made.rule, classes)
         assert classes is not None
         assert dfa is not None
-        return Own(dfa, classes, (), b"")
+        return Own(dfa, classes, (), _digest(dfa, classes))
     found = made.automaton(nullable, dropped, interrupt)
     called = tuple(made.called[rank] for rank in found.called)
     dfa = found.dfa
@@ -166,6 +167,14 @@ def _own(
         labels[calls] = CALL + np.array(called, np.int32)[labels[calls] - CALL]
         dfa = Dfa(dfa.first, labels, dfa.heads, dfa.final)
     return Own(dfa, found.classes, called, found.digest)
+
+
+def _digest(dfa: Dfa, classes: NDArray[np.uint8]) -> bytes:
+    """Of an automaton that calls nothing. Never that of a rule: those hash without its mark."""
+    digest = blake2b(b"lexeme", digest_size=16)
+    for part in (classes, dfa.first, dfa.labels, dfa.heads, dfa.final):
+        digest.update(b"%d " % part.nbytes + part.tobytes())
+    return digest.digest()
 
 
 def _closed_under(nfas: Sequence[Recurring | StandIn], *, reads: bool) -> NDArray[np.bool_]:

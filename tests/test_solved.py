@@ -160,3 +160,14 @@ def _schemas() -> list[str]:
         return [task.schema for task in read_tasks()]
     except MissingData as missing:
         pytest.skip(str(missing))
+
+
+def test_lexemes_of_equal_content_only_are_taken_for_each_other() -> None:
+    """Lark grammars, one after the other over one vocabulary, have the costs that each has by itself."""
+    texts = ['start: A B\nA: "a"\nB: "bb"\n', 'start: A B\nA: "b"\nB: "a"\n', 'start: B A\nA: "ab"\nB: "bb" "a"\n']
+    tokens = [bytes([byte]) for byte in b"ab"]
+    shared = Vocabulary(tokens, [2])
+    for text in (*texts, *texts):
+        found = compile_grammar(Constraint("lark", text), shared)
+        assert known(found) == known(compile_grammar(Constraint("lark", text), Vocabulary(tokens, [2])))
+        assert found.minimum.exact
