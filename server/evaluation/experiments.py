@@ -51,7 +51,8 @@ ABLATION = (
     "swyb:M=4:promotion=closing,swyb:M=4:promotion=proposals,swyb:M=4:promotion=slack,"
     "swyb:M=4:promotion=penalty:alpha=0.5,swyb:M=1:promotion=penalty:alpha=0.5,"
     "swyb:M=4:softmax=vocabulary,swyb:M=4:ranking=normalised,swyb:M=4:ranking=model,"
-    "swyb:M=4:ending=freeze,swyb:M=4:jump_forward=off,swyb:M=4:k=8,swyb:M=4:k=256"
+    "swyb:M=4:ending=freeze,swyb:M=4:jump_forward=off,swyb:M=4:jump=text,swyb:M=4:k=8,swyb:M=4:k=256,"
+    "swyb:M=4:B=1,swyb:M=4:B=4,swyb:M=4:tightening=off"
 )
 """One change at a time from the first: beams, scoring, its α, and what the paper leaves open."""
 

@@ -54,6 +54,8 @@ def test_settings_are_those_of_decoding() -> None:
         ("swyb:jump_forward=1", "on, off"),
         ("swyb:alpha=0.5:temperature=1", "not guided"),
         ("swyb:whitespace=none", "compact"),
+        ("swyb:jump=far", "token, text"),
+        ("swyb:tightening=1", "on, off"),
         ("base:temperature=-1", "no number"),
         ("base:M=2", "it has: temperature"),
         ("sample-verify:samples=0", "at least one"),
@@ -104,3 +106,12 @@ def test_whitespace_is_a_setting_of_ours(tasks: list[Task], tmp_path: Path) -> N
     [row] = evaluated(tasks[:1], tmp_path / "r.jsonl", "swyb:whitespace=compact", "30")
     assert row.text is not None
     assert not set(row.text) & set(" \n\t")
+
+
+def test_settings_of_the_grammar(tmp_path: Path) -> None:
+    """The exploration bound, additive distances and jumps over text: answers are complete with each."""
+    tasks = read_tasks(tmp_path / "data")
+    methods = "swyb,swyb:B=1,swyb:tightening=off,swyb:M=2:jump=text"
+    rows = evaluated(tasks[:1], tmp_path / "r.jsonl", methods, "30")
+    assert [row.method for row in rows] == methods.split(",")
+    assert all(row.complete and row.verdict is not None and row.verdict.valid for row in rows)

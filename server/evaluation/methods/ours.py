@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from grammar_cache import GrammarError
+from grammar_cache import CompiledGrammar, GrammarError
 from grammar_cache.constraint import Whitespace
+from grammar_cache.exploration import BoundedGrammar
+from server.decoding.forced_text import ForcedText
 from server.evaluation.methods.spec import Spec, decoding_settings, parameters
 from server.evaluation.model import LocalModel
 from server.evaluation.reply import Reply
 from server.evaluation.task import Task
-from server.grammars import Grammars
+from server.grammars import Certified, Grammars
 from server.settings import Settings
 
 WHITESPACE = ("compact", "bounded", "any")
 
 
 class Ours:
-    """Settings: those of decoding (`M`, `alpha`, `k`, `temperature`, …), and `whitespace` for JSON."""
+    """Settings: those of decoding (`M`, `alpha`, `k`, `temperature`, …), and of the grammar.
 
-    def __init__(self, spec: Spec, model: LocalModel, grammars: Grammars) -> None:
-        """`grammars` may be shared. Raises ValueError for a setting that isn't one."""
-        spec.only([*decoding_settings(), "whitespace"])
+    `whitespace` is for JSON. `B` is the paper's exploration bound. `tightening=off` leaves distances additive.
+    `jump=text` jumps forward over text that has no alternative, not only over tokens.
+    """
+
+    def __init__(self, spec: Spec, model: LocalModel, grammars: Mapping[bool, Grammars]) -> None:
+        """`grammars`, with and without tightening, may be shared. Raises ValueError for a setting that isn't one."""
+        spec.only([*decoding_settings(), "whitespace", "B", "tightening", "jump"])
         self.label = spec.label
         self._parameters = parameters(spec)
         self._whitespace: Whitespace | None = None
         if "whitespace" in spec.settings:
             self._whitespace = cast(Whitespace, spec.choice("whitespace", WHITESPACE, "bounded"))
+        self._bound = int(spec.number("B", 0))
         self._model = model
-        self._grammars = grammars
+        self._split = model.split if spec.choice("jump", ("token", "text"), "token") == "text" else None
+        if "jump" in spec.settings and model.split is None:
+            raise ValueError(f"{spec.label}: the model's tokenizer can't be asked")
+        self._grammars = grammars[spec.choice("tightening", ("on", "off"), "on") == "on"]
+        self._bounded: dict[str, BoundedGrammar] = {}
 
     async def answer(self, task: Task, budget: int, seed: int) -> Reply:
         """Refused: a grammar that isn't supported, or a budget below the fewest tokens of an answer."""
@@ -38,25 +50,39 @@ class Ours:
             constraint = replace(constraint, whitespace=self._whitespace)
         try:
             certified = await self._grammars.get(constraint)
+            grammar = self._with_bound(certified)
         except GrammarError as error:
             return Reply("refused", reason=str(error), settled=True)
-        fewest = certified.minimum.tokens
-        if budget < fewest:
-            reason = f"an answer needs {fewest} tokens" if certified.minimum.exact else f"an answer may need {fewest}"
-            return Reply("refused", reason=reason, compile_ms=certified.compile_ms, min_tokens=fewest)
+        minimum = grammar.minimum
+        if budget < minimum.tokens:
+            reason = f"an answer {'needs' if minimum.exact else 'may need'} {minimum.tokens} tokens"
+            return Reply("refused", reason=reason, compile_ms=certified.compile_ms, min_tokens=minimum.tokens)
         chosen = replace(self._parameters, budget=budget, seed=seed)
-        reply = await self._model.decode(task, certified.grammar, chosen)
-        return replace(reply, compile_ms=certified.compile_ms, min_tokens=fewest)
+        language = grammar if self._split is None else ForcedText(grammar, self._split)
+        reply = await self._model.decode(task, language, chosen)
+        return replace(reply, compile_ms=certified.compile_ms, min_tokens=minimum.tokens)
+
+    def _with_bound(self, certified: Certified) -> CompiledGrammar:
+        """Raises EmptyLanguage where what the bound keeps spells no text."""
+        if not self._bound:
+            return certified.grammar
+        if certified.grammar_id not in self._bounded:
+            self._bounded[certified.grammar_id] = BoundedGrammar(certified.grammar, self._bound)
+        return self._bounded[certified.grammar_id]
 
 
-def shared_grammars(model: LocalModel) -> Grammars:
-    """Compiled grammars as the server keeps them, for all methods of one run."""
+def shared_grammars(model: LocalModel) -> dict[bool, Grammars]:
+    """Compiled grammars as the server keeps them, for all methods of one run: with tightening, and without."""
     settings = Settings()
-    return Grammars(
-        model.engine.vocabulary,
-        longest_answer=model.engine.context_window,
-        limits=settings.limits,
-        count=settings.cached_grammars,
-        states=settings.cached_states,
-        threads=1,
-    )
+    additive = replace(settings.limits, start_fuel=0, step_fuel=0)
+    return {
+        tightened: Grammars(
+            model.engine.vocabulary,
+            longest_answer=model.engine.context_window,
+            limits=settings.limits if tightened else additive,
+            count=settings.cached_grammars,
+            states=settings.cached_states,
+            threads=1,
+        )
+        for tightened in (True, False)
+    }

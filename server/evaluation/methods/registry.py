@@ -40,7 +40,8 @@ def build(specs: Sequence[Spec], model: LocalModel | RemoteModel, stack: ExitSta
 
 def _local(model: LocalModel, stack: ExitStack) -> dict[str, Callable[[Spec, object], Method]]:
     grammars = shared_grammars(model)
-    stack.callback(grammars.close)
+    for some in grammars.values():
+        stack.callback(some.close)
     running: dict[str, Peer] = {}
 
     def peer(spec: Spec, _: object) -> Method:
