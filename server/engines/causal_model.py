@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
+from server.engines.attention import group_heads
 from server.engines.kv import KeyValueRows, LayerTensors
+from server.engines.layers import LogitsLayer, pack_linear_layers
 
 
 class CausalModel:
@@ -25,9 +27,11 @@ class CausalModel:
         self._model = AutoModelForCausalLM.from_pretrained(
             path, dtype=dtype, local_files_only=True, trust_remote_code=False
         ).eval()
-        if dtype is not torch.float32:
-            _widen_head(self._model)
         _refuse_other_states(self._model)
+        group_heads(self._model)
+        self._head = LogitsLayer(self._model.get_output_embeddings())
+        self._model.set_output_embeddings(self._head)
+        pack_linear_layers(self._model)
         self.context_window = _context_window(self._model.config)
         self.tokens: int = self._model.get_input_embeddings().num_embeddings
         # Weights come in from the disk with their first use, and a model that can't be called shows it now.
@@ -40,12 +44,22 @@ class CausalModel:
 
         Chunks of different length are padded on the right: causality hides the padding from every real token.
         """
-        if rows is None:
-            rows = KeyValueRows((), 0, (0,) * len(chunks), (0,) * len(chunks))
+        rows = rows or KeyValueRows((), 0, (0,) * len(chunks), (0,) * len(chunks))
+        return self._call(rows, chunks, [(row, len(chunk) - 1) for row, chunk in enumerate(chunks)])
+
+    def follow(self, rows: KeyValueRows, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Logits after each of the tokens that one row is extended by: [tokens, the model's tokens]."""
+        logits, _ = self._call(rows, [tokens], [(0, column) for column in range(len(tokens))])
+        return logits
+
+    def _call(
+        self, rows: KeyValueRows, chunks: Sequence[Sequence[int]], places: Sequence[tuple[int, int]]
+    ) -> tuple[NDArray[np.float32], KeyValueRows]:
+        """Logits at the places (row, token of its chunk), and the longer rows."""
         lengths = [len(chunk) for chunk in chunks]
         longest = max(lengths)
-        lasts = sorted({length - 1 for length in lengths})
         cache = _cache(rows.layers)
+        self._head.places = places
         with torch.inference_mode():
             output = self._model(
                 input_ids=torch.tensor([[*chunk, *[0] * (longest - len(chunk))] for chunk in chunks]),
@@ -53,12 +67,8 @@ class CausalModel:
                 attention_mask=_mask(rows, longest),
                 past_key_values=cache,
                 use_cache=True,
-                logits_to_keep=1 if lasts == [longest - 1] else torch.tensor(lasts),
             )
-            picked = output.logits[
-                torch.arange(len(chunks)), torch.tensor([lasts.index(length - 1) for length in lengths])
-            ]
-            logits: NDArray[np.float32] = picked.float().numpy()
+        logits: NDArray[np.float32] = output.logits[0].numpy()
         layers = tuple((layer.keys, layer.values) for layer in cache.layers)
         stops = tuple(rows.columns + length for length in lengths)
         return logits, KeyValueRows(layers, rows.columns + longest, rows.starts, stops)
@@ -67,15 +77,6 @@ class CausalModel:
         lengths = torch.tensor([rows.length(row) for row in range(len(rows.starts))])
         # Padding behind a row's last token must not leave the table of learned positions.
         return (lengths[:, None] + torch.arange(longest)).clamp(max=self.context_window - 1)
-
-
-def _widen_head(model: Any) -> None:
-    """Lets the last layer compute in float32: of bfloat16 logits, the best two tie on 1 step in 15."""
-    narrow = model.get_output_embeddings()
-    head = torch.nn.Linear(narrow.in_features, narrow.out_features, bias=narrow.bias is not None)
-    head.load_state_dict(narrow.state_dict())
-    head.register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
-    model.set_output_embeddings(head.eval())
 
 
 def _mask(rows: KeyValueRows, longest: int) -> torch.Tensor | None:

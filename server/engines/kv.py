@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TypeAlias
 
 import torch
@@ -48,39 +47,33 @@ RowReference: TypeAlias = tuple[KeyValueRows, int]
 def gather(picks: Sequence[RowReference]) -> KeyValueRows:
     """Those rows in that order, aligned to the right, as wide as the longest. Shares tensors if it can."""
     width = max(source.length(row) for source, row in picks)
-    runs = [
-        (source, [row for _, row in run])
-        for source, run in ((key, list(group)) for key, group in groupby(picks, key=lambda pick: pick[0]))
-    ]
-    parts = [_select(source, rows, width) for source, rows in runs]
-    layers = parts[0] if len(parts) == 1 else _concatenate(parts)
     starts = tuple(width - source.length(row) for source, row in picks)
+    source, rows = picks[0][0], [row for _, row in picks]
+    if all(other is source for other, _ in picks) and all(source.stops[row] == source.columns == width for row in rows):
+        layers = _select(source, rows)
+    else:
+        layers = tuple(
+            (_align(picks, layer, 0, width), _align(picks, layer, 1, width)) for layer in range(len(source.layers))
+        )
     return KeyValueRows(layers, width, starts, (width,) * len(picks))
 
 
-def _concatenate(parts: Sequence[tuple[LayerTensors, ...]]) -> tuple[LayerTensors, ...]:
-    return tuple(
-        (torch.cat([keys for keys, _ in layer]), torch.cat([values for _, values in layer]))
-        for layer in zip(*parts, strict=True)
-    )
+def _select(source: KeyValueRows, rows: list[int]) -> tuple[LayerTensors, ...]:
+    if rows == list(range(len(source.stops))):
+        return source.layers
+    index = torch.tensor(rows)
+    return tuple((keys.index_select(0, index), values.index_select(0, index)) for keys, values in source.layers)
 
 
-def _select(source: KeyValueRows, rows: list[int], width: int) -> tuple[LayerTensors, ...]:
-    if width == source.columns and all(source.stops[row] == width for row in rows):
-        if rows == list(range(len(source.stops))):
-            return source.layers
-        index = torch.tensor(rows)
-        return tuple((keys.index_select(0, index), values.index_select(0, index)) for keys, values in source.layers)
-    return _realign(source, rows, width)
-
-
-def _realign(source: KeyValueRows, rows: list[int], width: int) -> tuple[LayerTensors, ...]:
-    row_index = torch.tensor(rows)[:, None]
-    stops = torch.tensor([source.stops[row] for row in rows])[:, None]
-    starts = torch.tensor([source.starts[row] for row in rows])[:, None]
-    # Padding repeats the row's own first column: a masked value still counts 0 times, and 0 times NaN is NaN.
-    columns = torch.maximum(stops - width + torch.arange(width)[None, :], starts)
-    return tuple(
-        (keys[row_index, :, columns].transpose(1, 2), values[row_index, :, columns].transpose(1, 2))
-        for keys, values in source.layers
-    )
+def _align(picks: Sequence[RowReference], layer: int, part: int, width: int) -> torch.Tensor:
+    """The keys (part 0) or values (part 1) of the picked rows in one layer, each copied once."""
+    sample = picks[0][0].layers[layer][part]
+    aligned = sample.new_empty(len(picks), sample.shape[1], width, sample.shape[3])
+    for target, (source, row) in zip(aligned, picks, strict=True):
+        columns = source.layers[layer][part][row, :, source.starts[row] : source.stops[row]]
+        padding = width - columns.shape[1]
+        target[:, padding:] = columns
+        if padding:
+            # It repeats the row's own first column: a masked value still counts 0 times, and 0 times NaN is NaN.
+            target[:, :padding] = columns[:, :1]
+    return aligned
