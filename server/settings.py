@@ -46,6 +46,9 @@ class Settings:
     cached_states: int = 1_000_000
     """States and configurations of all kept grammars together: about half a kilobyte each."""
 
+    prefix_cache_bytes: int = 512 << 20
+    """Memory of the engine for prompts that later ones may begin like; 0: none are kept."""
+
     compile_threads: int = 2
     """Grammars compiled at the same time."""
 

@@ -98,6 +98,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def whole(text: str) -> int:
+    """A whole number of at least 0."""
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
 def port(text: str) -> int:
     """A TCP port; 0 is any free one."""
     if not text.isdecimal() or int(text) > 65535:

@@ -17,7 +17,7 @@ import uvicorn
 
 from grammar_cache.warm_up import warm_up
 from server.app import create_app
-from server.commands.options import add_model, model_folder, port, positive, report
+from server.commands.options import add_model, model_folder, port, positive, report, whole
 from server.protocol.errors import ApiError
 from server.service import Service
 from server.settings import Settings
@@ -44,6 +44,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--running", type=positive, default=default.running, help="requests decoded together")
     parser.add_argument("--waiting", type=positive, default=default.waiting, help="requests that may wait")
     parser.add_argument("--grammars", type=positive, default=default.cached_grammars, help="kept compiled")
+    parser.add_argument(
+        "--prefix-cache",
+        type=whole,
+        default=default.prefix_cache_bytes >> 20,
+        metavar="MIB",
+        help="for prompts; 0: none",
+    )
 
 
 def settings_of(arguments: Namespace) -> Settings:
@@ -58,6 +65,7 @@ def settings_of(arguments: Namespace) -> Settings:
         running=arguments.running,
         waiting=arguments.waiting,
         cached_grammars=arguments.grammars,
+        prefix_cache_bytes=arguments.prefix_cache << 20,
     )
 
 
@@ -91,7 +99,9 @@ def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
     from server.engines.transformers_engine import TransformersEngine
 
     report(f"swyb: loading {folder}")
-    engine = TransformersEngine(folder, name=settings.name, cache=default_cache())
+    engine = TransformersEngine(
+        folder, name=settings.name, cache=default_cache(), prefix_cache_bytes=settings.prefix_cache_bytes
+    )
     warm_up(engine.vocabulary)  # before anybody is told that it is ready
     app = create_app(settings, engine)
     config = uvicorn.Config(
