@@ -27,7 +27,7 @@ from grammar_cache.kept import Kept
 from grammar_cache.levels import LEVELS, alike
 from grammar_cache.mask_walks import agreement, below, inside
 from grammar_cache.solved import Inside
-from grammar_cache.token_bits import Bits, TokenBits, allow, mask_bytes
+from grammar_cache.token_bits import Bits, TokenBits, allowed, mask_bytes, union
 from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.walk import Tokens
 
@@ -40,6 +40,14 @@ class _Some:
     """Tokens behind which no more than `farthest` tokens are needed."""
 
     tokens: TokenBits
+    farthest: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mask:
+    """The parts of a mask, which others share, and how many tokens are needed behind any of theirs at most."""
+
+    parts: tuple[TokenBits, ...]
     farthest: int
 
 
@@ -59,9 +67,10 @@ class Masks:
         self._recent: dict[int, deque[tuple[int, int]]] = {}
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of(np.zeros(self._bytes, np.uint8)), -1, np.empty(0, np.int32))
+        self._stops = TokenBits.of(allowed(vocabulary.stop_ids, self._bytes))
         self._alike: dict[int, Ints] = {}
         self._below: Kept[tuple[int, int], _Some] = Kept(limit_bytes // 2)
-        self._masks: Kept[int, _Some] = Kept(limit_bytes // 2)
+        self._masks: Kept[int, _Mask] = Kept(limit_bytes // 2)
 
     def bits(self, configuration: int, tokens: int) -> Bits | None:
         """One bit a token, little-endian, in multiples of 32; None if some token may need more than `tokens` behind it.
@@ -71,25 +80,25 @@ class Masks:
         mask = self._masks.get(configuration)
         if mask is None:
             mask = self._made(configuration)
-            self._masks.keep(configuration, mask, _size(mask))
-        return mask.tokens.whole() if mask.farthest <= tokens else None
+            self._masks.keep(configuration, mask, 200 + 100 * len(mask.parts))
+        return union(mask.parts, self._bytes) if mask.farthest <= tokens else None
 
-    def _made(self, configuration: int) -> _Some:
-        bits = np.zeros(self._bytes, np.uint8)
+    def _made(self, configuration: int) -> _Mask:
+        parts: list[TokenBits] = []
         farthest = 0
         self._distances.update()
         for state, node in self._configurations.items(configuration):
             known = self._inside(state)
-            known.tokens.add_to(bits)
+            parts.append(known.tokens)
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
             if len(known.exits):
                 under = self._under(state, known.exits, self._configurations.popped(node))
-                under.tokens.add_to(bits)
+                parts.append(under.tokens)
                 farthest = max(farthest, under.farthest)
         if self._configurations.accepts(configuration):
-            allow(self._vocabulary.stop_ids, bits)
-        return _Some(TokenBits.of(bits), farthest)
+            parts.append(self._stops)
+        return _Mask(tuple(parts), farthest)
 
     def _inside(self, state: int) -> Inside:
         place = self._distances.place(state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,17 +60,34 @@ def mask_bytes(vocabulary_size: int) -> int:
     return 4 * -(-vocabulary_size // 32)
 
 
+def allowed(tokens: Iterable[int], size: int) -> Bits:
+    """A set by its members, in so many bytes."""
+    bits = np.zeros(size, np.uint8)
+    for token in tokens:
+        bits[token >> 3] |= 1 << (token & 7)
+    return bits
+
+
 def packed(viable: NDArray[np.bool_], stops: Iterable[int]) -> Bits:
     """The bits of a set, bool[vocabulary], with the stop ids that are given; read-only."""
+    bits = allowed(stops, mask_bytes(len(viable)))
     found = np.packbits(viable, bitorder="little")
-    bits = np.pad(found, (0, mask_bytes(len(viable)) - len(found)))
-    allow(stops, bits)
+    bits[: len(found)] |= found
     return _frozen(bits)
 
 
-def allow(tokens: Iterable[int], bits: Bits) -> None:
-    for token in tokens:
-        bits[token >> 3] |= 1 << (token & 7)
+def union(sets: Sequence[TokenBits], size: int) -> Bits:
+    """The tokens of all of them, in so many bytes; read-only."""
+    if not sets:
+        return _frozen(np.zeros(size, np.uint8))
+    largest = max(sets, key=lambda one: len(one.words))
+    if len(sets) == 1:
+        return largest.whole()
+    bits = largest.copy()
+    for one in sets:
+        if one is not largest:
+            one.add_to(bits)
+    return _frozen(bits)
 
 
 def _frozen(bits: Bits) -> Bits:
