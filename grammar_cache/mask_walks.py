@@ -29,8 +29,12 @@ def inside(
     first: int,
     levels: Ints,
     costs: Ints,
+    begin: Ints,
+    past_all: Ints,
+    from_all: Ints,
     path: Ints,
     beside: Ints,
+    done: int,
     i: int,
     bits: Bits,
     reached: NDArray[np.bool_],
@@ -39,26 +43,34 @@ def inside(
     known: Ints,
     kept: int,
     dearer: int,
-) -> tuple[int, int, int, int, int]:
-    """Makes `bits` those of the tokens that are alive, from this place on, and notes the exits and where tokens lead.
+) -> tuple[int, int, int, int, int, int]:
+    """Makes `bits` those of the tokens that are alive, and notes the exits and where tokens lead.
 
-    Another path goes `beside`, whose bits they are so far and whose exits are `known`: where both go on alike for as
-    long as tokens do, everything stays as it is, though it may be `dearer`. Returns the place, how many `exits` there
-    are now, how many known ones were passed, by how much what stayed is dearer, and the status.
+    It looks at the nodes from `begin[k]` to before `past_all[k]`, coming from configuration `from_all[k]`. Another path
+    goes `beside`, whose bits they are so far and whose exits are `known`: where both go on alike for as long as tokens
+    do, everything stays as it is, though it may be `dearer`. It goes on at number `done`, node i (0: at its begin).
+    Returns both, how many `exits` there are now, how many known ones were passed, by how much what stayed is dearer,
+    and the status.
     """
-    while i < len(words.byte):
+    while done < len(begin):
+        if i == 0:
+            i = begin[done]
+            path[words.depth[i] - 1] = from_all[done]
+        if i >= past_all[done]:
+            done, i = done + 1, 0
+            continue
         depth, past = words.depth[i], words.skip[i]
         before, other = path[depth - 1], beside[depth - 1]
         if store.row[before] < 0:
             status = expand(rules, store, before)
             if status < 0:
-                return i, exit_count, kept, dearer, status
+                return done, i, exit_count, kept, dearer, status
         after = store.next[store.row[before], rules.classes[words.byte[i]]]
         if other >= 0:
             if store.row[other] < 0:
                 status = expand(rules, store, other)
                 if status < 0:
-                    return i, exit_count, kept, dearer, status
+                    return done, i, exit_count, kept, dearer, status
             other = store.next[store.row[other], rules.classes[words.byte[i]]]
         same = after == other
         if not same and after >= 0 and other >= 0:
@@ -89,7 +101,7 @@ def inside(
             exits[exit_count] = i
             exit_count += 1
         i += 1
-    return i, exit_count, kept, dearer, 0
+    return done, i, exit_count, kept, dearer, 0
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]

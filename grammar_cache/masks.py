@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.arena import DEAD, Ints
-from grammar_cache.configuration import Configurations
+from grammar_cache.configuration import ROOT, Configurations
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.kept import Kept
 from grammar_cache.levels import LEVELS, alike
 from grammar_cache.mask_walks import agreement, below, inside
+from grammar_cache.regions import Loop, loop_at, region
 from grammar_cache.solved import Inside
 from grammar_cache.token_bits import Bits, TokenBits, allowed, mask_bytes, union
 from grammar_cache.vocabulary import Vocabulary
@@ -63,7 +64,8 @@ class Masks:
         self._words = Tokens.of(vocabulary)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
-        self._class_weights = _class_weights(configurations, vocabulary)
+        self._weights = _weights(vocabulary)
+        self._class_weights = _by_class(self._weights, configurations.network.classes)
         self._recent: dict[int, deque[tuple[int, int]]] = {}
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of(np.zeros(self._bytes, np.uint8)), -1, np.empty(0, np.int32))
@@ -116,27 +118,50 @@ class Masks:
         return known
 
     def _walked_inside(self, state: int) -> Inside:
-        """Walks the tokens, but for those that go on as they do from a state that was walked before."""
-        like, origin = self._nearest(state)
+        """Walks the tokens, but for those that stay in a loop, or go on as they do from a state walked before."""
+        table, words = self._configurations, self._words
+        loop = self._loop(state)
+        if loop is not None:
+            found = region(loop, self._vocabulary)
+            self._beside[:] = DEAD
+            before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
+            like = Inside(found.tokens, self._dearest(loop.states[found.ends]), np.empty(0, np.int32))
+            return self._walked(state, like, found.exits, words.skip[found.exits], before)
+        like, self._beside[0] = self._nearest(state)
+        whole = np.array([[1], [len(words.byte)], [table.at(state)]], np.int32)
+        return self._walked(state, like, *whole)
+
+    def _walked(self, state: int, like: Inside, begin: Ints, past: Ints, before: Ints) -> Inside:
+        """Walks the nodes from each `begin` to before `past`; what is known of all others is `like`."""
         table, costs = self._configurations, self._distances.state_costs
         first, kinds = self._alike_in(state)
         bits = like.tokens.copy()
         exits = np.empty(self._vocabulary.trie.size, np.int32)
         reached = np.zeros(0, np.bool_)
-        self._path[0], self._beside[0] = table.at(state), origin
-        place, exit_count, kept, dearer = 1, 0, 0, 0
-        while place < len(self._words.byte):
+        done, place, exit_count, kept, dearer = 0, 0, 0, 0, 0
+        while done < len(begin):
             reached = self._longer(reached)
-            place, exit_count, kept, dearer, status = inside(
+            done, place, exit_count, kept, dearer, status = inside(
                 table.rules, table.store, self._words, self._vocabulary.deepest, kinds, first, LEVELS, costs,
-                self._path, self._beside, place, bits, reached, exits, exit_count, like.exits, kept, dearer,
+                begin, past, before, self._path, self._beside, done, place, bits, reached, exits, exit_count,
+                like.exits, kept, dearer,
             )  # fmt: skip
             if status < 0:
                 table.outcome(status)
         farthest = like.farthest + dearer if like.farthest >= 0 else -1
-        same = origin != DEAD and np.array_equal(bits, like.tokens.whole())
-        tokens = like.tokens if same else TokenBits.of(bits)
-        return Inside(tokens, self._farthest(reached, farthest), exits[:exit_count].copy())
+        return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[:exit_count].copy())
+
+    def _loop(self, state: int) -> Loop | None:
+        """The region of a state, if most tokens stay in it at first."""
+        row = self._configurations.row(self._configurations.at(state))
+        if self._class_weights[row >= 0].sum() * 2 < self._weights.sum():
+            return None
+        loop = loop_at(self._configurations.rules, state)
+        stays = 0 if loop is None else self._weights[loop.after[0] >= 0].sum()
+        return loop if stays * 2 > self._weights.sum() else None
+
+    def _dearest(self, states: Ints) -> int:
+        return int(self._distances.state_costs[states].max(initial=-1))
 
     def _walked_below(self, exits: Ints, after: int) -> _Some:
         table = self._configurations
@@ -172,6 +197,8 @@ class Masks:
         most, chosen = int(weights[row == DEAD].sum()), (DEAD, -1)
         if 2 * most < weights.sum():
             first, kinds = self._alike_in(state)
+            if not recent:
+                recent.extend(self._looping(row))
             for other, like in recent:
                 agreeing = agreement(table.store, kinds, first, row, table.row(other), weights)
                 if agreeing > most:
@@ -180,6 +207,16 @@ class Masks:
         other, like = chosen
         known = self._vocabulary.solved.insides.get(self._distances.place(like)) if other != DEAD else None
         return (self._nothing, DEAD) if known is None else (known, other)
+
+    def _looping(self, row: Ints) -> list[tuple[int, int]]:
+        """What most tokens lead to at first, if it is a loop: then what is inside of it is found quickly."""
+        table = self._configurations
+        after, which = np.unique(row, return_inverse=True)
+        items = table.items(int(after[np.bincount(which, self._class_weights).argmax()]))
+        if len(items) != 1 or items[0][1] != ROOT or self._loop(items[0][0]) is None:
+            return []
+        self._inside(items[0][0])
+        return [(table.at(items[0][0]), items[0][0])]
 
     def _alike_in(self, state: int) -> tuple[int, Ints]:
         """The first state of its rule, and what is alike in it."""
@@ -194,13 +231,17 @@ class Masks:
         return network.entry[rule], known
 
 
-def _class_weights(configurations: Configurations, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """By byte class, how much of the trie begins with it."""
+def _weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """By byte, how much of the trie begins with it."""
+    trie = vocabulary.trie
     first = vocabulary.children.node[: vocabulary.children.first[1]]
-    network, trie = configurations.network, vocabulary.trie
-    weights = np.zeros(network.class_count, np.int64)
-    np.add.at(weights, network.classes[trie.byte[first]], trie.skip[first] - first)
+    weights = np.zeros(256, np.int64)
+    weights[trie.byte[first]] = trie.skip[first] - first
     return weights
+
+
+def _by_class(weights: NDArray[np.int64], classes: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.bincount(classes, weights).astype(np.int64)
 
 
 def _size(some: _Some) -> int:

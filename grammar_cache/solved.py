@@ -44,6 +44,23 @@ class Inside:
         return self.tokens.size_bytes + self.exits.nbytes + 200
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Tokens that stay in a region, and the places in it that they `end` at; see `regions`.
+
+    `exits`: trie nodes, ascending, at which others leave it, and the places that they leave from.
+    """
+
+    tokens: TokenBits
+    ends: NDArray[np.bool_]
+    exits: NDArray[np.int32]
+    leaving: NDArray[np.int8]
+
+    @property
+    def size_bytes(self) -> int:
+        return self.tokens.size_bytes + self.exits.nbytes + self.leaving.nbytes + 200
+
+
 class Solved:
     """Solutions by the key of a part; insides by that and the place of a state in it. Of one vocabulary."""
 
@@ -51,3 +68,4 @@ class Solved:
         self.automata = Automata()
         self.solutions: Kept[bytes, Solution] = Kept(solution_states)
         self.insides: Kept[tuple[bytes, int], Inside] = Kept(inside_bytes)
+        self.regions: Kept[bytes, Region] = Kept(inside_bytes // 4)
