@@ -168,28 +168,6 @@ def _note(slots: Ints, hashes: Longs, number: int) -> None:
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def distinct(keys: Longs, size: int) -> int:
-    """Sorts the first `size` keys in place and leaves out repetitions: how many are left. (Shell's sort.)"""
-    gap = 1
-    while 3 * gap + 1 < size:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, size):
-            key, at = keys[i], i
-            while at >= gap and keys[at - gap] > key:
-                keys[at] = keys[at - gap]
-                at -= gap
-            keys[at] = key
-        gap //= 3
-    kept = min(size, 1)
-    for i in range(1, size):
-        if keys[i] != keys[kept - 1]:
-            keys[kept] = keys[i]
-            kept += 1
-    return int(kept)
-
-
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _hash(keys: Longs, seed: int) -> int:
     """For the same keys different seeds give different codes: every step can be undone."""
     code: int = len(keys) * 2 + seed

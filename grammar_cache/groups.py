@@ -19,10 +19,10 @@ from grammar_cache.arena import (
     Longs,
     Rules,
     Store,
-    distinct,
     grouped_node,
     node_of,
 )
+from grammar_cache.sorting import distinct
 
 OUTSIDE, ENTERED = 1, 0
 """Rows of the scratch."""

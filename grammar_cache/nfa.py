@@ -64,20 +64,20 @@ class Nfa:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def by_source(table: Ints, states: int) -> tuple[Ints, Ints]:
-    """Where each state's rows begin once they are in the order of their first column, and the rows so."""
+def ordered(table: Ints, column: int, keys: int) -> tuple[Ints, Ints]:
+    """Where the rows of each key begin once they are in the order of that column, and the rows so; ties stay."""
     size, width = table.shape
-    first = np.zeros(states + 1, np.int32)
+    first = np.zeros(keys + 1, np.int32)
     for i in range(size):
-        first[table[i, 0] + 1] += 1
-    for s in range(states):
-        first[s + 1] += first[s]
-    place, ordered = first.copy(), np.empty((size, width), np.int32)
+        first[table[i, column] + 1] += 1
+    for key in range(keys):
+        first[key + 1] += first[key]
+    place, rows = first.copy(), np.empty((size, width), np.int32)
     for i in range(size):
         for k in range(width):
-            ordered[place[table[i, 0]], k] = table[i, k]
-        place[table[i, 0]] += 1
-    return first, ordered
+            rows[place[table[i, column]], k] = table[i, k]
+        place[table[i, column]] += 1
+    return first, rows
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -94,7 +94,7 @@ def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints, passable: NDArr
         if passable[calls[i, 1]]:
             links[size, 0], links[size, 1] = calls[i, 0], calls[i, 2]
             size += 1
-    first, links = by_source(links[:size], states)
+    first, links = ordered(links[:size], 0, states)
     seen, todo, waiting = np.zeros(states, np.bool_), np.zeros(states, np.int32), 1
     seen[0] = True
     while waiting:

@@ -76,7 +76,7 @@ def minimal_unless(
     return False, first[: found + 1], of_label[:size], of_head[:size], ends[order[:found]]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _largest(keys: Ints) -> int:
     largest = 0
     for key in keys:
@@ -186,7 +186,7 @@ def _stable(
     return False, b_set.astype(np.int32)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _mark(
     e: int, elems: Longs, place: Longs, of: Longs, first: Longs, marked: Longs, touched: Longs, count: int
 ) -> int:
@@ -205,7 +205,7 @@ def _mark(
     return count
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _split(
     elems: Longs, of: Longs, first: Longs, past: Longs, marked: Longs, touched: Longs, count: int, sets: int
 ) -> int:

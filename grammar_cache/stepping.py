@@ -23,11 +23,11 @@ from grammar_cache.arena import (
     Rules,
     Store,
     configuration_of,
-    distinct,
     node_of,
 )
 from grammar_cache.groups import ENTERED, OUTSIDE, enter
 from grammar_cache.heap import pop, push
+from grammar_cache.sorting import distinct
 
 ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, REACHED, BEFORE = range(OUTSIDE + 1, OUTSIDE + 12)
 """Rows of the scratch, after those of groups."""

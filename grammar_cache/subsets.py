@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.nfa import by_source
+from grammar_cache.nfa import ordered
+from grammar_cache.sorting import distinct
 
 Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
@@ -60,8 +61,9 @@ def automaton(
         if nullable[rule]:
             ways[others, 0], ways[others, 1] = calls[i, 0], calls[i, 2]
             others += 1
-    edge_first, links = by_source(links[:size], states)
-    skip_first, ways = by_source(ways[:others], states)
+    _, links = ordered(links[:size], 1, CALL + len(dead))  # by label, so that one state's labels mostly ascend
+    edge_first, links = ordered(links, 0, states)
+    skip_first, ways = ordered(ways[:others], 0, states)
     found: tuple[int, Ints, Ints, Ints, Flags] = subsets(edge_first, links, skip_first, ways, limit, stop)
     return found
 
@@ -90,7 +92,12 @@ def subsets(
         if stop[0]:
             return STOPPED, tails, labels, heads, final
         if at >= 0:
-            groups, pairs = _pairs(pool[first[at] : first[at + 1]], edge_first, edges, pairs)
+            subset = pool[first[at] : first[at + 1]]
+            groups = _size(subset, edge_first, edges)
+            while groups > len(pairs):
+                pairs = _doubled(pairs)
+            if not _listed(subset, edge_first, edges, pairs):
+                groups = distinct(pairs, groups)
         begin, previous = 0, 0
         while begin < groups:
             past = begin + 1
@@ -104,8 +111,7 @@ def subsets(
                 clock += 1
                 size, looked = _closure(pairs[begin:past], edge_first, skip_first, skips, seen, clock, stack, members)
                 steps += looked
-                found = members[:size]
-                found.sort()
+                found = members[: distinct(members, size)]
                 code = _hash(found)
                 number = _find(found, code, slots, first, pool)
                 if number < 0:
@@ -140,27 +146,32 @@ def _doubled(array: NDArray[np.generic]) -> NDArray[np.generic]:
     return grown
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _pairs(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> tuple[int, Longs]:
-    """What a subset reads: how many distinct (label, target), in order, and where: 32 bits each."""
-    count = 0
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def _size(subset: Ints, edge_first: Ints, edges: Ints) -> int:
+    """How many labels there are on the edges of a subset."""
+    size = 0
     for s in subset:
         for e in range(edge_first[s], edge_first[s + 1]):
+            size += edges[e, 2] - edges[e, 1] + 1
+    return size
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def _listed(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> bool:
+    """What a subset reads, each (label, target) as 32 bits and 32; whether they ascend."""
+    count, last, ascending = 0, np.int64(-1), True
+    for s in subset:
+        for e in range(edge_first[s], edge_first[s + 1]):
+            target = edges[e, 3]
             for label in range(edges[e, 1], edges[e, 2] + 1):
-                if count == len(pairs):
-                    pairs = _doubled(pairs)
-                pairs[count] = (label << 32) | edges[e, 3]
+                pair = (np.int64(label) << 32) | target
+                ascending = ascending and last < pair
+                pairs[count] = last = pair
                 count += 1
-    pairs[:count].sort()
-    distinct = 0
-    for i in range(count):
-        if i == 0 or pairs[i] != pairs[i - 1]:
-            pairs[distinct] = pairs[i]
-            distinct += 1
-    return distinct, pairs
+    return ascending
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _alike(pairs: Longs, previous: int, begin: int, past: int) -> bool:
     """Whether the targets of one label are those of the label before, as they mostly are in a class of characters."""
     if begin - previous != past - begin:
@@ -171,7 +182,7 @@ def _alike(pairs: Longs, previous: int, begin: int, past: int) -> bool:
     return differing == 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _closure(
     targets: Longs,
     edge_first: Ints,
@@ -203,7 +214,7 @@ def _closure(
     return size, steps
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _hash(members: Ints) -> int:
     code = len(members)
     for member in members:
@@ -212,7 +223,7 @@ def _hash(members: Ints) -> int:
     return code & 0x7FFFFFFFFFFFFFFF
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _find(members: Ints, code: int, slots: Ints, first: Longs, pool: Ints) -> int:
     """The number of a subset, -1 if it is new."""
     slot = code & (len(slots) - 1)

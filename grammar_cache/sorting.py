@@ -1,0 +1,33 @@
+"""Sorting in place, for compiled loops that make no arrays."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Longs: TypeAlias = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def distinct(keys: Longs, size: int) -> int:
+    """Sorts the first `size` keys in place and leaves out repetitions: how many are left. (Shell's sort.)"""
+    gap = 1
+    while 3 * gap + 1 < size:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, size):
+            key, at = keys[i], i
+            while at >= gap and keys[at - gap] > key:
+                keys[at] = keys[at - gap]
+                at -= gap
+            keys[at] = key
+        gap //= 3
+    kept = min(size, 1)
+    for i in range(1, size):
+        if keys[i] != keys[kept - 1]:
+            keys[kept] = keys[i]
+            kept += 1
+    return int(kept)
