@@ -43,14 +43,15 @@ class Builder:
         nesting: int,
         interrupt: Interrupt | None = None,
         totals: Totals | None = None,
+        codes: Mapping[str, Code] | None = None,
     ) -> None:
-        """`totals` are those that other grammars left."""
+        """`totals` are those that other grammars left, `codes` those of rules outside of And and Not that are known."""
         self.called = called
         self.body = body
         self._limit = states_limit
         self._nesting = nesting
         self._interrupt = interrupt or Interrupt()
-        self._codes: dict[tuple[str, bool], Code] = {}
+        self._codes = {(name, False): code for name, code in codes.items()} if codes else {}
         self._totals = Totals() if totals is None else totals
         self._own: dict[bytes, Total] = {}  # what this grammar needs stays, however little is kept for others
 

@@ -97,14 +97,14 @@ def build(
     rules = Rules(grammar, limits, interrupt, kept)
     names = rules.order()
     number = {name: i for i, name in enumerate(names)}
-    builder = Builder(number, rules.body, limits.rule_states, limits.nesting, interrupt, kept.totals)
+    builder = Builder(number, rules.body, limits.rule_states, limits.nesting, interrupt, kept.totals, rules.codes)
     bounds = limits.rule_states, limits.nesting
     lexical = Lexical.of(grammar, names)
     made: list[Recurring | StandIn] = []
     for r in range(len(lexical.lexemes)):
         nfa = lexical.stand_in(r)
         if nfa is None:
-            made.append(Recurring(builder.program(rules.code(names[r])), builder, kept, bounds))
+            made.append(Recurring(builder.program(rules.codes[names[r]]), builder, kept, bounds))
         else:
             made.append(StandIn(r, nfa, lexical))
     nullable = _closed_under(made, reads=False)

@@ -56,8 +56,10 @@ class Rules:
         self._calls = {name: self._codes[name].called for name in self._rules}
         self._recursive = _recursive(self._calls)
 
-    def code(self, name: str) -> Code:
-        return self._codes[name]
+    @property
+    def codes(self) -> Mapping[str, Code]:
+        """Of all rules, as they stand outside of And and Not."""
+        return self._codes
 
     def body(self, name: str) -> Expression:
         return self._rules[name]

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import cache
 from itertools import chain
 from urllib.parse import quote
 
@@ -28,7 +29,7 @@ from grammar_cache.dialects.json_schema.literals import Literals
 from grammar_cache.dialects.json_schema.loading import load
 from grammar_cache.dialects.json_schema.numbers import Interval
 from grammar_cache.dialects.json_schema.shape import Shape
-from grammar_cache.dialects.json_schema.sharing import shared
+from grammar_cache.dialects.json_schema.sharing import Library, shared
 from grammar_cache.dialects.json_schema.writing import Writer
 from grammar_cache.errors import GrammarError, LimitExceeded
 from grammar_cache.expression import Bytes, Expression, Grammar, Ref
@@ -58,16 +59,16 @@ def parse(
     patterns = strings.Patterns(limits)
     reader = FactReader(document, patterns, lenient=lenient)
     translator = _Translator(document, reader, patterns, spaces.layout(whitespace), limits)
-    rules = _library(translator.layout) | spaces.rules(whitespace) | translator.translate()
-    return Grammar(shared(rules, START_RULE), START_RULE, reader.ignored)
+    return Grammar(shared(translator.translate(), START_RULE, _library(whitespace)), START_RULE, reader.ignored)
 
 
-def _library(layout: spaces.Layout) -> dict[str, Expression]:
+@cache
+def _library(whitespace: Whitespace) -> Library:
     """The rules of JSON itself, the same for every schema."""
-    value = Ref(VALUE_RULE)
+    layout, value = spaces.layout(whitespace), Ref(VALUE_RULE)
     kinds = (objects.RULE, arrays.RULE, strings.RULE, numbers.NUMBER_RULE)
     constants = (Bytes(b"true"), Bytes(b"false"), Bytes(b"null"))
-    return {
+    own: dict[str, Expression] = {
         strings.RULE: strings.ANY_STRING,
         numbers.INTEGER_RULE: numbers.ANY_INTEGER,
         numbers.NUMBER_RULE: numbers.ANY_NUMBER,
@@ -75,6 +76,7 @@ def _library(layout: spaces.Layout) -> dict[str, Expression]:
         objects.RULE: objects.any_object(layout, value),
         VALUE_RULE: alt((*map(Ref, kinds), *constants)),
     }
+    return Library.of(own | spaces.rules(whitespace))
 
 
 class _Translator:

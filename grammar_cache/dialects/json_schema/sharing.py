@@ -5,53 +5,92 @@ Knows neither JSON nor schemas.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq
+from grammar_cache.expression import NOTHING, Alt, And, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq, references
 
 _Key: TypeAlias = "tuple[Hashable, ...]"
 
 
-def shared(rules: Mapping[str, Expression], start: str) -> dict[str, Expression]:
-    """The rules that `start` needs, those of equal content once, and equal expressions as one object."""
-    return _Sharing(rules, start).kept()
+@dataclass(frozen=True, slots=True, eq=False)
+class Library:
+    """Rules that many grammars have in common, each of which keeps its name.
+
+    `names`: the rules that each names. `made` and `done` are what `_Sharing` knows of their parts.
+    """
+
+    rules: Mapping[str, Expression]
+    names: Mapping[str, Sequence[str]]
+    made: Mapping[_Key, Expression]
+    done: Mapping[int, Expression]
+
+    @staticmethod
+    def of(rules: Mapping[str, Expression]) -> Library:
+        """The rules may name each other, and no others."""
+        sharing = _Sharing(rules, Library(dict.fromkeys(rules, NOTHING), {}, {}, {}))
+        own = {name: sharing.written(body, sharing.read(body)[0]) for name, body in rules.items()}
+        done = {id(node): node for node in sharing.made.values()}
+        return Library(own, {name: references(body) for name, body in own.items()}, sharing.made, done)
+
+
+NO_LIBRARY = Library({}, {}, {}, {})
+
+
+def shared(rules: Mapping[str, Expression], start: str, library: Library = NO_LIBRARY) -> dict[str, Expression]:
+    """The rules that `start` needs, those of equal content once, and equal expressions as one object.
+
+    Rules of the library needn't be among the others. They and their parts are the same objects in every grammar.
+    """
+    return _Sharing(rules, library).kept(start)
 
 
 class _Sharing:
     """A rule is settled after those that it names. One that is named before, being recursive, keeps its name."""
 
-    def __init__(self, rules: Mapping[str, Expression], start: str) -> None:
+    def __init__(self, rules: Mapping[str, Expression], library: Library) -> None:
         self._rules = rules
-        self._start = start
-        self._settled: dict[str, Ref] = {}
-        self._named_before = {start}
-        self._by_content: dict[int, Ref] = {}
-        self._made: dict[_Key, Expression] = {}
-        self._done: dict[int, Expression] = {}  # by identity; the rules keep what is in here alive
+        self._library = library
+        self._settled = {name: Ref(name) for name in library.rules}
+        self._by_content = {id(body): Ref(name) for name, body in library.rules.items()}
+        self._named_before: set[str] = set()
+        self.made = dict(library.made)
+        self.done = dict(library.done)  # by identity; the rules keep what is in here alive
 
-    def kept(self) -> dict[str, Expression]:
+    def kept(self, start: str) -> dict[str, Expression]:
+        self._named_before.add(start)
         found: dict[str, Expression] = {}
         nodes: dict[str, list[Expression]] = {}
-        stack = [self._start]
+        stack = [start]
         while stack:
             name = stack[-1]
+            if name in self._library.rules:
+                stack.pop()
+                if name not in found:
+                    found[name] = self._library.rules[name]
+                    stack.extend(self._library.names[name])
+                continue
             if name not in nodes:
-                nodes[name], names = self._read(self._rules[name])
+                nodes[name], names = self.read(self._rules[name])
                 stack.extend(other for other in names if other not in nodes)
                 continue
             stack.pop()
             if name not in self._settled:
-                for node in nodes[name]:
-                    if id(node) not in self._done:
-                        self._done[id(node)] = self._node(node)
-                body = self._done[id(self._rules[name])]
+                body = self.written(self._rules[name], nodes[name])
                 self._settled[name] = self._settle(name, body)
                 if self._settled[name].name == name:
                     found[name] = body
         return dict(reversed(found.items()))
 
-    def _read(self, root: Expression) -> tuple[list[Expression], dict[str, None]]:
+    def written(self, body: Expression, nodes: Iterable[Expression]) -> Expression:
+        """What stands for an expression, given what was read of it."""
+        for node in nodes:
+            if id(node) not in self.done:
+                self.done[id(node)] = self._node(node)
+        return self.done[id(body)]
+
+    def read(self, root: Expression) -> tuple[list[Expression], dict[str, None]]:
         """The parts of an expression that are new, each after those inside of it, and the rules that they name."""
         ordered: list[Expression] = []
         names: dict[str, None] = {}
@@ -60,7 +99,7 @@ class _Sharing:
         while stack:
             node = stack.pop()
             kind = type(node)
-            if id(node) in self._done:
+            if id(node) in self.done:
                 continue
             if isinstance(node, Ref):
                 names[node.name] = None
@@ -82,13 +121,13 @@ class _Sharing:
     def _node(self, node: Expression) -> Expression:
         match node:
             case Bytes(data):
-                return self._made.setdefault(("", data), node)
+                return self.made.setdefault(("", data), node)
             case CharClass(ranges):
-                return self._made.setdefault(("", ranges), node)
+                return self.made.setdefault(("", ranges), node)
             case Ref(name):
                 if name not in self._settled:
                     self._named_before.add(name)
-                return self._made.setdefault(("", name), self._settled.get(name, node))
+                return self.made.setdefault(("", name), self._settled.get(name, node))
             case Repeat(item, least, most):
                 return self._joined(node, (item,), least, most)
             case Not(item):
@@ -97,12 +136,12 @@ class _Sharing:
                 return self._joined(node, items)
 
     def _joined(self, node: Expression, items: tuple[Expression, ...], *more: int | None) -> Expression:
-        made = tuple(self._done[id(item)] for item in items)
+        made = tuple(self.done[id(item)] for item in items)
         key = (type(node).__name__, *map(id, made), *more)
-        if key not in self._made:
+        if key not in self.made:
             same = all(old is new for old, new in zip(items, made, strict=True))
-            self._made[key] = node if same else _with(node, made)
-        return self._made[key]
+            self.made[key] = node if same else _with(node, made)
+        return self.made[key]
 
 
 def _with(node: Expression, items: tuple[Expression, ...]) -> Expression:

@@ -8,6 +8,7 @@ Loops of white space are what models fall into (vllm #13260), so it is the defau
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema.combine import alt, chars, seq
@@ -24,14 +25,12 @@ class Layout:
 
     gap: Expression
     lead: Expression
+    comma: Expression
+    colon: Expression
 
-    @property
-    def comma(self) -> Expression:
-        return seq(self.lead, Bytes(b","), self.gap)
-
-    @property
-    def colon(self) -> Expression:
-        return seq(self.lead, Bytes(b":"), self.gap)
+    @staticmethod
+    def of(gap: Expression, lead: Expression) -> Layout:
+        return Layout(gap, lead, seq(lead, Bytes(b","), gap), seq(lead, Bytes(b":"), gap))
 
     def enclosed(self, opening: bytes, content: Expression, closing: bytes) -> Expression:
         """Brackets around something that is not empty."""
@@ -41,14 +40,15 @@ class Layout:
         return seq(Bytes(opening), self.gap, Bytes(closing))
 
 
+@cache
 def layout(mode: Whitespace) -> Layout:
     match mode:
         case "compact":
-            return Layout(EMPTY, EMPTY)
+            return Layout.of(EMPTY, EMPTY)
         case "bounded":
-            return Layout(Ref(RULE), EMPTY)
+            return Layout.of(Ref(RULE), EMPTY)
         case "any":
-            return Layout(Ref(RULE), Ref(RULE))
+            return Layout.of(Ref(RULE), Ref(RULE))
 
 
 def rules(mode: Whitespace) -> dict[str, Expression]:
