@@ -34,6 +34,8 @@ _SEARCH = 8
 """Children that are looked through in the time that finding one takes."""
 _ENDS_PER_WALK = 8
 """Most walks end at far fewer nodes, and those that end at more are few."""
+_ROOM = 14
+"""Binary digits of the room that all tables begin with: few grammars need more, and to go round again takes longer."""
 _NOT_BEGUN = -2
 """Instead of the ends of a walk."""
 
@@ -113,7 +115,7 @@ def reach(network: Network, words: Tokens, children: Children, states: Ints, lim
     Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
     """
     rules = _rules(network, interrupt)
-    room = dict.fromkeys(_TABLES, 1 << max(10, (8 * len(states)).bit_length()))
+    room = dict.fromkeys(_TABLES, 1 << max(_ROOM, (32 * len(states)).bit_length()))
     while True:
         found = _empty(room, words.longest)
         status = _walked(rules, words, children, states, found)
@@ -123,7 +125,7 @@ def reach(network: Network, words: Tokens, children: Children, states: Ints, lim
             return _reach(found, words)
         interrupt.check()
         for table, count in zip(_TABLES, found.used.tolist(), strict=True):
-            if count == room[table]:
+            if 2 * count > room[table]:  # others that are as good as full too, so as not to go round once for each
                 room[table] *= 4
 
 
