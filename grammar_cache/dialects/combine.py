@@ -23,11 +23,11 @@ def sequence(items: Iterable[Expression]) -> Expression:
     flat: list[Expression] = []
     literal = bytearray()
     for item in items:
-        for part in item.items if isinstance(item, Seq) else (item,):
-            if isinstance(part, Bytes):
+        for part in item.items if type(item) is Seq else (item,):
+            if type(part) is Bytes:
                 literal += part.data
                 continue
-            if part == NOTHING:
+            if type(part) is Alt and not part.items:
                 return NOTHING
             if literal:
                 flat.append(Bytes(bytes(literal)))

@@ -67,13 +67,24 @@ def _encoded_class(members: CharClass) -> Expression:
 
 
 def _encoded_bytes(text: Bytes) -> Expression:
-    return seq(*map(_encoded_character, text.data.decode()))
+    value = text.data.decode()
+    if all(map(_has_one_spelling, value)):
+        return _spelled(value)
+    return seq(*map(_encoded_character, value))
 
 
 def _encoded_character(char: str) -> Expression:
-    if ord(char) >= _FIRST_RAW or char in _SHORT:
-        return Bytes(quoted(char).data[1:-1])
+    if _has_one_spelling(char):
+        return _spelled(char)
     return _encoded_class(char_class([(ord(char), ord(char))]))
+
+
+def _has_one_spelling(char: str) -> bool:
+    return ord(char) >= _FIRST_RAW or char in _SHORT
+
+
+def _spelled(text: str) -> Bytes:
+    return Bytes(quoted(text).data[1:-1])
 
 
 CHARACTER = _encoded_class(ANY_CHAR)

@@ -14,7 +14,7 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 def child_pointer(pointer: str, *tokens: str | int) -> str:
-    return pointer + "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
+    return "/".join((pointer, *[_escaped(str(token)) for token in tokens]))
 
 
 def split(place: str) -> tuple[str, str]:
@@ -26,17 +26,29 @@ def split(place: str) -> tuple[str, str]:
 
 
 def tokens(pointer: str) -> list[str]:
-    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+    return [unescaped(token) for token in pointer.split("/")[1:]]
+
+
+def unescaped(token: str) -> str:
+    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
+
+
+def _escaped(token: str) -> str:
+    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
 def along(root: Json, pointer: str) -> Iterator[tuple[str, Json]]:
     """Each step on the way of a pointer, by its token and what it leads to. Raises KeyError where it leads nowhere."""
     value = root
     for token in tokens(pointer):
-        if isinstance(value, dict) and token in value:
-            value = value[token]
-        elif isinstance(value, list) and _INDEX.fullmatch(token) and int(token) < len(value):
-            value = value[int(token)]
-        else:
-            raise KeyError(token)
+        value = step(value, token)
         yield token, value
+
+
+def step(value: Json, token: str) -> Json:
+    """What a token leads to. Raises KeyError where it leads nowhere."""
+    if isinstance(value, dict) and token in value:
+        return value[token]
+    if isinstance(value, list) and _INDEX.fullmatch(token) and int(token) < len(value):
+        return value[int(token)]
+    raise KeyError(token)

@@ -14,7 +14,7 @@ from grammar_cache.dialects.json_schema import bundled
 from grammar_cache.dialects.json_schema import draft as drafts
 from grammar_cache.dialects.json_schema.draft import Draft
 from grammar_cache.dialects.json_schema.loading import Json
-from grammar_cache.dialects.json_schema.places import along, child_pointer, split
+from grammar_cache.dialects.json_schema.places import along, child_pointer, split, step, unescaped
 from grammar_cache.errors import UnsupportedFeature
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -54,6 +54,7 @@ class Resources:
         self.unknown_dialect = declared is not None and named is None
         self.dynamic: dict[tuple[str, str], str] = {}
         self._texts: dict[str, tuple[Json, Scope]] = {}
+        self._walked: dict[str, tuple[Json, Scope]] = {}  # the texts, and all places that have been on a way
         self._identified: dict[str, str] = {}
         self._anchors: dict[tuple[str, str], str] = {}
         self._id_in_undeclared = _means_id(root)
@@ -65,16 +66,21 @@ class Resources:
 
     def walk(self, place: str) -> tuple[Json, Scope] | None:
         """The value at a place and what is in force inside of it; None where nothing is."""
-        text, pointer = split(place)
-        root, scope = self._texts[text]
-        value, here = root, text
-        scope = self._enter(value, here, scope)
-        try:
-            for token, value in along(root, pointer):
-                here = child_pointer(here, token)
-                scope = self._enter(value, here, scope)
-        except KeyError:
-            return None
+        ahead: list[str] = []
+        here = place
+        while here not in self._walked:
+            here, _, token = here.rpartition("/")
+            ahead.append(token)
+        value, scope = self._walked[here]
+        while ahead:
+            token = ahead.pop()
+            here = f"{here}/{token}"
+            try:
+                value = step(value, unescaped(token))
+            except KeyError:
+                return None
+            scope = self._enter(value, here, scope)
+            self._walked[here] = value, scope
         return value, scope
 
     def find(self, base: str, reference: str) -> str | None:
@@ -117,6 +123,7 @@ class Resources:
 
     def _add(self, text: str, root: Json, outer: Scope) -> None:
         self._texts[text] = (root, outer)
+        self._walked[text] = root, self._enter(root, text, outer)
         self._identified.setdefault(outer.base, text)
         for value, place, scope in self.schemas(text):
             if scope.resource == place:

@@ -119,29 +119,31 @@ class _Sharing:
         return self._by_content.setdefault(id(body), Ref(name))
 
     def _node(self, node: Expression) -> Expression:
+        if isinstance(node, Seq | Alt | And):
+            return self._joined(node, node.items)
         match node:
             case Bytes(data):
                 return self.made.setdefault(("", data), node)
-            case CharClass(ranges):
-                return self.made.setdefault(("", ranges), node)
             case Ref(name):
                 if name not in self._settled:
                     self._named_before.add(name)
                 return self.made.setdefault(("", name), self._settled.get(name, node))
+            case CharClass(ranges):
+                return self.made.setdefault(("", ranges), node)
             case Repeat(item, least, most):
                 return self._joined(node, (item,), least, most)
             case Not(item):
                 return self._joined(node, (item,))
-            case Seq(items) | Alt(items) | And(items):
-                return self._joined(node, items)
 
     def _joined(self, node: Expression, items: tuple[Expression, ...], *more: int | None) -> Expression:
-        made = tuple(self.done[id(item)] for item in items)
-        key = (type(node).__name__, *map(id, made), *more)
-        if key not in self.made:
-            same = all(old is new for old, new in zip(items, made, strict=True))
-            self.made[key] = node if same else _with(node, made)
-        return self.made[key]
+        old = tuple(map(id, items))
+        made = tuple([self.done[item] for item in old])
+        new = tuple(map(id, made))
+        key = (type(node), new, more)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = node if old == new else _with(node, made)
+        return found
 
 
 def _with(node: Expression, items: tuple[Expression, ...]) -> Expression:
