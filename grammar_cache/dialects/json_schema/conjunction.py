@@ -69,10 +69,20 @@ class Conjunctions:
     def empty(self, conjunction: Conjunction, levels: int = _LEVELS) -> bool:
         """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
         known = (conjunction, levels)
+        if known not in self._empty and len(conjunction) == 1 and self._takes_all_of_a_type(conjunction[0]):
+            self._empty[known] = False
         if known not in self._empty:
             search = Search(self, self._reader, levels, loose=True)
             self._empty[known] = next(search.alternatives(conjunction), None) is None
         return self._empty[known]
+
+    def _takes_all_of_a_type(self, atom: str) -> bool:
+        """Whether a schema plainly asks for nothing but types, as most do: then there is nothing to search for."""
+        if not is_schema(atom):
+            return False
+        self.spend(atom)
+        facts = self._reader.loose(atom)
+        return not facts.refers and bool(facts.types) and facts.holds_of_all(facts.types)
 
     def disjoint(self, atom: str, other: str) -> bool:
         """Whether two atoms are seen to exclude each other."""
