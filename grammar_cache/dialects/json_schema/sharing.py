@@ -139,7 +139,7 @@ class _Sharing:
         old = tuple(map(id, items))
         made = tuple([self.done[item] for item in old])
         new = tuple(map(id, made))
-        key = (type(node), new, more)
+        key = (type(node).__name__, new, more)
         found = self.made.get(key)
         if found is None:
             found = self.made[key] = node if old == new else _with(node, made)
