@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from grammar_cache.dialects.json_schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.atoms import Conjunction, is_schema
 from grammar_cache.dialects.json_schema.facts import Facts
 from grammar_cache.dialects.json_schema.numbers import Interval
 from grammar_cache.dialects.json_schema.strings import StringFacts
@@ -20,9 +21,12 @@ class Todo:
     own: bool = False
 
     def leads_back(self) -> bool:
+        return self.comes_from(self.atom)
+
+    def comes_from(self, atom: str) -> bool:
         above = self.parent
         while above is not None:
-            if above.atom == self.atom:
+            if above.atom == atom:
                 return True
             above = above.parent
         return False
@@ -35,6 +39,11 @@ class Group:
     owner: Todo
     ways: tuple[Conjunction, ...]
     watched: bool = False
+
+    @property
+    def denies(self) -> bool:
+        """Whether the choice is between ways to break a schema."""
+        return not is_schema(self.owner.atom)
 
 
 @dataclass(slots=True)
@@ -55,8 +64,13 @@ class Branch:
     steps: list[tuple[str, str]] = field(default_factory=list)
 
     @staticmethod
-    def start(conjunction: Conjunction) -> Branch:
-        return Branch([Todo(atom, None) for atom in reversed(conjunction)])
+    def start(conjunction: Conjunction, asserted: Mapping[str, Facts]) -> Branch:
+        """Where these atoms are to be followed, and of others the own assertions hold."""
+        started = Branch([Todo(atom, None) for atom in reversed(conjunction)])
+        for atom, facts in asserted.items():
+            started.types &= facts.types
+            started.note(atom, facts)
+        return started
 
     def note(self, atom: str, facts: Facts) -> None:
         """Note what an atom says by itself."""

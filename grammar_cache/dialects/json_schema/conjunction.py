@@ -10,10 +10,12 @@ alternative left, no value satisfies the schema by any reading. That is how sche
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 from grammar_cache.dialects.json_schema.assertions import FactReader
 from grammar_cache.dialects.json_schema.atoms import Conjunction, is_schema, pointer
+from grammar_cache.dialects.json_schema.denial import Denials
 from grammar_cache.dialects.json_schema.search import Search
 from grammar_cache.dialects.json_schema.shape import Shape
 from grammar_cache.dialects.json_schema.strings import Patterns
@@ -23,8 +25,9 @@ from grammar_cache.limits import Limits
 _STEPS_PER_RULE = 8
 _MOST_SHAPES = 10_000
 _MOST_DENIALS = 32
-"""Alternatives up to which each way to break a schema is one. Where there are more, the first that is possible is
-taken: a schema is broken by leaving out what it requires rather than by exotic values."""
+"""Alternatives up to which each way to break a schema is one. Where there are more, one that is possible is taken: a
+schema is broken by leaving out what it requires rather than by exotic values, and rather by leaving out what the
+schemas that hold don't list."""
 _MOST_TRIED = 1_000
 _LEVELS: Final = 3
 """How deep contradictions are looked for; each level is a level of recursion, here and in `search`."""
@@ -40,22 +43,29 @@ class Conjunctions:
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
         self._empty: dict[tuple[Conjunction, int], bool] = {}
+        self._excluded: dict[tuple[str, Conjunction], bool] = {}
         self._ends: dict[str, str] = {}
 
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those that are seen to exclude themselves."""
         if conjunction not in self._known:
-            found = self._found(conjunction, thrifty=False)
-            self._known[conjunction] = found if found is not None else self._found(conjunction, thrifty=True) or ()
+            found = self._found(conjunction, Denials.EACH)
+            if found is None:
+                thrifty = (self._found(conjunction, way) or () for way in (Denials.GENTLEST, Denials.FIRST))
+                found = tuple({shape.key: shape for shape in chain.from_iterable(thrifty)}.values())
+            self._known[conjunction] = found
         return self._known[conjunction]
 
-    def _found(self, conjunction: Conjunction, *, thrifty: bool, forgiving: bool = False) -> tuple[Shape, ...] | None:
+    def _found(
+        self, conjunction: Conjunction, denials: Denials, *, forgiving: bool = False
+    ) -> tuple[Shape, ...] | None:
         """The alternatives; None where they are too many, but a thrifty search would find fewer."""
-        search = Search(self, self._reader, _LEVELS, thrifty=thrifty, forgiving=forgiving)
+        search = Search(self, self._reader, _LEVELS, denials=denials, forgiving=forgiving)
         found: dict[Conjunction, Shape] = {}
         for shape in search.alternatives(conjunction):
             found.setdefault(shape.key, shape)
-            if search.denies and not thrifty and (len(found) > _MOST_DENIALS or search.tried > _MOST_TRIED):
+            too_many = len(found) > _MOST_DENIALS or search.tried > _MOST_TRIED
+            if too_many and search.denies and denials is Denials.EACH:
                 return None
             if len(found) > _MOST_SHAPES:
                 message = f"the schema makes more than {_MOST_SHAPES} combinations"
@@ -63,7 +73,7 @@ class Conjunctions:
         if not found and search.refused is not None and not forgiving:
             # Raises, unless the request is lenient.
             self._reader.refuse(search.refused.pointer or "", search.refused.message)
-            return self._found(conjunction, thrifty=thrifty, forgiving=True)
+            return self._found(conjunction, denials, forgiving=True)
         return tuple(found.values())
 
     def empty(self, conjunction: Conjunction, levels: int = _LEVELS) -> bool:
@@ -87,6 +97,14 @@ class Conjunctions:
     def disjoint(self, atom: str, other: str) -> bool:
         """Whether two atoms are seen to exclude each other."""
         return self.empty((atom, other) if atom < other else (other, atom), _LEVELS - 1)
+
+    def excluded(self, atom: str, asserted: Conjunction) -> bool:
+        """Whether an atom is seen to hold of no value of which the own assertions of these hold."""
+        known = (atom, asserted)
+        if known not in self._excluded:
+            search = Search(self, self._reader, _LEVELS - 1, loose=True)
+            self._excluded[known] = next(search.alternatives((atom,), asserted), None) is None
+        return self._excluded[known]
 
     def end(self, atom: str) -> str:
         """Where a chain of atoms that do nothing but refer to one other ends."""

@@ -15,6 +15,7 @@ from grammar_cache.dialects.json_schema import unevaluated
 from grammar_cache.dialects.json_schema.assertions import FactReader
 from grammar_cache.dialects.json_schema.atoms import Conjunction, is_schema, negation, pointer
 from grammar_cache.dialects.json_schema.branch import Branch, Group, Todo
+from grammar_cache.dialects.json_schema.denial import Denials, apart, ordered, types_left
 from grammar_cache.dialects.json_schema.facts import Facts
 from grammar_cache.dialects.json_schema.possibility import Possibility
 from grammar_cache.dialects.json_schema.shape import Shape, merged
@@ -45,12 +46,14 @@ class Surroundings(Protocol):
     def disjoint(self, atom: str, other: str) -> bool:
         """Whether two atoms are seen to exclude each other."""
 
+    def excluded(self, atom: str, asserted: Conjunction) -> bool:
+        """Whether an atom is seen to hold of no value of which the own assertions of these hold."""
+
 
 class Search:
     """Goes through the alternatives of conjunctions, in one of the two readings.
 
-    `thrifty`: takes the first possible way to break a schema instead of all. `forgiving`: passes over what can't be
-    enforced.
+    `denials`: which ways to break a schema are gone. `forgiving`: passes over what can't be enforced.
     """
 
     def __init__(
@@ -60,14 +63,15 @@ class Search:
         levels: int,
         *,
         loose: bool = False,
-        thrifty: bool = False,
+        denials: Denials = Denials.EACH,
         forgiving: bool = False,
     ) -> None:
         self._surroundings = surroundings
         self._reader = reader
         self._levels = levels
         self._loose = loose
-        self._thrifty = thrifty
+        self._denials = denials
+        self._thrifty = denials is not Denials.EACH
         self._forgiving = forgiving or loose
         self._possibility = Possibility(self._empty_inside, surroundings.patterns, surroundings.spend)
         self.refused: UnsupportedFeature | None = None
@@ -76,9 +80,13 @@ class Search:
         """Whether a choice was between ways to break a schema."""
         self.tried = 0
 
-    def alternatives(self, conjunction: Conjunction) -> Iterator[Shape]:
-        """Depth first. A branch is left out if it was only to be tried where those before it yield nothing."""
-        branches: list[tuple[Branch, int | None]] = [(Branch.start(conjunction), None)]
+    def alternatives(self, conjunction: Conjunction, asserted: Conjunction = ()) -> Iterator[Shape]:
+        """Depth first. A branch is left out if it was only to be tried where those before it yield nothing.
+
+        Of the atoms in `asserted` their own assertions hold, not what they refer to.
+        """
+        start = Branch.start(conjunction, {atom: self._facts(atom) for atom in asserted})
+        branches: list[tuple[Branch, int | None]] = [(start, None)]
         found = 0
         while branches:
             branch, unless = branches.pop()
@@ -96,12 +104,22 @@ class Search:
                 found += 1
                 yield shape
                 continue
-            group = min(branch.groups, key=lambda each: len(each.ways))
-            branch.groups.remove(group)
-            denies = not is_schema(group.owner.atom)
-            self.denies = self.denies or denies
-            mark = found if denies and self._thrifty else None
-            branches.extend((branch.taking(way, group.owner), mark) for way in reversed(group.ways))
+            group = min(branch.groups, key=lambda each: (self._thrifty and each.denies, len(each.ways)))
+            self.denies = self.denies or group.denies
+            if self._thrifty and group.denies:
+                branches.extend(reversed(self._broken(branch, group, found)))
+            else:
+                branch.groups.remove(group)
+                branches.extend((branch.taking(way, group.owner), None) for way in reversed(group.ways))
+
+    def _broken(self, branch: Branch, group: Group, found: int) -> list[tuple[Branch, int | None]]:
+        """The branches in which one way to break a schema is gone, the first that is possible for each type."""
+        parts = apart(branch.types, group.ways, self._facts)
+        if len(parts) > 1:
+            return [(branch.taking((self._of_types(part, group.owner.atom),), group.owner), None) for part in parts]
+        branch.groups.remove(group)
+        ways = ordered(group.ways, self._denials, branch.own, self._facts)
+        return [(branch.taking(way, group.owner), found) for way in ways]
 
     def _shape(self, branch: Branch) -> Shape:
         """With the types that are possible. What schemas state comes before what follows from others."""
@@ -177,7 +195,8 @@ class Search:
             self._check_loop(item)
             return True
         if negation(item.atom) in branch.seen:
-            return False
+            # What comes to deny itself is no contradiction: it has no meaning, so it excludes nothing.
+            return self._loose and item.comes_from(negation(item.atom))
         facts = self._facts(item.atom)
         if facts.refusal:
             self._refuse(item.atom, facts)
@@ -185,6 +204,10 @@ class Search:
         branch.seen.add(item.atom)
         if self._reader.denied(item.atom) is not None:
             branch.unequal.append(item)
+            return True
+        spared = self._spared(branch, item.atom, facts)
+        if spared is not None:
+            branch.todo.extend(Todo(atom, item) for atom in spared)
             return True
         branch.types &= facts.types
         after = [Todo(atom, item) for atom in facts.others]
@@ -194,6 +217,18 @@ class Search:
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
         branch.groups.extend(Group(item, self._one_way_each(group)) for group in facts.exactly)
         return bool(branch.types)
+
+    def _spared(self, branch: Branch, atom: str, facts: Facts) -> Conjunction | None:
+        """What the denial of a schema comes down to where what holds excludes the schema anyway: no way to break it
+        need be chosen, but values of types that it asks nothing of are out. None where it may hold."""
+        if self._loose or not facts.choices or not branch.own or not is_schema(negation(atom)):
+            return None
+        types = types_left(chain.from_iterable(facts.choices), self._facts)
+        left = () if branch.types <= types else (self._of_types(types, atom),)
+        return left if self._surroundings.excluded(negation(atom), (*branch.own, *left)) else None
+
+    def _of_types(self, types: frozenset[str], origin: str) -> str:
+        return self._reader.make(Facts(types=types), pointer(origin))
 
     @staticmethod
     def _check_loop(item: Todo) -> None:
