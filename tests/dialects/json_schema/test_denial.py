@@ -17,17 +17,17 @@ from tests.expression_matcher import matches
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 OBJECT = {"type": "object"}
-FLAGGED = {"properties": {"name": STRING, "flag": {"const": True}}}
+FLAGGED: dict[str, Any] = {"properties": {"name": STRING, "flag": {"const": True}}}
 """A kind of service that is known by no required member."""
-CLOSED = {**FLAGGED, "additionalProperties": False}
-NAMED = [
+CLOSED: dict[str, Any] = {**FLAGGED, "additionalProperties": False}
+NAMED: list[dict[str, Any]] = [
     {
         "properties": {"name": STRING, kind: STRING, f"{kind}Options": INTEGER, f"{kind}Retries": INTEGER},
         "required": ["name", kind],
     }
     for kind in ("image", "project", "script", "function", "folder", "remote")
 ]
-OF_OBJECTS = [{**OBJECT, **service} for service in NAMED]
+OF_OBJECTS: list[dict[str, Any]] = [{**OBJECT, **service} for service in NAMED]
 SMALL = {
     "name": ("a", 1),
     "image": ("a", 1),
