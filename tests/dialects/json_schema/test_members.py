@@ -204,3 +204,21 @@ def test_patterns_that_exclude_each_other_may_be_many() -> None:
     schema = {"type": "object", "patternProperties": patterns, "additionalProperties": False}
     assert accepts(schema, '{"c:1":"c","z:":"z"}')
     assert not accepts(schema, '{"c:1":"d"}')
+
+
+@pytest.mark.parametrize("choice", ["anyOf", "oneOf", "if", "dependentSchemas"])
+def test_members_of_choices_come_last(choice: str) -> None:
+    """Those that `allOf` lists before `properties` come first, and those that only a choice lists come after all."""
+    listing = {"properties": {"c": {}}, "required": ["c"]}
+    stated = {"anyOf": [listing], "oneOf": [listing, False], "if": True, "dependentSchemas": {"a": listing}}[choice]
+    schema = {
+        choice: stated,
+        **({"then": listing} if choice == "if" else {}),
+        "allOf": [{"properties": {"b": {}}}],
+        "properties": {"a": {}},
+        "additionalProperties": {"type": "null"},
+    }
+    judge = judge_of(schema)
+    assert judge('{"b":null,"a":1,"c":null}')
+    assert not judge('{"c":null,"b":null,"a":1}')
+    assert not judge('{"a":1,"b":null,"c":null}')
