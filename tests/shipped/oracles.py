@@ -18,19 +18,41 @@ from io import StringIO
 
 SEMANTIC = re.compile(
     r"no such (table|column)|ambiguous (column name|reference to)|cannot join using column"
-    r"|misuse of (aliased )?aggregate|aggregate functions are not allowed|same number of result columns"
+    r"|misuse of (aliased )?(aggregate|window)|aggregate functions are not allowed|same number of result columns"
     r"|(ORDER|GROUP) BY term (out of range|does not match)|ON clause references tables to its right"
+    r"|sub-select returns|values for \d+ columns|duplicate WITH table name|circular reference"
+    r"|recursive (table|reference)"
 )
 """What SQLite says of a query whose syntax is right: no context-free grammar could know better."""
+FUNCTIONS = re.compile(
+    r"no such function|wrong number of arguments|may not be used (as a window function|with non-aggregate)"
+    r"|FILTER clause may only be used"
+)
+"""The same of a call whose syntax is right. A grammar could know better, by a list of functions."""
 
 
-def sql(text: str, database: sqlite3.Connection) -> str | None:
+def sql(text: str, database: sqlite3.Connection, *, any_function: bool = False) -> str | None:
     """What SQLite has against the syntax of a query, None where nothing."""
     try:
         database.execute(f"EXPLAIN {text}")
     except sqlite3.Error as error:
-        return None if SEMANTIC.search(str(error)) else str(error)
+        message = str(error)
+        passes = SEMANTIC.search(message) or (any_function and FUNCTIONS.search(message))
+        return None if passes else message
     return None
+
+
+_UNKNOWN = re.compile(r"no such (?:table: (?P<table>.*)|column: (?:(?P<qualifier>.*)\.)?(?P<column>.*))", re.DOTALL)
+
+
+def unknown_name(text: str, database: sqlite3.Connection) -> tuple[str, str]:
+    """The first name that SQLite doesn't know: a table or qualifier, and a column. Empty where there is none."""
+    try:
+        database.execute(f"EXPLAIN {text}")
+    except sqlite3.Error as error:
+        if found := _UNKNOWN.match(str(error)):
+            return found["table"] or found["qualifier"] or "", found["column"] or ""
+    return "", ""
 
 
 def is_json(text: str) -> bool:

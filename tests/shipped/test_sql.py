@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 
 from grammar_cache import Constraint, EmptyLanguage, UnsupportedFeature
 from grammar_cache.compile import parse
-from grammar_cache.shipped import shipped
-from grammar_cache.sql_schema import sql_grammar
+from grammar_cache.shipped import samples, shipped
+from grammar_cache.sql_schema import ALIAS_LENGTH, sql_grammar
 from server.database_names import tables_of
 from server.membership import Recogniser
 from tests.dialects.grammar_sampler import Sampler
@@ -34,6 +35,14 @@ TABLES = {
     "Straße": ["größe", "back\\slash"],
     "singer_in_concert": ["name", "2nd"],
 }
+
+CONCERTS = {
+    "stadium": ["stadium_id", "name", "location", "capacity"],
+    "singer": ["singer_id", "name", "country", "age", "is_male"],
+    "concert": ["concert_id", "title", "day", "year", "stadium_id", "attendance"],
+    "singer_in_concert": ["concert_id", "singer_id"],
+}
+"""What most samples of `sql` ask about."""
 
 
 def questions() -> Iterator[tuple[str, str]]:
@@ -55,12 +64,16 @@ def of_database(database: str) -> Recogniser:
 def database(tmp_path: Path) -> Path:
     """A database with the tables above."""
     path = tmp_path / "an odd name?#.sqlite"
-    with sqlite3.connect(path) as connection:
-        for table, columns in TABLES.items():
-            listed = ", ".join(quoted(column) for column in columns)
-            connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
-    connection.close()
+    with_tables(path, TABLES).close()
     return path
+
+
+def with_tables(path: Path | str, tables: Mapping[str, Sequence[str]]) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    for table, columns in tables.items():
+        connection.execute(f"CREATE TABLE {quoted(table)} ({', '.join(map(quoted, columns))})")
+    connection.commit()
+    return connection
 
 
 def quoted(name: str) -> str:
@@ -90,14 +103,20 @@ def test_gold_queries_of_other_databases() -> None:
 
 @needs_spider
 def test_drawn_queries_on_spider() -> None:
-    """SQLite finds nothing wrong with the syntax of queries drawn for a real database."""
+    """SQLite has nothing against queries drawn for a real database, but for names that they haven't bound."""
     path = path_of("concert_singer")
-    sampler = Sampler(parse(Constraint("gbnf", sql_grammar(tables_of(path)))), seed=3)
+    tables = tables_of(path)
+    columns = {column.lower() for named in tables.values() for column in named}
+    sampler = Sampler(parse(Constraint("gbnf", sql_grammar(tables))), seed=3)
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     for _ in range(80):
         text = sampler.text(10)
         assert text is not None
         assert oracles.sql(text.decode(), connection) is None, text.decode()
+        qualifier, name = oracles.unknown_name(text.decode(), connection)
+        assert len(qualifier) <= ALIAS_LENGTH or qualifier.lower() in map(str.lower, tables), text.decode()
+        refers_to_result = re.search(r"\b(order|group)\s+by\b", text.decode(), re.IGNORECASE)
+        assert name.lower() in {*columns, ""} or (not qualifier and refers_to_result), text.decode()
     connection.close()
 
 
@@ -159,13 +178,62 @@ def test_queries_of_odd_names(database: Path) -> None:
         "SELECT singer.id FROM singer",
         "SELECT name FROM order",
         "SELECT singer FROM name",
-        "SELECT name AS total FROM singer",
+        "SELECT name AS total FROM singer WHERE total > 1",
+        "SELECT total FROM (SELECT age AS total FROM singer)",
+        "SELECT abcd.name FROM singer AS abcd",
+        "SELECT year(name) FROM singer",
+        "SELECT abs(name, 1) FROM singer",
+        "SELECT rank() FROM singer",
+        "WITH s AS (SELECT name FROM singer) SELECT name FROM s",
     ],
 )
 def test_names_of_elsewhere(query: str) -> None:
     """Other tables, other columns and another table's columns are no names."""
     grammar = Recogniser(parse(Constraint("gbnf", sql_grammar(TABLES))))
     assert not grammar.judge(query.encode()).accepted
+
+
+def test_natural_queries() -> None:
+    """Samples that a database answers are queries of its grammar, but for WITH and outer references to results."""
+    connection = with_tables(":memory:", CONCERTS)
+    answered = [query for query in samples("sql").accepted if _runs(query, connection)]
+    grammar = Recogniser(parse(Constraint("gbnf", sql_grammar(CONCERTS))))
+    left = [query for query in answered if not grammar.judge(query.encode()).accepted]
+    assert len(answered) > 70
+    assert [query for query in left if not query.startswith("WITH ")] == [
+        "SELECT sub.name FROM (SELECT name, COUNT(*) AS n FROM singer GROUP BY name) AS sub WHERE sub.n > 1",
+        "SELECT AVG(cnt) FROM (SELECT COUNT(*) AS cnt FROM concert GROUP BY stadium_id)",
+    ]
+
+
+def _runs(query: str, connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute(query)
+    except sqlite3.Error:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("query", samples("sql").rejected)
+def test_rejected_by_grammars_of_databases(query: str) -> None:
+    """What isn't SQL isn't a query of any database, whatever its tables."""
+    grammar = Recogniser(parse(Constraint("gbnf", sql_grammar({"t": ["a", "b", "c"], "u": ["b", "c"]}))))
+    assert not grammar.judge(query.encode()).accepted
+
+
+def test_aliases_are_no_tables() -> None:
+    """A table that is as short as an alias has its own columns only, in any case."""
+    grammar = Recogniser(parse(Constraint("gbnf", sql_grammar({"Emp": ["id"], "dep": ["head"]}))))
+    assert grammar.judge(b"SELECT e.head, EMP.id FROM emp e JOIN dep AS d2 ON emp.id = d2.head").accepted
+    assert not grammar.judge(b"SELECT emp.head FROM emp").accepted
+
+
+def test_grammars_of_databases_in_llguidance() -> None:
+    """Its translation of GBNF reads the grammar of a database, with odd names in it."""
+    library = pytest.importorskip("llguidance", reason="the package llguidance (extra: peers) is not installed")
+    translate = pytest.importorskip("llguidance.gbnf_to_lark").gbnf_to_lark
+    for text in (shipped("sql").text, sql_grammar(TABLES), sql_grammar(CONCERTS)):
+        assert library.LLMatcher.validate_grammar(library.LLMatcher.grammar_from_lark(translate(text))) == ""
 
 
 def test_databases_without_queries() -> None:
