@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import shlex
@@ -104,6 +105,8 @@ def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
     )
     warm_up(engine.vocabulary)  # before anybody is told that it is ready
     app = create_app(settings, engine)
+    gc.collect()
+    gc.freeze()  # what is loaded stays: looking through it again took longer than compiling most schemas
     config = uvicorn.Config(
         app,
         log_level="warning",
