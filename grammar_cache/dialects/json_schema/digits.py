@@ -26,6 +26,8 @@ _LONGEST = 60
 """Digits that bounds may have, before the point."""
 _DIGITS = (20, 15, 12, 9, 7)
 """Digits before the point: the most with which states stay few, at least one more than divisor and bound have."""
+_FEWEST = 4
+"""Digits before the point even where states are many."""
 _FEW = 500
 _FURTHER = 6
 
@@ -211,6 +213,7 @@ def magnitudes(
     least, largest = digits
     own = max(least, 0, *(one.step.adjusted() + 1 for one in divisions if one.step.adjusted() < _LONGEST)) + 1
     states = prod(part.count for part in parts if isinstance(part, _Divided))
+    own = max(own, min(_FEWEST, _MOST_STATES // (4 * states)))
     whole = next((count for count in _DIGITS if count > own and count * states <= _FEW), own)
     walk = _Walk(whole if largest is None else min(whole, max(largest, 1)), fraction, parts)
     start, ending, moves = _merged(walk, *_explored(walk))

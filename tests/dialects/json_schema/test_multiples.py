@@ -71,6 +71,7 @@ CANDIDATES = st.one_of(
 @settings(deadline=None, max_examples=30)
 @given(st.lists(PARTS, min_size=1, max_size=3), st.lists(CANDIDATES, min_size=1, max_size=20))
 @example([multiple("0.01"), negation(equal("1"))], [Decimal("1.0"), Decimal("1.01")])
+@example([multiple("0.25"), negation(multiple("12"))], [Decimal(100), Decimal(105)])
 def test_multiples_are_exact(parts: list[Asked], candidates: list[Decimal]) -> None:
     """A number in any spelling is generated only where all that is asked of it holds; plainly written, always."""
     integral = any(part is INTEGER for part in parts)
