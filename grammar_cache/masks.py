@@ -32,6 +32,8 @@ from grammar_cache.token_bits import Bits, TokenBits, allowed, mask_bytes, union
 from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.walk import Tokens
 
+_MOST_PARTS = 2
+"""Of so many parts a mask is put together each time; of more it is made once."""
 _REMEMBERED = 8
 """States of a rule that a new one is compared with."""
 
@@ -82,7 +84,8 @@ class Masks:
         mask = self._masks.get(configuration)
         if mask is None:
             mask = self._made(configuration)
-            self._masks.keep(configuration, mask, 200 + 100 * len(mask.parts))
+            own = mask.parts[0].size_bytes if len(mask.parts) == 1 else 0
+            self._masks.keep(configuration, mask, 400 + own)
         return union(mask.parts, self._bytes) if mask.farthest <= tokens else None
 
     def _made(self, configuration: int) -> _Mask:
@@ -100,6 +103,8 @@ class Masks:
                 farthest = max(farthest, under.farthest)
         if self._configurations.accepts(configuration):
             parts.append(self._stops)
+        if len(parts) > _MOST_PARTS:
+            parts = [TokenBits.of(union(parts, self._bytes))]
         return _Mask(tuple(parts), farthest)
 
     def _inside(self, state: int) -> Inside:

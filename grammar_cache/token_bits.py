@@ -24,7 +24,7 @@ class TokenBits:
 
     @staticmethod
     def of(bits: Bits) -> TokenBits:
-        """Takes the array over."""
+        """Takes the array over: nobody writes to it any more."""
         words = bits.view(np.uint32)
         if np.count_nonzero(words) * _SPARSE > len(words):
             return TokenBits(words, None, len(words))
