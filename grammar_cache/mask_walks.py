@@ -53,12 +53,12 @@ def inside(
     and the status.
     """
     while done < len(begin):
+        if max(i, begin[done]) >= past_all[done]:
+            done, i = done + 1, 0
+            continue
         if i == 0:
             i = begin[done]
             path[words.depth[i] - 1] = from_all[done]
-        if i >= past_all[done]:
-            done, i = done + 1, 0
-            continue
         depth, past = words.depth[i], words.skip[i]
         before, other = path[depth - 1], beside[depth - 1]
         if store.row[before] < 0:
@@ -106,11 +106,15 @@ def inside(
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _kind(store: Store, kinds: Ints, first: int, level: int, configuration: int) -> int:
-    """Equal for configurations that are alike at a level: what is told of states of the rule, and of nothing else."""
+    """Equal for configurations that are alike at a level: what is told of states of the rule, and of nothing else.
+
+    A rule called at the end of this one returns to the root too: its states are another rule's.
+    """
     if configuration >= 0 and store.item_first[configuration + 1] == store.item_first[configuration] + 1:
-        state = store.items[store.item_first[configuration]]
-        if state & 0xFFFFFFFF == ROOT:
-            return int(kinds[level, (state >> 32) - first])
+        item = store.items[store.item_first[configuration]]
+        place = (item >> 32) - first
+        if item & 0xFFFFFFFF == ROOT and 0 <= place < kinds.shape[1]:
+            return int(kinds[level, place])
     return -2 - int(configuration)
 
 
