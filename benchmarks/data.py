@@ -38,10 +38,6 @@ class Task:
     schema: str
     completion: str
 
-    @property
-    def parsed_schema(self) -> Any:
-        return json.loads(self.schema)
-
 
 def read_tasks(count: int = 0) -> list[Task]:
     """The first `count` tasks, all with 0. Raises MissingData."""

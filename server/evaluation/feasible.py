@@ -1,7 +1,7 @@
 """How few tokens a valid JSON text can have, found without any grammar: what no engine can be blamed for.
 
 An upper bound, so that the share of tasks that fit a budget is a lower bound: a small instance is built from the
-schema, a reference answer is written compactly, and the shorter of those that `jsonschema` finds valid counts.
+schema, a reference answer is written compactly, and the shorter of those that the judge finds valid counts.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
-
-from jsonschema import Draft202012Validator
-from jsonschema.validators import validator_for
 
 Split: TypeAlias = Callable[[str], Sequence[int]]
 """From a text to its tokens."""
@@ -33,24 +30,9 @@ _EXAMPLES = {
 }
 
 
-def fewest_tokens(schema: Any, reference: str, split: Split) -> int | None:
-    """Tokens of the shortest valid answer known, as the tokenizer splits it; None if none is."""
-    texts = [text for text in short_texts(schema, reference) if is_valid(text, schema)]
-    return min((len(split(text)) for text in texts), default=None)
-
-
 def short_texts(schema: Any, reference: str) -> tuple[str, str]:
     """The small instance and the reference answer, both written compactly; not necessarily valid."""
     return compact(small(schema, schema)), compact(json.loads(reference))
-
-
-def is_valid(text: str, schema: Any) -> bool:
-    """Whether a text is JSON and meets the schema, by the draft that it names."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return False
-    return bool(validator_for(schema, default=Draft202012Validator)(schema).is_valid(value))
 
 
 def compact(value: Any) -> str:

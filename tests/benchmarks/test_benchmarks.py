@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,8 @@ import pytest
 from benchmarks import compile_time, peers
 from benchmarks.__main__ import main
 from benchmarks.data import Task, tokenizer_folder
-from benchmarks.json_mode_eval import AnswerRow, Outcome, answer_all, prepare, report
 from benchmarks.walks import walks
 from grammar_cache import Vocabulary
-from server.decoding.parameters import Parameters
-from server.engines.scripted import ScriptedEngine
-from server.engines.scripts import seeded
-from server.loop import EngineLoop
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -107,39 +101,6 @@ def test_slow_compiles_are_not_repeated() -> None:
     engines: dict[str, compile_time.Compile] = {"quick": lambda _: next(quick), "slow": lambda _: next(slow)}
     found = compile_time._task_rows(Task("t", (), "{}", "{}"), engines, 3, 0)
     assert {row.engine: row.compile_ms for row in found} == {"quick": 1.0, "slow": 5000.0}
-
-
-def evaluated(tasks: list[Task], budget: int) -> list[AnswerRow]:
-    """Rows of a model that writes anything."""
-    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], [256])
-    loop = EngineLoop(ScriptedEngine(vocabulary, seeded(257, 1)))
-    prepared = [prepare(task, loop.engine, split) for task in tasks]
-    loop.start()
-    try:
-        return asyncio.run(answer_all(loop, prepared, Parameters(budget=budget), 2, lambda line: None))
-    finally:
-        loop.stop()
-
-
-@pytest.mark.parametrize(("budget", "outcome", "feasible"), [(6, "budget", False), (7, "valid", True)])
-def test_jme_counts_answers_and_refusals(tasks: list[Task], budget: int, outcome: Outcome, feasible: bool) -> None:
-    """A budget of the shortest answer is answered validly, one less is refused; a keyword is another reason."""
-    plain, refused = evaluated(tasks, budget)
-    assert (plain.outcome, plain.min_tokens, plain.exact, plain.feasible) == (outcome, 7, True, feasible)
-    assert refused.outcome == "keyword"
-    assert (plain.text is None) == (outcome == "budget")
-    assert plain.tokens <= budget
-
-
-def test_jme_reports_shares(tasks: list[Task]) -> None:
-    """Shares are of all tasks and of those that compile, and the refused schemas are named with their reason."""
-    found = [row for budget in (6, 7) for row in evaluated(tasks, budget)]
-    table = [line.split("|") for line in report(found, {6: 1.0, 7: 1.0}).splitlines()]
-    cells = [[cell.strip() for cell in line[1:-1]] for line in table if len(line) > 2]
-    valid = cells[0].index("valid of all")
-    assert [line[valid] for line in cells[2:]] == ["0.0 %", "50.0 %"]
-    assert [line[valid + 2] for line in cells[2:]] == ["0.0 %", "100.0 %"]
-    assert any(line[0].startswith("- refused: ") for line in table)
 
 
 def test_missing_data_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

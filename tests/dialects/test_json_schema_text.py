@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache.constraint import Whitespace
@@ -23,7 +23,6 @@ JSON = st.recursive(
 ANY_VALUE, ANY_STRING = parse("{}"), parse('{"type": "string"}')
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_any_value_is_generated_however_python_writes_it(value: object) -> None:
     """Without a schema every JSON value belongs, escaped or not, on one line or indented."""
@@ -33,7 +32,6 @@ def test_any_value_is_generated_however_python_writes_it(value: object) -> None:
             assert matches(ANY_VALUE, text.encode()), text
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from('"\\/bfnrtu0dD8cCfF9 \x1fé'), max_size=9))
 def test_strings_are_those_that_json_reads(content: str) -> None:
     """What stands between quotation marks is generated exactly if it is read back as text of UTF-8."""
@@ -73,7 +71,6 @@ def test_lone_surrogates_are_not_generated(lone: str) -> None:
     assert not generates({"type": "string"}, lone)
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from('"\\/\n\x01\x7féa😀 '), max_size=5), st.integers(0, 4), st.integers(0, 5))
 def test_patterns_see_the_text_and_not_its_spelling(value: str, least: int, most: int) -> None:
     """Pattern and lengths hold together for strings with characters that have to be escaped."""
@@ -119,7 +116,6 @@ def test_members_come_in_the_order_of_the_schema(text: str, expected: bool) -> N
     assert generates(ORDERED, text) is expected
 
 
-@settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=7), st.data())
 def test_any_subset_of_optional_members_may_be_left_out(musts: list[bool], data: st.DataObject) -> None:
     """In schema order, the members present decide by the required ones alone."""
@@ -151,7 +147,6 @@ def test_many_optional_members_stay_small(required: list[str]) -> None:
     assert not matches(grammar, b'{"p3": null, "p100": null, "p99": null}')
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["s", "i"]), max_size=5),
     st.integers(0, 6),

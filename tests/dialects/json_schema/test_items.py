@@ -43,7 +43,7 @@ SCHEMAS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(SCHEMAS, st.lists(st.lists(st.sampled_from(VALUES), max_size=4), min_size=1, max_size=12))
 def test_contains_is_exact(schema: Any, candidates: list[list[str]]) -> None:
     """What is generated is what the validator accepts, whatever else is asked of the items."""
@@ -71,7 +71,7 @@ UNIQUE = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(UNIQUE, st.lists(st.lists(st.sampled_from(VALUES), max_size=4), min_size=1, max_size=12))
 def test_few_values_come_once_in_any_order(schema: Any, candidates: list[list[str]]) -> None:
     """Items out of a handful of values are generated exactly where the validator accepts them; others are refused."""

@@ -142,7 +142,7 @@ def written(members: list[tuple[str, str]]) -> str:
     return "{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in members) + "}"
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(SCHEMAS, st.lists(MEMBERS, min_size=1, max_size=12))
 def test_nothing_invalid_is_generated(schema: Any, candidates: list[list[tuple[str, str]]]) -> None:
     """No text is accepted that the validator refuses, even if its members repeat one another's keys."""
@@ -156,7 +156,7 @@ def test_nothing_invalid_is_generated(schema: Any, candidates: list[list[tuple[s
         assert not judge(text) or validator.is_valid(json.loads(text)), (schema, text)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(PLAIN, st.lists(MEMBERS, min_size=1, max_size=12))
 def test_what_is_valid_and_in_order_is_generated(plain: Any, candidates: list[list[tuple[str, str]]]) -> None:
     """Members with keys of their own, declared ones first, are accepted unless many names must be told apart."""

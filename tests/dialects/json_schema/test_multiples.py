@@ -68,7 +68,7 @@ CANDIDATES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(PARTS, min_size=1, max_size=3), st.lists(CANDIDATES, min_size=1, max_size=20))
 @example([multiple("0.01"), negation(equal("1"))], [Decimal("1.0"), Decimal("1.01")])
 @example([multiple("0.25"), negation(multiple("12"))], [Decimal(100), Decimal(105)])

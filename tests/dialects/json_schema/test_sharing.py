@@ -42,7 +42,7 @@ def test_recursive_rules_keep_their_names() -> None:
     assert shared(rules, "root") == rules
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(strategies.grammars(b"ab"))
 def test_the_language_stays_the_same(grammar: Grammar) -> None:
     """The short texts of a grammar are those of its shared form."""

@@ -29,7 +29,7 @@ FACTS = st.builds(
 TEXTS = st.lists(st.text("abc/", max_size=5) | st.sampled_from(("2024-02-29", "1.2.3.4", "/a/b")), max_size=8)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(FACTS, min_size=1, max_size=7), TEXTS)
 @example([StringFacts(most=2), StringFacts(unmatched=(("/pattern", "b"),))], ["", "ab", "aab", "aaa"])
 def test_any_of_several_conditions(all_facts: list[StringFacts], texts: list[str]) -> None:
@@ -42,7 +42,7 @@ def test_any_of_several_conditions(all_facts: list[StringFacts], texts: list[str
 
 
 @given(FACTS, FACTS, TEXTS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_what_covers_holds_more(wide: StringFacts, narrow: StringFacts, texts: list[str]) -> None:
     """Where one covers the other, all strings of the other are its own."""
     patterns = strings.Patterns(Limits())
