@@ -23,15 +23,18 @@ from server.engines.layers import LogitsLayer, pack_linear_layers
 class CausalModel:
     """Weights in memory, in inference mode. `context_window` comes from the model's configuration."""
 
-    def __init__(self, path: Path, dtype: torch.dtype) -> None:
+    def __init__(self, path: Path, dtype: torch.dtype, device: torch.device) -> None:
+        self._device = device
         self._model = AutoModelForCausalLM.from_pretrained(
             path, dtype=dtype, local_files_only=True, trust_remote_code=False
         ).eval()
         _refuse_other_states(self._model)
-        group_heads(self._model)
         self._head = LogitsLayer(self._model.get_output_embeddings())
         self._model.set_output_embeddings(self._head)
-        pack_linear_layers(self._model)
+        if device.type == "cpu":
+            group_heads(self._model)
+            pack_linear_layers(self._model)
+        self._model.to(device)
         self.context_window = _context_window(self._model.config)
         self.tokens: int = self._model.get_input_embeddings().num_embeddings
         # Weights come in from the disk with their first use, and a model that can't be called shows it now.
@@ -62,29 +65,31 @@ class CausalModel:
         self._head.places = places
         with torch.inference_mode():
             output = self._model(
-                input_ids=torch.tensor([[*chunk, *[0] * (longest - len(chunk))] for chunk in chunks]),
+                input_ids=self._tensor([[*chunk, *[0] * (longest - len(chunk))] for chunk in chunks]),
                 position_ids=self._positions(rows, longest),
-                attention_mask=_mask(rows, longest),
+                attention_mask=self._mask(rows, longest),
                 past_key_values=cache,
                 use_cache=True,
             )
-        logits: NDArray[np.float32] = output.logits[0].numpy()
+        logits: NDArray[np.float32] = output.logits[0].cpu().numpy()
         layers = tuple((layer.keys, layer.values) for layer in cache.layers)
         stops = tuple(rows.columns + length for length in lengths)
         return logits, KeyValueRows(layers, rows.columns + longest, rows.starts, stops)
 
     def _positions(self, rows: KeyValueRows, longest: int) -> torch.Tensor:
-        lengths = torch.tensor([rows.length(row) for row in range(len(rows.starts))])
+        lengths = self._tensor([rows.length(row) for row in range(len(rows.starts))])
         # Padding behind a row's last token must not leave the table of learned positions.
-        return (lengths[:, None] + torch.arange(longest)).clamp(max=self.context_window - 1)
+        return (lengths[:, None] + self._tensor(range(longest))).clamp(max=self.context_window - 1)
 
+    def _mask(self, rows: KeyValueRows, longest: int) -> torch.Tensor | None:
+        """1 for the columns that a row uses, 0 for the padding on its left; None where there is none."""
+        if not any(rows.starts):
+            return None
+        columns = self._tensor(range(rows.columns + longest))
+        return (columns[None, :] >= self._tensor(rows.starts)[:, None]).long()
 
-def _mask(rows: KeyValueRows, longest: int) -> torch.Tensor | None:
-    """1 for the columns that a row uses, 0 for the padding on its left; None where there is none."""
-    if not any(rows.starts):
-        return None
-    columns = torch.arange(rows.columns + longest)
-    return (columns[None, :] >= torch.tensor(rows.starts)[:, None]).long()
+    def _tensor(self, values: Sequence[int] | Sequence[Sequence[int]]) -> torch.Tensor:
+        return torch.tensor(values, device=self._device)
 
 
 def _cache(layers: Sequence[LayerTensors]) -> Cache:

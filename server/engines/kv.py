@@ -61,7 +61,7 @@ def gather(picks: Sequence[RowReference]) -> KeyValueRows:
 def _select(source: KeyValueRows, rows: list[int]) -> tuple[LayerTensors, ...]:
     if rows == list(range(len(source.stops))):
         return source.layers
-    index = torch.tensor(rows)
+    index = torch.tensor(rows, device=source.layers[0][0].device)
     return tuple((keys.index_select(0, index), values.index_select(0, index)) for keys, values in source.layers)
 
 

@@ -59,6 +59,6 @@ class LogitsLayer(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         """[rows, columns, dimension] to [1, places, tokens]."""
-        rows, columns = torch.tensor(self.places).unbind(1)
+        rows, columns = torch.tensor(self.places, device=hidden.device).unbind(1)
         logits: torch.Tensor = self.linear(hidden[rows, columns].float())[None]
         return logits

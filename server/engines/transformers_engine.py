@@ -1,4 +1,4 @@
-"""The engine for any causal language model in a local folder, on the processor, with `transformers`.
+"""The engine for any causal language model in a local folder, with `transformers`, on a GPU if torch sees one.
 
 Knows sequences, their rows and their failures; how the model is called is `CausalModel`'s business, and how
 a chat becomes tokens is `ChatEncoder`'s.
@@ -79,11 +79,13 @@ class TransformersEngine(Engine):
         name: str | None = None,
         threads: int | None = None,
         dtype: Dtype = "auto",
+        device: str | None = None,
         cache: Path | None = None,
         prefix_cache_bytes: int = 1 << 30,
     ) -> None:
-        """`cache`: the folder for what is made of the tokenizer; without one it is made at each start.
+        """`device`: as torch names it; None: a GPU if torch sees one.
 
+        `cache`: the folder for what is made of the tokenizer; without one it is made at each start.
         `prefix_cache_bytes`: memory for prompts that later ones may begin like; 0: none is kept.
         """
         if not path.is_dir():
@@ -92,7 +94,8 @@ class TransformersEngine(Engine):
         self.name = name or path.name
         self.vocabulary = Vocabulary.from_pretrained(path, cache=cache)
         self._chat = ChatEncoder(path)
-        self._model = CausalModel(path, resolve_dtype(dtype, path))
+        place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._model = CausalModel(path, resolve_dtype(dtype, path, place), place)
         self.context_window = self._model.context_window
         self._prefixes = PrefixCache(prefix_cache_bytes)
         self._sequences: dict[SequenceId, _Sequence] = {}
@@ -257,8 +260,8 @@ class TransformersEngine(Engine):
         return error
 
 
-def resolve_dtype(dtype: Dtype, path: Path) -> torch.dtype:
-    """ "auto" is bfloat16 for half-precision weights on a processor that multiplies it; else float32.
+def resolve_dtype(dtype: Dtype, path: Path, device: torch.device) -> torch.dtype:
+    """ "auto" is bfloat16 for half-precision weights on a GPU, or a processor that multiplies it; else float32.
 
     bfloat16 saves a third of a step, but logits then depend on how many rows share a call, and on how much of a
     prompt was known: with the embedded model, the best token changed on 4 of 25 steps between 1 row and 8, in
@@ -269,7 +272,7 @@ def resolve_dtype(dtype: Dtype, path: Path) -> torch.dtype:
     published = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False).dtype
     processor = Path("/proc/cpuinfo")
     flags = processor.read_text().split() if processor.exists() else []
-    native = "avx512_bf16" in flags or "amx_bf16" in flags
+    native = device.type != "cpu" or "avx512_bf16" in flags or "amx_bf16" in flags
     return torch.bfloat16 if native and published in (torch.bfloat16, torch.float16) else torch.float32
 
 

@@ -65,5 +65,5 @@ def test_a_prompt_from_its_start_sees_no_future() -> None:
 
 def test_models_with_shared_heads_use_it(tiny_folder: Callable[[str], Path]) -> None:
     """A model that would call torch's attention calls this one."""
-    model = CausalModel(tiny_folder("llama"), torch.float32)
+    model = CausalModel(tiny_folder("llama"), torch.float32, torch.device("cpu"))
     assert model._model.config._attn_implementation == NAME

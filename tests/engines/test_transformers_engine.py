@@ -255,8 +255,16 @@ def test_bfloat16_logits_are_fine_grained(tiny_folder: Callable[[str], Path]) ->
 def test_weights_in_full_precision_stay_so(tiny_folder: Callable[[str], Path]) -> None:
     """ "auto" keeps float32 weights in float32; naming a type settles it."""
     folder = tiny_folder("llama")
-    chosen = [resolve_dtype(dtype, folder) for dtype in ("auto", "float32", "bfloat16")]
+    cpu, cuda = torch.device("cpu"), torch.device("cuda")
+    chosen = [resolve_dtype(dtype, folder, cpu) for dtype in ("auto", "float32", "bfloat16")]
     assert chosen == [torch.float32, torch.float32, torch.bfloat16]
+    assert resolve_dtype("auto", folder, cuda) is torch.float32
+
+
+def test_inputs_go_where_the_weights_are(tiny_folder: Callable[[str], Path]) -> None:
+    """On torch's device without values everything is computed but the logits, which can't be read from there."""
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        TransformersEngine(tiny_folder("llama"), threads=1, device="meta")
 
 
 def test_models_with_another_state_are_refused(tiny_folder: Callable[[str], Path]) -> None:
