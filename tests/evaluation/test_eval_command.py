@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ from server.commands.eval import EXPERIMENTS
 from server.evaluation import experiments
 from server.evaluation.budgets import levels
 from server.evaluation.datasets.samples import samples
+from server.evaluation.methods.registry import ANYWHERE
 from server.evaluation.methods.spec import specs
+from server.evaluation.peers.catalogue import KINDS
 from tests.evaluation.world import FEWEST, write_tasks
 from tests.server.running import Running, serving
 
@@ -113,3 +117,23 @@ def test_experiments_have_samples_and_defaults(name: str) -> None:
             assert len(tasks) == 2
             assert all(task.judge(task.gold).correct for task in tasks)
     assert len({experiments.file_name(name, data) for data in chosen.sets}) == len(chosen.sets)
+
+
+def test_the_script_of_all_experiments_can_be_run(tmp_path: Path) -> None:
+    """Each of its commands is one that `swyb` understands; every experiment is there, on each kind of set."""
+    told = tmp_path / "told"
+    stand_in = tmp_path / "swyb"
+    stand_in.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {told}\n')
+    stand_in.chmod(0o755)
+    script = Path(__file__).resolve().parents[2] / "scripts" / "eval_all.sh"
+    environment = {**os.environ, "SWYB": str(stand_in), "N": "5"}
+    subprocess.run([script, "model", "data", tmp_path / "out"], check=True, env=environment, capture_output=True)
+    commands = [parser().parse_args(line.split()) for line in told.read_text().splitlines()]
+    runs = [command for command in commands if command.experiment != "report"]
+    assert commands[-1].experiment == "report"
+    assert {run.experiment for run in runs} == set(EXPERIMENTS)
+    assert {run.set for run in runs if run.set} <= set(experiments.SETS)
+    for run in runs:
+        assert (run.n, run.out) == (5, tmp_path / "out")
+        chosen = specs(run.methods or experiments.EXPERIMENTS[run.experiment].methods)
+        assert {spec.name for spec in chosen} <= {"swyb", *ANYWHERE, *KINDS}
