@@ -12,8 +12,8 @@ from server.evaluation.description import Description, read_description
 from server.evaluation.records import read_rows
 from server.evaluation.summary import Cell, at_level, cells
 
-PAPER_BUDGET = "120"
-"""The budget that comparisons are made at where it was run; else the largest."""
+USUAL_BUDGETS = ("120", "1.1x")
+"""Those that the paper and TruncProof compare at: where one was run, so does the report; else at the largest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def report(files: Files) -> str:
 
 
 def compared(of: Sequence[Cell]) -> list[Cell]:
-    """The cells of one budget: the paper's if it is there, else the largest."""
+    """The cells of one budget: a usual one if it is there, else the largest."""
     labels = [cell.level for cell in of]
-    return at_level(of, PAPER_BUDGET if PAPER_BUDGET in labels else labels[-1])
+    return at_level(of, next((label for label in USUAL_BUDGETS if label in labels), labels[-1]))
 
 
 def _group(files: Files, description: Description, of: Sequence[Cell], suffix: str) -> str:
