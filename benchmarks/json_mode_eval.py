@@ -19,11 +19,12 @@ from typing import Literal, TypeAlias
 from benchmarks.data import Split, Task, read_tasks, splitter, write_rows
 from benchmarks.tables import machine, markdown, number, percent
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, UnsupportedFeature, compile_grammar
+from server.backend import Work
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
-from server.engines.contract import Engine
+from server.engines.contract import ChatModel
 from server.evaluation.feasible import fewest_tokens, is_valid
-from server.loop import EngineLoop, Work
+from server.loop import EngineLoop
 from server.settings import Settings
 
 BUDGETS = (32, 64, 120, 256)
@@ -107,11 +108,11 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def prepare(task: Task, engine: Engine, split: Split) -> Prepared:
+def prepare(task: Task, model: ChatModel, split: Split) -> Prepared:
     """Compiles the schema as the server does; `split` is the model's tokenizer."""
-    prompt, feasible = tuple(engine.encode(task.messages)), fewest_tokens(task.parsed_schema, task.completion, split)
+    prompt, feasible = tuple(model.encode(task.messages)), fewest_tokens(task.parsed_schema, task.completion, split)
     try:
-        grammar = compile_grammar(Constraint("json_schema", task.schema), engine.vocabulary, Settings().limits)
+        grammar = compile_grammar(Constraint("json_schema", task.schema), model.vocabulary, Settings().limits)
         _ = grammar.minimum  # afterwards the decoding thread alone touches the tables
     except GrammarError as error:
         reason: Outcome = "keyword" if isinstance(error, UnsupportedFeature) else "other"
@@ -185,6 +186,7 @@ async def _answer(loop: EngineLoop, item: Prepared, parameters: Parameters) -> A
         if isinstance(event, Answer):
             found = event
     assert found is not None, "an answer is the last event"
+    assert found.budget_forced_tokens is not None, "this loop counts them"
     text = found.text.decode(errors="replace")
     return AnswerRow(
         name,

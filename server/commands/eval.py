@@ -137,9 +137,10 @@ def _model(arguments: Namespace) -> LocalModel | RemoteModel:
     from server.engines.embedded import default_cache
     from server.engines.transformers_engine import TransformersEngine
     from server.evaluation.model import LocalModel
+    from server.loop import EngineLoop
 
     folder = model_folder(arguments)
-    return LocalModel(TransformersEngine(folder, cache=default_cache()), splitter(folder), folder)
+    return LocalModel(EngineLoop(TransformersEngine(folder, cache=default_cache())), splitter(folder), folder)
 
 
 def splitter(folder: Path) -> Split:

@@ -45,11 +45,12 @@ def run(arguments: Namespace) -> int:
     """Prints the text as it is agreed, and the certificate to the standard error; or the error (then: 1)."""
     from server.engines.embedded import default_cache
     from server.engines.transformers_engine import TransformersEngine
+    from server.loop import EngineLoop
 
     try:
         body = request_body(arguments, constraint(arguments))
-        service = Service(Settings(), TransformersEngine(model_folder(arguments), cache=default_cache()))
-        asyncio.run(_generate(service, {"model": service.engine.name, **body}, whole=arguments.json))
+        service = Service(Settings(), EngineLoop(TransformersEngine(model_folder(arguments), cache=default_cache())))
+        asyncio.run(_generate(service, {"model": service.model.name, **body}, whole=arguments.json))
     except ApiError as error:
         print_json(error.body)
         return 1

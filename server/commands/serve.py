@@ -98,13 +98,14 @@ def _listen(host: str, port: int) -> socket.socket:
 def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
     from server.engines.embedded import default_cache
     from server.engines.transformers_engine import TransformersEngine
+    from server.loop import EngineLoop
 
     report(f"swyb: loading {folder}")
     engine = TransformersEngine(
         folder, name=settings.name, cache=default_cache(), prefix_cache_bytes=settings.prefix_cache_bytes
     )
     warm_up(engine.vocabulary)  # before anybody is told that it is ready
-    app = create_app(settings, engine)
+    app = create_app(settings, EngineLoop(engine))
     gc.collect()
     gc.freeze()  # what is loaded stays: looking through it again took longer than compiling most schemas
     config = uvicorn.Config(
@@ -137,8 +138,8 @@ async def _announce(service: Service, listening: socket.socket) -> None:
         report(f"swyb: {error.message}")
         return
     host, port = listening.getsockname()[:2]
-    report(f"swyb: {service.engine.name} is ready at {address(host, port)}. Try:\n")
-    print(example(address(host, port), service.engine.name, keyed=service.settings.api_key is not None))
+    report(f"swyb: {service.model.name} is ready at {address(host, port)}. Try:\n")
+    print(example(address(host, port), service.model.name, keyed=service.settings.api_key is not None))
     sys.stdout.flush()
 
 

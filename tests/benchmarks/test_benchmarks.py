@@ -113,7 +113,7 @@ def evaluated(tasks: list[Task], budget: int) -> list[AnswerRow]:
     """Rows of a model that writes anything."""
     vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], [256])
     loop = EngineLoop(ScriptedEngine(vocabulary, seeded(257, 1)))
-    prepared = [prepare(task, loop.engine, split) for task in tasks]
+    prepared = [prepare(task, loop.model, split) for task in tasks]
     loop.start()
     try:
         return asyncio.run(answer_all(loop, prepared, Parameters(budget=budget), 2, lambda line: None))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from grammar_cache import Constraint, Vocabulary
 from grammar_cache.constraint import Kind as Dialect
+from server.backend import Work
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
@@ -30,7 +31,7 @@ from server.evaluation.peers.language import PeerLanguage
 from server.evaluation.peers.limits import Limits
 from server.evaluation.peers.peer import Peer, forms
 from server.evaluation.task import Task, Verdict
-from server.loop import EngineLoop, Work
+from server.loop import EngineLoop
 
 WORDS = ("ab", "abc", "b", "cab", "ccc")
 SMALL = Vocabulary([b"a", b"b", b"c", b"ab", b"cc", None, b"x"], stop_ids=[7])
