@@ -67,7 +67,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     """
     header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND})
     for name, own in _told(vocabulary, limits).items():
-        require(header.get(name) == own, f"this is a grammar for another {name}")
+        require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
     facts = Facts(_of(bool, header.get("nullable")), _of(int, header.get("lexer_start")), _texts(header.get("rules")))
     network = network_of(arrays, facts, limits.states)
     searched = {name: arrays[name] for name in _FOUND}
