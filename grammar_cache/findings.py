@@ -40,7 +40,7 @@ class Findings:
     dry: bool
 
 
-def findings(tables: Tables, tightening: Tightening, path: Path, start: int) -> Findings:
+def tell(tables: Tables, tightening: Tightening, path: Path, start: int) -> Findings:
     """Of the searches from the start, whatever else has been searched since."""
     outcome = tightening.outcome(start) or Outcome(None, 0, False)
     ahead = sorted(path.values(), reverse=True)

@@ -12,6 +12,7 @@ import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -74,11 +75,12 @@ def letters() -> Vocabulary:
     return Vocabulary([*(bytes([byte]) for byte in range(256)), *longer], [256 + len(longer)])
 
 
-def sources() -> list[tuple[bytes, Vocabulary]]:
+@cache
+def sources() -> tuple[tuple[bytes, Vocabulary], ...]:
     """Artefacts of all kinds, and what they are for."""
     vocabulary = letters()
     found = [compile_grammar(constraint, vocabulary, LIMITS) for constraint in SOURCES.values()]
-    return [(to_bytes(one), one.vocabulary) for one in (*found, compile_expression(SPANNING, SPANS, LIMITS))]
+    return tuple((to_bytes(one), one.vocabulary) for one in (*found, compile_expression(SPANNING, SPANS, LIMITS)))
 
 
 def taken_apart(data: bytes) -> tuple[dict[str, Any], Arrays]:

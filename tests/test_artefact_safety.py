@@ -95,6 +95,19 @@ def test_a_grammar_is_for_its_vocabulary_and_its_limits(saved: tuple[bytes, Voca
         to_bytes(BoundedGrammar(grammar, 1))
 
 
+@pytest.mark.parametrize("source", range(len(SOURCES) + 1))
+def test_a_language_without_texts_is_refused(source: int) -> None:
+    """Where no state ends a rule, with a lexer or without, it is an artefact that isn't right: no user's grammar."""
+    data, vocabulary = sources()[source]
+
+    def change(header: dict[str, Any], arrays: Arrays) -> None:
+        arrays["final"][:] = False
+        header["nullable"] = False
+
+    with pytest.raises(ArtefactError):
+        from_bytes(tampered(data, change), vocabulary, LIMITS)
+
+
 def test_every_index_is_checked() -> None:
     """Far too large, and below what says that there is none, at both ends of every array of numbers: refused."""
     for data, vocabulary in (sources()[4], sources()[-1]):
