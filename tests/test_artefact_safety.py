@@ -143,7 +143,7 @@ def test_tampering_is_refused_or_harmless() -> None:
 
     Other grammars of the same vocabulary don't notice.
     """
-    check_tampering(250, 0)
+    check_tampering(200, 0)
 
 
 @pytest.mark.full
