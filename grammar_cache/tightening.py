@@ -15,7 +15,7 @@ from grammar_cache.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class Outcome:
     """`distance` tokens if known; else at least `least`, and `dry` if looking again would tell no more."""
 
     distance: int | None
@@ -28,7 +28,7 @@ class Tightening:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._known: dict[int, _Outcome] = {}
+        self._known: dict[int, Outcome] = {}
         self._next: dict[int, int] = {}
         self.searches = 0
 
@@ -46,6 +46,16 @@ class Tightening:
         """The string that begins a shortest completion, given that the distance is known and above 0."""
         return self._next[configuration]
 
+    def outcome(self, configuration: int) -> Outcome | None:
+        """What a search told of a configuration."""
+        return self._known.get(configuration)
+
+    def learn(self, configuration: int, outcome: Outcome, string: int = -1) -> None:
+        """What the same search told elsewhere, and the string that begins a shortest completion, if it found one."""
+        self._known[configuration] = outcome
+        if string >= 0:
+            self._next[configuration] = string
+
     def within(self, configuration: int, tokens: int, fuel: int) -> bool:
         """Whether the exact distance is at most `tokens`, as far as the fuel tells."""
         outcome = self._known.get(configuration)
@@ -53,7 +63,7 @@ class Tightening:
             outcome = self._search(configuration, tokens, fuel)
         return outcome.distance is not None and outcome.distance <= tokens
 
-    def _search(self, start: int, horizon: int, fuel: int) -> _Outcome:
+    def _search(self, start: int, horizon: int, fuel: int) -> Outcome:
         self.searches += 1
         levels = [[start]]
         seen = {start}
@@ -64,10 +74,10 @@ class Tightening:
                 self._record(levels, set(accepting))
                 return self._known[start]
             if not levels[-1]:
-                outcome = _Outcome(None, INFINITE, True)
+                outcome = Outcome(None, INFINITE, True)
                 break
             if depth == horizon:
-                outcome = _Outcome(None, horizon + 1, False)
+                outcome = Outcome(None, horizon + 1, False)
                 break
             following: list[int] = []
             for configuration in levels[-1]:
@@ -80,7 +90,7 @@ class Tightening:
                 if fuel < 0:
                     break
             if fuel < 0:
-                outcome = _Outcome(None, depth + 1, True)
+                outcome = Outcome(None, depth + 1, True)
                 break
             levels.append(following)
         self._known[start] = outcome
@@ -90,13 +100,13 @@ class Tightening:
         """Walks the levels back from the end: what lies on a shortest path learns its distance and next string."""
         ahead = accepting
         for configuration in accepting:
-            self._known[configuration] = _Outcome(0, 0, False)
+            self._known[configuration] = Outcome(0, 0, False)
         for distance, level in enumerate(reversed(levels[:-1]), start=1):
             here: set[int] = set()
             for configuration in level:
                 string = self._tables.shortest_into(configuration, ahead)
                 if string is not None:
                     here.add(configuration)
-                    self._known[configuration] = _Outcome(distance, distance, False)
+                    self._known[configuration] = Outcome(distance, distance, False)
                     self._next[configuration] = string
             ahead = here
