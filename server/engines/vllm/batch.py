@@ -55,7 +55,7 @@ class Batch:
             return False
         if request is None:
             return False
-        history = self._resting.pop(request.request, None) or History()
+        history = self._resting.pop(request.request, None) or History(self._registry.ends)
         self._seats[place] = Seat(GuidedRow(request, self._registry, history), prompt, output)
         return True
 

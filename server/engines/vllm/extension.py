@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from grammar_cache.artefact import from_bytes
-
 from grammar_cache.limits import Limits
 from server.engines.vllm.registry import Registry
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from grammar_cache.configuration import DEAD
@@ -19,7 +21,9 @@ class History:
     the place of one request to another.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ends: Collection[int]) -> None:
+        """`ends`: tokens that end a text; what follows one of them is no part of it."""
+        self._ends = ends
         self._language: Language | None = None
         self._tokens: list[int] = []
         self._configurations: list[int] = []
@@ -47,13 +51,13 @@ class History:
                 min(known, len(tokens)),
             )
             del self._tokens[known:], self._configurations[known + 1 :]
-            self._stopped = not set(self._tokens).isdisjoint(language.vocabulary.stop_ids)
+            self._stopped = not set(self._tokens).isdisjoint(self._ends)
         for token in tokens[known:]:
             self._add(language, token)
 
     def _add(self, language: Language, token: int) -> None:
         after = self.configuration
-        self._stopped |= token in language.vocabulary.stop_ids
+        self._stopped |= token in self._ends
         if not self._stopped:
             if not 0 <= token < language.vocabulary.size:
                 raise LostTrack(f"token {len(self._tokens)} of the answer, {token}, is none of the vocabulary")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary import Vocabulary
 from server.decoding.language import AnyText, Language
+from server.engines.vllm.beams import spare_token
 
 GRAMMARS = 1024
 REPORTS = 16384
@@ -37,11 +38,16 @@ class Report:
 
 
 class Registry:
-    """Bounded: `grammars` by refusing more, reports by forgetting the oldest."""
+    """Bounded: grammars by refusing more, reports by forgetting the oldest.
+
+    `ends`: the tokens that end an answer; of a model that has none, one that no text has.
+    """
 
     def __init__(self, vocabulary: Vocabulary, grammars: int = GRAMMARS, reports: int = REPORTS) -> None:
         self.vocabulary = vocabulary
         self.any_text = AnyText(vocabulary)
+        spare = spare_token(vocabulary)
+        self.ends = vocabulary.stop_ids or (() if spare is None else (spare,))
         self._grammars: dict[str, CompiledGrammar] = {}
         self._reports: OrderedDict[str, Report] = OrderedDict()
         self._most_grammars = grammars

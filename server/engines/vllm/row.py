@@ -18,7 +18,7 @@ from server.decoding.language import Language
 from server.decoding.logits import Row, Tokens
 from server.decoding.sampling import FIRST_LOOK
 from server.decoding.step import drawn
-from server.engines.vllm.beams import row_of, spare_token
+from server.engines.vllm.beams import row_of
 from server.engines.vllm.history import History
 from server.engines.vllm.registry import Registry
 from server.engines.vllm.requests import RowRequest
@@ -123,6 +123,5 @@ class GuidedRow:
             _log.error("request %s has failed", self.request.request, exc_info=error)
 
     def end(self) -> Edit:
-        """An end token, and nothing else. Where the model has none, a token that no text has."""
-        vocabulary = self._registry.vocabulary
-        return Edit.only(next(iter(vocabulary.stop_ids), spare_token(vocabulary) or 0))
+        """An end token, and nothing else."""
+        return Edit.only(next(iter(self._registry.ends), 0))
