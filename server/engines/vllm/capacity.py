@@ -67,7 +67,7 @@ class Capacity:
 
     @asynccontextmanager
     async def taken(self, need: Room, *, firm: bool) -> AsyncIterator[None]:
-        """Waits for its turn, and has the room while the block runs. `firm`: it holds what it has. Raises DoesNotFit."""
+        """Waits for its turn, and has the room while the block runs. `firm`: it holds on to it. Raises DoesNotFit."""
         if firm and not self.whole.holds(need):
             raise DoesNotFit(
                 f"the beams may need {need.blocks} blocks of memory and {need.seats} places in a batch; "
