@@ -29,7 +29,7 @@ help:
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-full  every test"
 	@echo "make test-vllm  the tests of the vLLM engine, in an environment of its own (.venv-vllm, 2.6 GB)"
-	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars or jme runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars, artefact or jme runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
 install: $(INSTALLED) $(COMPILED)

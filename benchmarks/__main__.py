@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import compile_time, grammars, json_mode_eval, ranking_time, schemas, step_time
+from benchmarks import artefact_time, compile_time, grammars, json_mode_eval, ranking_time, schemas, step_time
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
@@ -37,6 +37,7 @@ def parser() -> ArgumentParser:
         "ranking": ranking_time,
         "schemas": schemas,
         "grammars": grammars,
+        "artefact": artefact_time,
         "jme": json_mode_eval,
     }
     for name, module in modules.items():
@@ -57,7 +58,7 @@ def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
 def _all(arguments: Namespace) -> int:
     out = ["--out", str(arguments.out)]
     few_schemas, tasks = ["schemas", "--n", str(FEW_SCHEMAS)], ["jme", "--n", str(arguments.n)]
-    for words in (["compile"], ["step"], ["ranking"], few_schemas, ["grammars"], tasks):
+    for words in (["compile"], ["step"], ["ranking"], few_schemas, ["grammars"], ["artefact"], tasks):
         one = parser().parse_args([*words, *out])
         print(f"## {words[0]}\n")
         one.run(one)

@@ -1,4 +1,4 @@
-"""A compiled grammar as bytes, for another process or for later: never a pickle, and nothing in it is believed.
+"""A compiled grammar as bytes, for another process or for later: never a pickle, and nothing is believed unchecked.
 
 `array_bytes` says how a header and arrays become bytes. Here the header has, beside them,
 
@@ -11,11 +11,11 @@ and the arrays are those of the network (`network_arrays.KINDS`) and those of `F
 or booleans. Equal grammars are equal bytes, in whatever process and whatever they have been asked. What is loaded
 answers as what was saved: decoding uses nothing but the network, the vocabulary, the limits and what was found.
 
-Who wrote the bytes isn't trusted, though nothing here tells who did. Indices are checked, since compiled loops don't.
-The costs of states don't travel: a cost that is too low would break the promise that an answer fits its budget, and
-what is known of one grammar's rules serves others. They are solved here, in a millisecond or two for a JSON Schema, and
-looked up where the vocabulary has met the rules. Completions are replayed before they count. What is left to an author
-is to name another language than somebody expects, or to say that nothing shorter than a completion was found.
+Whoever wrote the bytes isn't trusted. Indices are checked, since compiled loops check none. The costs of states don't
+travel: one that is too low would break the promise that an answer fits its budget, and what is known of one grammar's
+rules serves others. They are solved here, in a millisecond or two for a JSON Schema, or looked up where the vocabulary
+has met the rules. Completions are replayed before they count. What is left to an author is to send another language
+than the one that was asked for, and to say that nothing shorter was found.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     """
     header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND})
     for name, own in _told(vocabulary, limits).items():
-        require(header.get(name) == own, f"this is a grammar for another {name}")
+        require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
     facts = Facts(_of(bool, header.get("nullable")), _of(int, header.get("lexer_start")), _texts(header.get("rules")))
     network = network_of(arrays, facts, limits.states)
     searched = {name: arrays[name] for name in _FOUND}

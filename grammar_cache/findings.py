@@ -40,7 +40,7 @@ class Findings:
     dry: bool
 
 
-def findings(tables: Tables, tightening: Tightening, path: Path, start: int) -> Findings:
+def tell(tables: Tables, tightening: Tightening, path: Path, start: int) -> Findings:
     """Of the searches from the start, whatever else has been searched since."""
     outcome = tightening.outcome(start) or Outcome(None, 0, False)
     ahead = sorted(path.values(), reverse=True)
@@ -105,7 +105,7 @@ def _check(found: Findings, strings: int) -> None:
     require(count == len(found.string) == len(found.onward), "places of completions are not whole")
     require(within(found.path, 0, strings) and found.least >= 0, "what a search found isn't there")
     levels = len(first) - 1
-    require(divides(first, levels, count) if levels > 0 else not count, "levels of completions are not whole")
+    require(len(first) > 0 and divides(first, levels, count), "levels of completions are not whole")
     if not count:
         return
     require(levels > 1 and first[1] == 1 and (first[1:] > first[:-1]).all(), "a level of completions is empty")

@@ -19,7 +19,7 @@ from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Grammar
-from grammar_cache.findings import Findings, findings, replay
+from grammar_cache.findings import Findings, replay, tell
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_configuration import LexedConfigurations, configurations_of
 from grammar_cache.lexed_distance import LexedDistances
@@ -55,9 +55,9 @@ class CompiledGrammar:
         interrupt: Interrupt | None = None,
         found: Findings | None = None,
     ) -> None:
-        """What was `found` before isn't searched for again: ArtefactError where it isn't so.
+        """Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded, Interrupted.
 
-        Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded, Interrupted.
+        What was `found` elsewhere isn't searched for again. ArtefactError where it isn't so.
         """
         interrupt = interrupt or Interrupt()
         self.vocabulary = vocabulary
@@ -95,7 +95,7 @@ class CompiledGrammar:
     def findings(self) -> Findings:
         """What the search for the minimum found: with it the same grammar elsewhere answers the same."""
         _ = self.minimum
-        return findings(self._tables, self._tightening, self._path, self.start)
+        return tell(self._tables, self._tightening, self._path, self.start)
 
     @property
     def size(self) -> dict[str, int]:
@@ -255,8 +255,7 @@ class CompiledGrammar:
 
     def _searched(self) -> Minimum:
         """The minimum, the descent done: proved by the exact search, or as far as it came."""
-        on_path, _ = self._path.get(self.start, (INFINITE, -1))
-        bound = min(on_path, self._additive(self.start))
+        bound = min(self._additive(self.start), self._path.get(self.start, (INFINITE, -1))[0])
         if bound == 0:
             return Minimum(0, True)
         if self._tightening.within(self.start, bound - 1, self.limits.start_fuel):

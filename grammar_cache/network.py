@@ -236,7 +236,8 @@ def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[s
         rule_names=names,
         watched=lexical.joined(dfas, classes),
         lexer=lexer,
-        lexer_entries=tuple(offsets[lexer] + entry for entry in lexical.entries),
+        # where nothing can close, the automata are gone, and NEVER stands for all of them
+        lexer_entries=tuple(offsets[lexer] + min(entry, dfas[lexer].size - 1) for entry in lexical.entries),
         lexer_start=lexical.start,
         returns=tuple(returns.made),
         contents=(),

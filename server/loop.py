@@ -21,6 +21,7 @@ from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
+from server.decoding.step import steps
 from server.engines.contract import Engine, EngineError, Forward, SequenceId
 
 _log = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ class EngineLoop(Backend):
                 [logits] = self._engine.step([Forward(sequence, wanted.parents, wanted.tokens)])
                 if isinstance(logits, EngineError):
                     raise logits
-                decoder.advance(logits)
+                _step(decoder, logits)
         finally:
             self._engine.close(sequence)
 
@@ -180,7 +181,7 @@ class EngineLoop(Backend):
         assert decoder is not None, "a request is opened before it is stepped"
         try:
             try:
-                decoder.advance(logits)
+                _step(decoder, logits)
             except Exception:
                 _log.exception("a decoding step has failed; the answer is completed by its witness")
                 decoder.finish_by_witness()
@@ -228,6 +229,10 @@ def _forward(request: _Request) -> Forward:
         return Forward(request.sequence, wanted.parents, wanted.tokens)
     request.fed = True
     return Forward(request.sequence, (0,), ((),))
+
+
+def _step(decoder: Decoder, logits: NDArray[np.float32]) -> None:
+    decoder.advance(steps(decoder.language, decoder.wanted.places, logits, decoder.parameters))
 
 
 def _as_engine_error(error: Exception) -> EngineError:

@@ -51,8 +51,6 @@ class VllmEngine(Backend):
     def check(self, parameters: Parameters) -> None:
         if parameters.beam_width > 1:
             raise UnsupportedWork("swyb.beam_width", "beams are not there yet with --engine vllm")
-        if parameters.promotion == "penalty" and parameters.alpha > 0:
-            raise UnsupportedWork("swyb.alpha", "this promotion changes greedy answers: not there with --engine vllm")
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,61 +1,82 @@
-"""Stand-in."""
+"""The logits processor that vLLM loads, for both of its model runners: it tells the guide which rows are whose.
+
+Named to vLLM as `server.engines.vllm.filter:BudgetFilter`. Rows of requests without our extra arguments stay as they
+are. The older runner (V1) tells every change of the batch and has the tokens as lists; the newer one (V2) gives each
+request a slot for its time.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+import logging
+from pathlib import Path
+from typing import Any
+
 import torch
-from vllm.v1.sample.logits_processor.interface import LogitsProcessor, MoveDirectionality
+from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
+from vllm.v1.sample.logits_processor.interface import MoveDirectionality
+from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcessor as V2LogitsProcessor
 
-from server.decoding.language import AnyText
-from server.decoding.parameters import Parameters
-from server.decoding.sampling import draw
-from server.engines.vllm.extension import GRAMMARS
+from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.warm_up import warm_up
+from server.engines.embedded import default_cache
+from server.engines.vllm.batch import Batch
+from server.engines.vllm.guide import Guide
+from server.engines.vllm.registry import Registry
+from server.engines.vllm.requests import check
+from server.engines.vllm.slots import entries_of
+
+_log = logging.getLogger(__name__)
 
 
-class BudgetFilter(LogitsProcessor):
-    def __init__(self, vllm_config, device, is_pin_memory):
-        self.rows = {}
+class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
+    """See vLLM's interfaces. `registry`: what the worker extension loads grammars into."""
+
+    def __init__(self, vllm_config: Any, device_or_states: Any, is_pin_memory: bool | None = None) -> None:
+        """V1 gives the device, V2 the requests' states. A worker whose vocabulary can't be read fails at its start."""
+        if vllm_config.speculative_config is not None:
+            raise ValueError("speculative decoding draws tokens before the filter sees them: turn it off")
+        vocabulary = Vocabulary.from_pretrained(Path(vllm_config.model_config.model), cache=default_cache())
+        warm_up(vocabulary)
+        self.registry = Registry(vocabulary)
+        self._guide = Guide(self.registry)
+        self._batch = Batch(self.registry)
+        self._states = device_or_states
 
     @classmethod
-    def validate_params(cls, params):
-        return
+    def validate_params(cls, sampling_params: Any) -> None:
+        """Raises ValueError."""
+        check(sampling_params)
 
-    def is_argmax_invariant(self):
+    def is_argmax_invariant(self) -> bool:
         return False
 
-    def update_state(self, batch_update):
+    def update_state(self, batch_update: Any) -> None:
+        """V1: removed, added and moved requests, in this order."""
         if batch_update is None:
             return
-        for i in batch_update.removed:
-            self.rows.pop(i, None)
-        for i, params, prompt, output in batch_update.added:
-            self.rows.pop(i, None)
-            args = (params.extra_args or {}).get("swyb")
-            if args:
-                self.rows[i] = (args, output, np.random.default_rng(args["seed"]))
-        for a, b, how in batch_update.moved:
-            ra, rb = self.rows.pop(a, None), self.rows.pop(b, None)
-            if ra is not None:
-                self.rows[b] = ra
-            if how == MoveDirectionality.SWAP and rb is not None:
-                self.rows[a] = rb
+        for place in (*batch_update.removed, *(added[0] for added in batch_update.added)):
+            self._batch.remove(place)
+        for place, sampling, prompt, output in batch_update.added:
+            self._batch.add(place, sampling, prompt or (), output)
+        for here, there, direction in batch_update.moved:
+            self._batch.move(here, there, swap=direction == MoveDirectionality.SWAP)
 
-    def apply(self, logits):
-        for i, (args, output, rng) in self.rows.items():
-            g = GRAMMARS[args["grammar"]] if args["grammar"] else AnyText(GRAMMARS["vocabulary"])
-            config = g.start
-            for t in output:
-                config = int(g.consume_batch(np.array([config], np.int32), np.array([[t]], np.int32))[0, 0])
-            row = logits[i].float().numpy()
-            left = args["budget"] - len(output)
-            if args["temperature"] > 0:
-                p = Parameters(
-                    budget=args["budget"], temperature=args["temperature"], top_p=args["top_p"], top_k=args["top_k"]
-                )
-                token, _ = draw(g, config, row, left, p, rng)
+    def add_request(self, req_idx: int, sampling_params: Any) -> bool:
+        """V2: a request takes a slot."""
+        return self._batch.add(req_idx, sampling_params)
+
+    def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
+        """V1 without, V2 with the batch's layout. Never raises: that would end the engine."""
+        seats = self._batch.seats
+        if not seats:
+            return logits
+        try:
+            if ctx is None:
+                entries = [seat.entry(index) for index, seat in seats.items()]
             else:
-                mask = g.mask(config, left)
-                token = int(np.where(mask, row[: len(mask)], -np.inf).argmax())
-            logits[i] = -torch.inf
-            logits[i, token] = 0
-        return logits
+                entries = entries_of(self._states, ctx, seats)
+        except Exception as error:
+            for seat in seats.values():
+                seat.row.fail(error)
+            return logits
+        return self._guide.apply(logits, entries)

@@ -78,9 +78,11 @@ class Instance:
         """Ids as they are chosen, until an end token or the budget ends them. Raises EngineError."""
         try:
             async with self._key(work.grammar) as key:
-                params = sampling_params(work, key, self._vocabulary)
+                name = f"swyb-{next(self._ids)}"
+                params = sampling_params(work, name, key, self._vocabulary)
+                # The engine writes into the list that it is given.
                 prompt = tokens_input(list(work.prompt))
-                async with aclosing(self._llm.generate(prompt, params, f"swyb-{next(self._ids)}")) as outputs:
+                async with aclosing(self._llm.generate(prompt, params, name)) as outputs:
                     async for output in outputs:
                         [completion] = output.outputs
                         yield list(completion.token_ids)

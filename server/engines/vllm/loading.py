@@ -9,7 +9,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from typing import TypeAlias
 
@@ -62,7 +62,8 @@ class LoadedGrammars:
         try:
             await self._evict()
             # No request walks the grammar yet: reading it on another thread meets nobody.
-            await self._call("load_grammar", key, await asyncio.to_thread(to_bytes, grammar))
+            data = await asyncio.to_thread(to_bytes, grammar)
+            await self._call("load_grammar", key, data, asdict(grammar.limits))
         except BaseException:
             del self._kept[id(grammar)]  # who asks next tries anew
             raise

@@ -6,19 +6,20 @@ own seeds are not used: on a processor, a request that has one can end the engin
 
 from __future__ import annotations
 
-import secrets
-
 from vllm import SamplingParams
 from vllm.sampling_params import RequestOutputKind
 
 from grammar_cache.vocabulary import Vocabulary
 from server.backend import Work
+from server.engines.vllm.registry import end_tokens
+from server.engines.vllm.requests import KEY, RowRequest
 
 
-def sampling_params(work: Work, grammar: str | None, vocabulary: Vocabulary) -> SamplingParams:
-    """`grammar`: the key that the workers know it by."""
+def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: Vocabulary) -> SamplingParams:
+    """`request`: a name of its own; `grammar`: the key that the workers know the work's grammar by."""
     parameters = work.parameters
     filtered = grammar is not None or parameters.seed is not None
+    row = RowRequest.of(request, grammar, len(work.prompt), parameters.seeded())
     return SamplingParams(
         temperature=0.0 if filtered else parameters.temperature,
         top_p=1.0 if filtered else parameters.top_p,
@@ -26,23 +27,8 @@ def sampling_params(work: Work, grammar: str | None, vocabulary: Vocabulary) -> 
         max_tokens=parameters.budget,
         # The end tokens are ours: a model's folder may name others in places that only vLLM reads.
         ignore_eos=True,
-        stop_token_ids=list(vocabulary.stop_ids),
+        stop_token_ids=list(end_tokens(vocabulary)),
         detokenize=False,
         output_kind=RequestOutputKind.DELTA,
-        extra_args={"swyb": _for_the_filter(work, grammar)} if filtered else None,
+        extra_args={KEY: row.to_dict()} if filtered else None,
     )
-
-
-def _for_the_filter(work: Work, grammar: str | None) -> dict[str, object]:
-    parameters = work.parameters
-    return {
-        "mode": "draw",
-        "grammar": grammar,
-        "budget": parameters.budget,
-        "prompt_tokens": len(work.prompt),
-        "temperature": parameters.temperature,
-        "top_p": parameters.top_p,
-        "top_k": parameters.top_k,
-        # Every rank has to draw the same.
-        "seed": secrets.randbits(63) if parameters.seed is None else parameters.seed,
-    }

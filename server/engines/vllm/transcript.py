@@ -18,6 +18,7 @@ from server.decoding.beam import first_stop, held_back
 from server.decoding.decoder import whole_code_points
 from server.decoding.ending import ENDINGS
 from server.engines.contract import EngineError
+from server.engines.vllm.registry import end_tokens
 
 
 class Transcript:
@@ -27,6 +28,7 @@ class Transcript:
         self._grammar = work.grammar
         self._parameters = work.parameters
         self._vocabulary = vocabulary
+        self._ends = end_tokens(vocabulary)
         self._configuration = 0 if work.grammar is None else work.grammar.start
         self._tokens: list[int] = []
         self._text = b""
@@ -45,8 +47,9 @@ class Transcript:
         for token in tokens:
             if self._ended:
                 return
-            if token in self._vocabulary.stop_ids:
-                self._stopped = self._ended = True
+            if token in self._ends:
+                self._stopped = token in self._vocabulary.stop_ids  # else the model has none, and none is counted
+                self._ended = True
                 self._check_complete()
             else:
                 self._extend(token)

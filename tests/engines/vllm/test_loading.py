@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 import pytest
 
-from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
+from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact import from_bytes
 from server.engines.vllm.loading import LoadedGrammars
 
@@ -31,7 +31,7 @@ class Workers:
         self.gate.set()
         self.failing = False
 
-    async def call(self, method: str, key: str, *data: bytes) -> None:
+    async def call(self, method: str, key: str, data: bytes = b"", limits: Mapping[str, int] | None = None) -> None:
         self.calls.append(method)
         await self.gate.wait()
         if self.failing:
@@ -39,7 +39,7 @@ class Workers:
         if method == "drop_grammar":
             del self.held[key]
         else:
-            self.held[key] = from_bytes(*data, VOCABULARY, grammar("a").limits)
+            self.held[key] = from_bytes(data, VOCABULARY, Limits(**(limits or {})))
 
 
 def of_loop(test: Callable[[Workers], Coroutine[Any, Any, T]]) -> T:

@@ -18,6 +18,7 @@ from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
 from server.engines.vllm.transcript import Transcript
+from tests.decoding.stepping import advance
 
 STOP = 9
 TOKENS = [b"(", b")", b"x", b"()", "é".encode(), b"\xc3", b"\xa9", b"ab", None, None]
@@ -38,9 +39,9 @@ def decoded(
     """The decoder's answer, and every token that it took, an end token too."""
     language: Language = grammar or AnyText(VOCABULARY)
     decoder = Decoder(language, parameters)
-    steps = iter(logits)
+    rows = iter(logits)
     while decoder.answer is None:
-        decoder.advance(next(steps)[None, :])
+        advance(decoder, next(rows)[None, :])
     answer = decoder.answer
     stopped = answer.tokens_used > len(answer.tokens)
     return answer, [*answer.tokens, *([STOP] if stopped else [])]
