@@ -33,8 +33,9 @@ class VllmEngine(Backend):
         if not folder.is_dir():
             raise ValueError(f"{folder} is not a model's folder")
         args = partial(engine_args, folder, tuple(options))
-        window = args().create_engine_config().model_config.max_model_len
-        self._model = self.model = FolderModel(folder, name, cache, window)
+        config = args().create_engine_config()
+        self._model = self.model = FolderModel(folder, name, cache, config.model_config.max_model_len)
+        self._engines: int = config.parallel_config.data_parallel_size
         self._args = args
         self._supervisor = Supervisor(self._opened, patience or Patience())
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -49,8 +50,8 @@ class VllmEngine(Backend):
         return self._active
 
     def check(self, parameters: Parameters) -> None:
-        if parameters.beam_width > 1:
-            raise UnsupportedWork("swyb.beam_width", "beams are not there yet with --engine vllm")
+        if parameters.beam_width > 1 and self._engines > 1:
+            raise UnsupportedWork("swyb.beam_width", "beams share one engine's memory: not with data parallel engines")
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()

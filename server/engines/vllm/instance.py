@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from dataclasses import replace
 from itertools import count
 
@@ -19,16 +19,22 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary import Vocabulary
 from server.backend import Piece, Work, first_work
 from server.decoding.answer import Answer
-from server.decoding.language import Language
+from server.decoding.language import AnyText, Language
 from server.engines.contract import EngineError
+from server.engines.vllm.capacity import Capacity, DoesNotFit, Room, room_for
 from server.engines.vllm.loading import LoadedGrammars
 from server.engines.vllm.sampling import sampling_params
+from server.engines.vllm.search import searched
+from server.engines.vllm.sessions import SessionOpener
 from server.engines.vllm.transcript import Transcript
 
 LOADED_GRAMMARS = 64
 """Kept in the workers for the next request, beside those in use."""
 
 HEARTBEAT_SECONDS = 0.1
+
+STEP_SECONDS = 300.0
+"""A step of beams that takes longer has failed; long prompts of others may be in it."""
 
 SHUTDOWN_SECONDS = 20
 """Until processes that don't end by themselves are killed."""
@@ -44,12 +50,35 @@ class Instance:
         self._grammars = LoadedGrammars(self._call, LOADED_GRAMMARS)
         self._ids = count(1)
         self._ended = asyncio.Event()
+        self._any_text = AnyText(vocabulary)
+        cache = llm.vllm_config.cache_config
+        self._block: int = cache.block_size
+        # One block is vLLM's own.
+        self._capacity = Capacity(Room(cache.num_gpu_blocks - 1, llm.vllm_config.scheduler_config.max_num_seqs))
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        """As `Backend.run`."""
+        """As `Backend.run`. Raises DoesNotFit for beams that can't be held."""
+        parameters = work.parameters
+        need = room_for(len(work.prompt) + parameters.budget, parameters.beam_width, self._block)
+        async with (
+            self._capacity.taken(need, firm=parameters.beam_width > 1),
+            self._key(work.grammar) as key,
+            aclosing(self._decoded(work, key)) as events,
+        ):
+            async for event in events:
+                yield event
+
+    def _decoded(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
+        if work.parameters.beam_width == 1:
+            return self._followed(work, key)
+        work = replace(work, parameters=work.parameters.seeded())
+        opener = SessionOpener(self._llm, key, len(work.prompt), work.parameters)
+        return searched(work, work.grammar or self._any_text, opener, STEP_SECONDS)
+
+    async def _followed(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
         transcript = Transcript(work, self._vocabulary)
         if not transcript.ended:
-            async with aclosing(self._tokens(work)) as steps:
+            async with aclosing(self._tokens(work, key)) as steps:
                 async for tokens in steps:
                     transcript.add(tokens)
                     if text := transcript.news():
@@ -74,20 +103,19 @@ class Instance:
             self._llm.output_handler.cancel()  # it would call its end an error
         await asyncio.to_thread(self._llm.shutdown, SHUTDOWN_SECONDS)
 
-    async def _tokens(self, work: Work) -> AsyncGenerator[list[int]]:
+    async def _tokens(self, work: Work, key: str | None) -> AsyncGenerator[list[int]]:
         """Ids as they are chosen, until an end token or the budget ends them. Raises EngineError."""
         try:
-            async with self._key(work.grammar) as key:
-                name = f"swyb-{next(self._ids)}"
-                params = sampling_params(work, name, key, self._vocabulary)
-                # The engine writes into the list that it is given.
-                prompt = tokens_input(list(work.prompt))
-                async with aclosing(self._llm.generate(prompt, params, name)) as outputs:
-                    async for output in outputs:
-                        [completion] = output.outputs
-                        yield list(completion.token_ids)
-                        if completion.finish_reason not in (None, "stop", "length"):
-                            raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
+            name = f"swyb-{next(self._ids)}"
+            params = sampling_params(work, name, key, self._vocabulary)
+            # The engine writes into the list that it is given.
+            prompt = tokens_input(list(work.prompt))
+            async with aclosing(self._llm.generate(prompt, params, name)) as outputs:
+                async for output in outputs:
+                    [completion] = output.outputs
+                    yield list(completion.token_ids)
+                    if completion.finish_reason not in (None, "stop", "length"):
+                        raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
         except EngineDeadError as error:
             raise EngineError("the engine has ended during this request") from error
         except (EngineGenerateError, VLLMClientError) as error:
@@ -143,10 +171,12 @@ async def opened(args: Callable[[], AsyncEngineArgs], vocabulary: Vocabulary) ->
 
 
 async def _warm_up(instance: Instance, constrained: Work) -> None:
-    for work in (replace(constrained, grammar=None), constrained):
-        async with aclosing(instance.run(work)) as events:
-            async for _ in events:
-                pass
+    beams = replace(constrained, parameters=replace(constrained.parameters, beam_width=2))
+    for work in (replace(constrained, grammar=None), constrained, beams):
+        with suppress(DoesNotFit):  # an engine that is too small for beams tells those who want some
+            async with aclosing(instance.run(work)) as events:
+                async for _ in events:
+                    pass
 
 
 async def _end_opening(opening: asyncio.Future[AsyncLLM]) -> None:
