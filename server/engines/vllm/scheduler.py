@@ -13,7 +13,7 @@ from typing import Any
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
 
-PATIENCE_SECONDS = 0.01
+PATIENCE_SECONDS = 0.05
 """How long beams wait at most, after a step, for others."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from itertools import count
 
 from vllm import SamplingParams
@@ -68,7 +69,7 @@ class SessionOpener:
     def __init__(self, llm: AsyncLLM, grammar: str | None, prompt_tokens: int, parameters: Parameters) -> None:
         """`grammar`: the key that the workers know it by. The parameters have a seed."""
         self._llm = llm
-        self._row = lambda name: RowRequest.of(name, grammar, prompt_tokens, parameters)
+        self._row = RowRequest.of("", grammar, prompt_tokens, parameters)
 
     async def __call__(self, tokens: Sequence[int], most: int) -> VllmSession:
         name = f"swyb-beam-{next(_numbers)}"
@@ -82,7 +83,7 @@ class SessionOpener:
             output_kind=RequestOutputKind.DELTA,
             logprobs=most,
             flat_logprobs=True,
-            extra_args={KEY: self._row(name).to_dict()},
+            extra_args={KEY: replace(self._row, request=name).to_dict()},
         )
         try:
             session.outputs = await self._llm.add_request(name, session.inputs(), sampling)

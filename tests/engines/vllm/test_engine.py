@@ -155,16 +155,6 @@ def test_who_goes_away_is_not_decoded_for(vllm: Serving) -> None:
     assert text(chat(vllm, **HOW["greedy"], max_tokens=4))
 
 
-@pytest.mark.parametrize(
-    ("options", "param"), [({"beam_width": 2}, "swyb.beam_width"), ({"beam_width": 4, "alpha": 0.5}, "swyb.beam_width")]
-)
-def test_what_it_does_not_do_is_refused_by_name(vllm: Serving, options: dict[str, Any], param: str) -> None:
-    _, _, client = vllm
-    refused = client.post("/v1/chat/completions", json=body(**CONSTRAINTS["schema"], swyb=options))
-    assert refused.status_code == 400
-    assert (error_of(refused)["code"], error_of(refused)["param"]) == ("unsupported_parameter", param)
-
-
 def test_the_context_window_is_vllms(vllm: Serving) -> None:
     _, _, client = vllm
     [model] = client.get("/v1/models").json()["data"]
