@@ -45,6 +45,11 @@ class Instance:
         self._ids = count(1)
         self._ended = asyncio.Event()
 
+    @property
+    def failed(self) -> bool:
+        """Whether the engine has ended by itself."""
+        return bool(self._llm.errored)
+
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         """As `Backend.run`."""
         transcript = Transcript(work, self._vocabulary)
@@ -63,7 +68,7 @@ class Instance:
 
     async def until_ended(self) -> None:
         """Returns when the engine has failed, or was closed."""
-        while not self._llm.errored and not self._ended.is_set():
+        while not self.failed and not self._ended.is_set():
             await asyncio.sleep(HEARTBEAT_SECONDS)
         self._fail_all()
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from server.engines.vllm.engine import VllmEngine
 
 START_SECONDS = 400.0
+SMALL = ("--dtype", "float32", "--max-model-len", "512", "--kv-cache-memory-bytes", "256M", "--enforce-eager")
 
 Serving: TypeAlias = tuple[str, Service, httpx.Client]
 """An address, its service and a client."""
@@ -29,7 +30,7 @@ MakeEngine: TypeAlias = "Callable[..., VllmEngine]"
 
 @pytest.fixture(scope="session")
 def make_engine() -> MakeEngine:
-    """A small engine of the embedded model, with more options if given; not started. Skips where vLLM isn't."""
+    """A small engine of the embedded model, or of another folder; not started. Skips where vLLM isn't."""
     if find_spec("vllm") is None:
         pytest.skip("vLLM is not installed here: make test-vllm does it")
     with warnings.catch_warnings():
@@ -39,8 +40,7 @@ def make_engine() -> MakeEngine:
         prepare()
         from server.engines.vllm.engine import VllmEngine
 
-    small = ("--dtype", "float32", "--max-model-len", "512", "--kv-cache-memory-bytes", "256M", "--enforce-eager")
-    return lambda *options: VllmEngine(model_folder(), (*small, *options), name="smol", cache=cache_folder())
+    return lambda folder=None: VllmEngine(folder or model_folder(), SMALL, name="smol", cache=cache_folder())
 
 
 @pytest.fixture(scope="package")
