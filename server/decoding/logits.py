@@ -51,15 +51,26 @@ class ArrayRow:
     """A row in memory: float32[tokens], any values."""
 
     def __init__(self, logits: NDArray[np.floating]) -> None:
-        self._logits = finite(logits)
+        self._given = logits
+        self._finite: Values | None = None
+
+    @property
+    def _logits(self) -> Values:
+        if self._finite is None:
+            self._finite = finite(self._given)
+        return self._finite
 
     @property
     def size(self) -> int:
-        return len(self._logits)
+        return len(self._given)
 
     def best(self) -> tuple[int, bool]:
-        token = int(self._logits.argmax())
-        return token, np.count_nonzero(self._logits == self._logits[token]) == 1
+        logits = self._given
+        token = int(logits.argmax())  # a NaN is the highest, if there is one
+        if not -LARGEST <= logits[token] <= LARGEST:
+            logits = self._logits
+            token = int(logits.argmax())
+        return token, np.count_nonzero(logits == logits[token]) == 1
 
     def highest(self, count: int) -> tuple[Tokens, Values]:
         tokens = highest(self._logits, count).astype(np.int32)

@@ -11,7 +11,7 @@ All chance is in the numbers that are given: the same ones yield the same token.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import NamedTuple, TypeAlias
 
@@ -46,21 +46,26 @@ class Draw(NamedTuple):
     forced: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Best:
     """The best tokens, and their logits over the temperature less the highest, [k].
 
-    A token weighs the exponential of that; all other tokens together weigh `beyond`.
+    A token weighs the exponential of that. All other tokens together weigh `beyond`, which takes a sum over the whole
+    row; `most` is a bound on it that takes none.
     """
 
-    tokens: Tokens
-    scaled: Weights
-    beyond: float
+    def __init__(self, row: Row, temperature: float) -> None:
+        self.tokens, values = row.highest(FIRST_LOOK)
+        self.scaled: Weights = (values.astype(np.float64) - values[0]) / temperature
+        self.weights: Weights = np.exp(self.scaled)
+        self.most = (row.size - len(self.tokens)) * float(self.weights[-1])
+        self._row = row
+        self._temperature = temperature
 
-    @property
-    def weights(self) -> Weights:
-        found: Weights = np.exp(self.scaled)
-        return found
+    @cached_property
+    def beyond(self) -> float:
+        if not self.most:
+            return 0.0
+        return max(0.0, self._row.mass(self._temperature) - float(self.weights.sum()))
 
 
 def noise(seed: int, position: int) -> Noise:
@@ -76,9 +81,8 @@ def draw(language: Language, place: Place, row: Row, parameters: Parameters, cha
     """One token at the parameters' temperature."""
     if parameters.top_k > 0 or parameters.top_p < 1.0:
         return _truncated(language, place, row, parameters, chance[0])
-    best = _best(row, FIRST_LOOK, parameters.temperature)
-    weights = best.weights
-    at = _reached(weights, best.beyond, chance[0])
+    best = _Best(row, parameters.temperature)
+    at = _first(best, chance[0])
     if at is not None and may_follow(language, place, int(best.tokens[at])):
         return Draw(int(best.tokens[at]), False)
     alive, viable = _judged(language, place, best.tokens)
@@ -86,18 +90,17 @@ def draw(language: Language, place: Place, row: Row, parameters: Parameters, cha
     for kept, number in ((alive, chance[1]), (viable, chance[2])):
         if at is None:
             break
-        at = _reached(np.where(kept, weights, 0.0), best.beyond, number)
+        at = _reached(np.where(kept, best.weights, 0.0), best.beyond, number)
         if at is not None and viable[at]:
             return Draw(int(best.tokens[at]), forced)
         forced |= at is not None
     return _beyond(language, place, row, best, parameters, forced, chance[3:])
 
 
-def _best(row: Row, count: int, temperature: float) -> _Best:
-    tokens, values = row.highest(count)
-    scaled = (values.astype(np.float64) - values[0]) / temperature
-    beyond = max(0.0, row.mass(temperature) - float(np.exp(scaled).sum())) if len(tokens) < row.size else 0.0
-    return _Best(tokens, scaled, beyond)
+def _first(best: _Best, number: float) -> int | None:
+    """As `_reached`, of all tokens: mostly the bound tells as much as the sum."""
+    least, most = (_reached(best.weights, beyond, number) for beyond in (0.0, best.most))
+    return least if least == most else _reached(best.weights, best.beyond, number)
 
 
 def _reached(weights: Weights, beyond: float, number: float) -> int | None:
@@ -140,9 +143,11 @@ def _beyond(
 
 def _truncated(language: Language, place: Place, row: Row, parameters: Parameters, number: float) -> Draw:
     """Mostly the best tokens settle which ones are kept. What the budget keeps out is drawn with the same number."""
-    best = _best(row, FIRST_LOOK, parameters.temperature)
+    best = _Best(row, parameters.temperature)
     alive, viable = _judged(language, place, best.tokens)
-    at = _of_kept(best.scaled[viable], 0.0, best.beyond, parameters, number)
+    at = _of_kept(best.scaled[viable], 0.0, best.most, parameters, number)
+    if at is None:
+        at = _of_kept(best.scaled[viable], 0.0, best.beyond, parameters, number)
     if at is not None:
         first = _of_kept(best.scaled[alive], 0.0, 0.0, parameters, number)
         return Draw(int(best.tokens[viable][at]), first is not None and not viable[alive][first])

@@ -38,6 +38,8 @@ class Guide:
     def apply(self, logits: torch.Tensor, batch: Iterable[Entry]) -> torch.Tensor:
         """Edits [rows, tokens] and returns it: in place if it is float32, else as float32. Rows of others stay."""
         entries = sorted(batch, key=lambda entry: entry.index)
+        if not entries:
+            return logits
         try:
             edits = self._edits(logits, entries)
             logits = logits.float()

@@ -100,14 +100,16 @@ class GuidedRow:
 
     def rescued(self, error: Exception) -> Edit:
         """After a fault behind a text that was followed: the next token of its witness. Never raises."""
-        _log.error("a step of request %s has failed; it follows its witness", self.request.request, exc_info=error)
+        rescued = self._registry.report(self.request.request).rescued
+        if not rescued:
+            _log.error("a step of request %s has failed; it follows its witness", self.request.request, exc_info=error)
         try:
             witness = self.language.witness(self.place.configuration)
             if len(witness) > self.place.tokens_left:
                 raise AssertionError("the witness does not fit: distances are inconsistent")
         except Exception as worse:
             return self.failed(worse)
-        self._registry.report(self.request.request).rescued.add(self._length)
+        rescued.add(self._length)
         return Edit.only(witness[0]) if witness else self.end()
 
     def failed(self, error: Exception) -> Edit:

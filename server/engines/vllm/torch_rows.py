@@ -18,7 +18,8 @@ from server.engines.vllm.row import Wish
 def rows_of(logits: torch.Tensor, indices: Sequence[int], wishes: Sequence[Wish], size: int) -> Sequence[Row]:
     """Rows of a tensor [rows, any width], each with the logits of `size` tokens; what is wished for comes fast."""
     if logits.device.type == "cpu":
-        return [ArrayRow(_fitted(logits[index].float(), size).numpy()) for index in indices]
+        table = _fitted(logits.float(), size).numpy()
+        return [ArrayRow(table[index]) for index in indices]
     return gathered(logits, indices, wishes, size) if indices else []
 
 
@@ -85,13 +86,23 @@ class GatheredRow:
 
 
 def keep_only(logits: torch.Tensor, rows: Sequence[int], tokens: Sequence[Tokens], values: Sequence[Values]) -> None:
-    """In each of these rows, some tokens get new logits and all others -inf."""
+    """In each of these rows of float32[rows, tokens], some tokens get new logits and all others -inf."""
+    if logits.device.type == "cpu":
+        table = logits.numpy()
+        for index, kept, new in zip(rows, tokens, values, strict=True):
+            table[index].fill(-np.inf)
+            table[index, kept] = new
+    elif rows:
+        scatter(logits, rows, tokens, values)
+
+
+def scatter(logits: torch.Tensor, rows: Sequence[int], tokens: Sequence[Tokens], values: Sequence[Values]) -> None:
+    """The same, all together on the tensor's device: at least one row."""
     places = torch.tensor(rows, device=logits.device)
     lengths = torch.tensor([len(part) for part in tokens], device=logits.device)
     columns = torch.from_numpy(np.concatenate(tokens).astype(np.int64)).to(logits.device)
-    found = torch.from_numpy(np.concatenate(values)).to(logits.device, logits.dtype)
     logits.index_fill_(0, places, float("-inf"))
-    logits[places.repeat_interleave(lengths), columns] = found
+    logits[places.repeat_interleave(lengths), columns] = torch.from_numpy(np.concatenate(values)).to(logits.device)
 
 
 def _fitted(rows: torch.Tensor, size: int) -> torch.Tensor:

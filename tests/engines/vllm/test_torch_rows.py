@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from server.decoding.logits import ArrayRow
 from server.engines.vllm.row import Wish
-from server.engines.vllm.torch_rows import gathered, keep_only, rows_of
+from server.engines.vllm.torch_rows import gathered, keep_only, rows_of, scatter
 from tests.strategies import examples
 
 SIZE = 300
@@ -65,10 +67,11 @@ def test_nothing_is_read_where_nothing_is_wished():
     assert rows_of(torch.zeros(2, 9), [], [], 9) == []
 
 
-def test_some_rows_keep_some_tokens():
+@pytest.mark.parametrize("way", [keep_only, scatter])
+def test_some_rows_keep_some_tokens(way: Callable[..., None]):
     """The others stay as they are."""
     logits = torch.arange(12.0).reshape(3, 4)
     tokens = [np.array([3, 0], np.int32), np.array([1], np.int32)]
-    keep_only(logits, [2, 0], tokens, [np.array([0.5, 1.5], np.float32), np.zeros(1, np.float32)])
+    way(logits, [2, 0], tokens, [np.array([0.5, 1.5], np.float32), np.zeros(1, np.float32)])
     inf = float("inf")
     assert logits.tolist() == [[-inf, 0.0, -inf, -inf], [4.0, 5.0, 6.0, 7.0], [1.5, -inf, -inf, 0.5]]
