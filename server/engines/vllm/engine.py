@@ -43,6 +43,9 @@ class VllmEngine(Backend):
 
     @property
     def state(self) -> State:
+        running = self._supervisor.running
+        if running is not None and running.failed:
+            return State.RESTARTING  # the supervisor will see it in a moment
         return self._supervisor.state
 
     @property
@@ -63,7 +66,7 @@ class VllmEngine(Backend):
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         instance = self._supervisor.running
-        if instance is None:
+        if instance is None or instance.failed:
             raise Unavailable(f"the engine is {self.state}")
         self._active += 1
         try:

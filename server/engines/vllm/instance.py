@@ -56,6 +56,11 @@ class Instance:
         # One block is vLLM's own.
         self._capacity = Capacity(Room(cache.num_gpu_blocks - 1, llm.vllm_config.scheduler_config.max_num_seqs))
 
+    @property
+    def failed(self) -> bool:
+        """Whether the engine has ended by itself."""
+        return bool(self._llm.errored)
+
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         """As `Backend.run`. Raises DoesNotFit for beams that can't be held."""
         parameters = work.parameters
@@ -92,7 +97,7 @@ class Instance:
 
     async def until_ended(self) -> None:
         """Returns when the engine has failed, or was closed."""
-        while not self._llm.errored and not self._ended.is_set():
+        while not self.failed and not self._ended.is_set():
             await asyncio.sleep(HEARTBEAT_SECONDS)
         self._fail_all()
 
