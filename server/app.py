@@ -1,4 +1,4 @@
-"""The HTTP application. It is told its settings and its engine, and owns both until it ends."""
+"""The HTTP application. It is told its settings and its backend, and owns both until it ends."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fastapi import Depends, FastAPI
 
 from server.api import chat, errors, health, models
 from server.api.access import require_key
-from server.engines.contract import Engine
+from server.backend import Backend
 from server.service import Service
 from server.settings import Settings
 
 
-def create_app(settings: Settings, engine: Engine) -> FastAPI:
-    """The application's life span starts and stops the engine's thread."""
-    service = Service(settings, engine)
+def create_app(settings: Settings, backend: Backend) -> FastAPI:
+    """The application's life span starts and stops the backend."""
+    service = Service(settings, backend)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from grammar_cache.grammar import ALGORITHM_VERSION
+from server.backend import Piece
 from server.decoding.answer import Answer
-from server.loop import Piece
 from server.protocol.completion import (
     AssistantMessage,
     Certificate,
@@ -55,7 +55,7 @@ async def completion(service: Service, job: Job) -> ChatCompletion:
     return ChatCompletion(
         id=job.id,
         created=job.created,
-        model=service.engine.name,
+        model=service.model.name,
         system_fingerprint=service.fingerprint,
         choices=[Choice(message=message, finish_reason=found.finish_reason)],
         usage=_usage(job, found),
@@ -86,7 +86,7 @@ def _chunk(service: Service, job: Job, delta: Delta, include_usage: bool) -> Cha
         id=job.id,
         object="chat.completion.chunk",
         created=job.created,
-        model=service.engine.name,
+        model=service.model.name,
         system_fingerprint=service.fingerprint,
         choices=[choice],
     )

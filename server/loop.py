@@ -11,38 +11,20 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache import Limits
-from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
-from grammar_cache.grammar import compile_expression
+from server.backend import Backend, Piece, State, Unavailable, Work, first_work
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
+from server.decoding.step import steps
 from server.engines.contract import Engine, EngineError, Forward, SequenceId
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One answer to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum."""
-
-    prompt: tuple[int, ...]
-    grammar: Language | None
-    parameters: Parameters
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Newly agreed text, whole code points; all pieces of an answer make up its text."""
-
-    text: bytes
 
 
 class _Request:
@@ -64,36 +46,36 @@ class _Request:
             self._loop.call_soon_threadsafe(self.events.put_nowait, event)
 
 
-class EngineLoop:
-    """Runs any number of requests over one engine. `start` it once; `stop` fails what is still under way."""
+class EngineLoop(Backend):
+    """See `Backend`: decodes over an engine that yields logits."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+        self.model = engine
+        self._engine = engine
         self._any_text = AnyText(engine.vocabulary)
         self._arriving: SimpleQueue[_Request | None] = SimpleQueue()
         self._requests: list[_Request] = []
         self._ready = threading.Event()
-        self._started = False
+        self._failed = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="swyb-decoding", daemon=True)
 
     @property
-    def ready(self) -> bool:
-        """Whether the engine is warm and requests are being decoded."""
-        return self._ready.is_set() and self._thread.is_alive() and not self._stopping.is_set()
+    def state(self) -> State:
+        if self._failed:
+            return State.FAILED
+        if self._stopping.is_set():
+            return State.STOPPED
+        return State.READY if self._ready.is_set() else State.STARTING
 
     @property
     def active(self) -> int:
-        """Requests under way or waiting."""
         return len(self._requests) + self._arriving.qsize()
 
-    @property
-    def failed(self) -> bool:
-        """Whether the thread has ended by itself: nothing will be decoded any more."""
-        return self._started and not self._thread.is_alive()
+    def check(self, parameters: Parameters) -> None:
+        """Decodes whatever parameters say."""
 
     def start(self) -> None:
-        self._started = True
         self._thread.start()
 
     def stop(self) -> None:
@@ -104,11 +86,10 @@ class EngineLoop:
             self._thread.join()
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        """Pieces of text as they are agreed, then the answer. Raises EngineError. Closing the iterator cancels."""
         request = _Request(work, asyncio.get_running_loop())
         self._arriving.put(request)
         if self._stopping.is_set():  # asked after the put: a thread that ends later finds the request itself
-            raise EngineError("the server is shutting down")
+            raise Unavailable("the server is shutting down")
         try:
             while True:
                 event = await request.events.get()
@@ -129,30 +110,28 @@ class EngineLoop:
                 self._round()
         except Exception as error:
             _log.exception("the decoding thread has failed")
+            self._failed = True
             self._fail_all(error)
             raise
         finally:
             self._stopping.set()
             self._fail_all(EngineError("the server is shutting down"))
-            self.engine.shutdown()
+            self._engine.shutdown()
 
     def _warm_up(self) -> None:
-        """Decodes one tiny answer, so that no user waits for what is compiled or loaded on first use."""
-        vocabulary = self.engine.vocabulary
-        words = Alt((Bytes(vocabulary.strings[0]), Bytes(vocabulary.strings[-1])))
-        grammar = compile_expression(Grammar({"root": Repeat(words, 1, 2)}, "root"), vocabulary, Limits())
-        decoder = Decoder(grammar, Parameters(budget=grammar.minimum.tokens + 1))
-        prompt = [int(vocabulary.token_list[0])]
-        sequence = self.engine.open(prompt)
+        work = first_work(self.model.vocabulary)
+        assert work.grammar is not None, "a constraint is what has to be warmed up"
+        decoder = Decoder(work.grammar, work.parameters)
+        sequence = self._engine.open(work.prompt)
         try:
             while decoder.answer is None:
                 wanted = decoder.wanted
-                [logits] = self.engine.step([Forward(sequence, wanted.parents, wanted.tokens)])
+                [logits] = self._engine.step([Forward(sequence, wanted.parents, wanted.tokens)])
                 if isinstance(logits, EngineError):
                     raise logits
-                decoder.advance(logits)
+                _step(decoder, logits)
         finally:
-            self.engine.close(sequence)
+            self._engine.close(sequence)
 
     def _admit(self) -> None:
         """Takes in what has arrived; sleeps while there is nothing to do."""
@@ -181,7 +160,7 @@ class EngineLoop:
         if not self._report(request, request.decoder):
             # Tokens that had no alternative from the start are part of the prompt for the model.
             [jumped] = request.decoder.wanted.tokens
-            request.sequence = self.engine.open((*work.prompt, *jumped))
+            request.sequence = self._engine.open((*work.prompt, *jumped))
 
     def _round(self) -> None:
         """One step of every request."""
@@ -190,7 +169,7 @@ class EngineLoop:
         stepping = list(self._requests)
         if not stepping:
             return
-        results = self.engine.step([_forward(r) for r in stepping])
+        results = self._engine.step([_forward(r) for r in stepping])
         for request, result in zip(stepping, results, strict=True):
             if isinstance(result, EngineError):
                 self._end(request, result)
@@ -202,7 +181,7 @@ class EngineLoop:
         assert decoder is not None, "a request is opened before it is stepped"
         try:
             try:
-                decoder.advance(logits)
+                _step(decoder, logits)
             except Exception:
                 _log.exception("a decoding step has failed; the answer is completed by its witness")
                 decoder.finish_by_witness()
@@ -226,7 +205,7 @@ class EngineLoop:
         if request in self._requests:
             self._requests.remove(request)
         if request.sequence is not None:
-            self.engine.close(request.sequence)
+            self._engine.close(request.sequence)
         if event is not None:
             request.tell(event)
 
@@ -250,6 +229,10 @@ def _forward(request: _Request) -> Forward:
         return Forward(request.sequence, wanted.parents, wanted.tokens)
     request.fed = True
     return Forward(request.sequence, (0,), ((),))
+
+
+def _step(decoder: Decoder, logits: NDArray[np.float32]) -> None:
+    decoder.advance(steps(decoder.language, decoder.wanted.places, logits, decoder.parameters))
 
 
 def _as_engine_error(error: Exception) -> EngineError:

@@ -1,13 +1,13 @@
 """What answers a chat request, whoever brings it: HTTP and the command line call the same two methods.
 
-Knows the engine, the decoding loop and the grammars; no HTTP.
+Knows the backend and the grammars; no HTTP.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,18 +16,28 @@ from uuid import uuid4
 from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
 from server.admission import Admission
+from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
 from server.constraint import Asked, asked_for
 from server.decoding.answer import Answer
-from server.engines.contract import Engine, EngineError
+from server.decoding.parameters import Parameters
+from server.engines.contract import ChatModel, EngineError
 from server.grammars import Certified, Grammars
-from server.loop import EngineLoop, Piece, Work
 from server.planning import budget_for, parameters_for
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.settings import Settings
 
-WARM_UP_SECONDS = 300
+WARM_UP_SECONDS = 3600
+"""Large models take long to load, and backends give up by themselves before."""
+
 READY_POLL_SECONDS = 0.02
+
+_NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
+    State.STARTING: (ErrorCode.NOT_READY, "the model is not ready"),
+    State.RESTARTING: (ErrorCode.ENGINE_RESTARTING, "the engine has failed and is being restarted"),
+    State.FAILED: (ErrorCode.NOT_READY, "the model has failed; the log says why"),
+    State.STOPPED: (ErrorCode.NOT_READY, "the server is shutting down"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +51,29 @@ class Job:
 
 
 class Service:
-    """`start` and `stop` it once. It ends with its engine."""
+    """`start` and `stop` it once. It ends with its backend."""
 
-    def __init__(self, settings: Settings, engine: Engine) -> None:
+    def __init__(self, settings: Settings, backend: Backend) -> None:
         self.settings = settings
-        self.engine = engine
+        self.model = backend.model
         self.created = int(time.time())
-        self.fingerprint = f"swyb_{_fingerprint(engine)}"
+        self.fingerprint = f"swyb_{_fingerprint(self.model)}"
         self.grammars = Grammars(
-            engine.vocabulary,
-            longest_answer=engine.context_window,
+            self.model.vocabulary,
+            longest_answer=self.model.context_window,
             limits=settings.limits,
             count=settings.cached_grammars,
             states=settings.cached_states,
             threads=settings.compile_threads,
         )
-        self._loop = EngineLoop(engine)
+        self._backend = backend
         self._admission = Admission(settings.running + settings.waiting)
         self._running = asyncio.Semaphore(settings.running)
 
     @property
     def ready(self) -> bool:
-        """Whether requests are answered: the engine is warm and works."""
-        return self._loop.ready
+        """Whether requests are answered: the model is warm and works."""
+        return self._backend.state is State.READY
 
     @property
     def present(self) -> int:
@@ -75,30 +85,34 @@ class Service:
         try:
             async with asyncio.timeout(WARM_UP_SECONDS):
                 while not self.ready:
-                    if self._loop.failed:
+                    if self._backend.state is State.FAILED:
                         raise ApiError(ErrorCode.NOT_READY, "the model failed to start; the log says why")
                     await asyncio.sleep(READY_POLL_SECONDS)
         except TimeoutError as error:
             raise ApiError(ErrorCode.NOT_READY, "the model did not get ready") from error
 
     def start(self) -> None:
-        self._loop.start()
+        self._backend.start()
 
     def stop(self) -> None:
-        """Fails what is still running. Blocks for at most a step of the engine."""
+        """Fails what is still running. Blocks; not to be called on the event loop."""
         self.grammars.close()
-        self._loop.stop()
+        self._backend.stop()
 
     def admit(self) -> AbstractContextManager[None]:
         """A place among the requests, to be held until the answer is out. Raises ApiError."""
-        if not self.ready:
-            raise ApiError(ErrorCode.NOT_READY, "the model is not ready")
+        self.check_ready()
         return self._admission.place()
+
+    def check_ready(self) -> None:
+        """Raises ApiError if no request is answered now."""
+        if self._backend.state in _NOT_NOW:
+            raise ApiError(*_NOT_NOW[self._backend.state])
 
     async def prepare(self, request: ChatRequest) -> Job:
         """Everything before the first call of the model. Raises ApiError for whatever can't be kept."""
-        if request.model is not None and request.model != self.engine.name:
-            raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.engine.name!r}", param="model")
+        if request.model is not None and request.model != self.model.name:
+            raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.model.name!r}", param="model")
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
         asked = asked_for(request)
@@ -108,13 +122,13 @@ class Service:
                 "stop would cut the answer short of its grammar: it is for plain text",
                 param="stop",
             )
-        parameters_for(request, 1)  # a contradiction is told before the work
+        self._check(parameters_for(request, 1))  # what can't be kept is told before the work
         certified = await self._certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
             request,
             len(prompt),
-            self.engine.context_window,
+            self.model.context_window,
             self.settings.default_max_tokens,
             certified,
         )
@@ -124,12 +138,20 @@ class Service:
 
     async def answer(self, job: Job) -> AsyncGenerator[Piece | Answer]:
         """Pieces of text, then the answer. Raises ApiError. Close it to cancel."""
-        async with self._running, aclosing(self._loop.run(job.work)) as events:  # closing it cancels the request
+        async with self._running, aclosing(self._backend.run(job.work)) as events:  # closing it cancels the request
             try:
                 async for event in events:
                     yield event
+            except Unavailable as error:
+                raise ApiError(*_NOT_NOW.get(self._backend.state, (ErrorCode.NOT_READY, str(error)))) from error
             except EngineError as error:
                 raise ApiError(ErrorCode.ENGINE_ERROR, str(error)) from error
+
+    def _check(self, parameters: Parameters) -> None:
+        try:
+            self._backend.check(parameters)
+        except UnsupportedWork as error:
+            raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
 
     async def _certify(self, asked: Asked) -> Certified:
         try:
@@ -141,11 +163,11 @@ class Service:
         roles = {"developer": "system"}
         messages = [{"role": roles.get(m.role, m.role), "content": m.content} for m in request.messages]
         try:
-            return tuple(self.engine.encode(messages))
+            return tuple(self.model.encode(messages))
         except ValueError as error:
             raise ApiError(ErrorCode.INVALID_VALUE, f"messages: {error}", param="messages") from error
 
 
-def _fingerprint(engine: Engine) -> str:
-    parts = f"{engine.name}\0{engine.vocabulary.fingerprint}\0{ALGORITHM_VERSION}"
+def _fingerprint(model: ChatModel) -> str:
+    parts = f"{model.name}\0{model.vocabulary.fingerprint}\0{ALGORITHM_VERSION}"
     return sha256(parts.encode()).hexdigest()[:12]

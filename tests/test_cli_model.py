@@ -73,7 +73,7 @@ def test_generate_refuses_as_the_server_does(write: Any, model: Path, capsys: py
 def served(model: Path) -> Iterator[subprocess.Popen[str]]:
     """The command, running, with its output."""
     arguments = ["serve", "--model", str(model), "--name", "tiny", "--port", "0"]
-    process = subprocess.Popen([sys.executable, "-m", "server.cli", *arguments], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-m", "server", *arguments], stdout=subprocess.PIPE, text=True)
     yield process
     if process.poll() is None:
         process.kill()

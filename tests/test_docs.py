@@ -19,6 +19,7 @@ from grammar_cache import Vocabulary
 from server.cli import _COMMANDS, parser
 from server.engines.scripted import ScriptedEngine
 from server.engines.scripts import uniform
+from server.loop import EngineLoop
 from server.protocol.completion import Certificate, ChatCompletion
 from server.protocol.errors import ApiError
 from server.protocol.reading import parse_chat, parse_json
@@ -44,7 +45,7 @@ def running() -> Iterator[Running]:
 def service() -> Iterator[Service]:
     """What refuses or prepares requests, with the embedded model's tokenizer and no model."""
     vocabulary = Vocabulary.from_pretrained(model_folder())
-    found = Service(Settings(), ScriptedEngine(vocabulary, uniform(vocabulary.size), context_window=8192))
+    found = Service(Settings(), EngineLoop(ScriptedEngine(vocabulary, uniform(vocabulary.size), context_window=8192)))
     yield found
     found.grammars.close()
 

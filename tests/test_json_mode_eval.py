@@ -15,6 +15,7 @@ from grammar_cache import Constraint, UnsupportedFeature, Vocabulary, compile_gr
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
 from tests.cached import EMBEDDED_MODEL, tokenizer_folder
+from tests.decoding.stepping import advance
 
 ROOT = Path(__file__).resolve().parents[1]
 TASKS = Path(os.environ.get("SWYB_DATA", ROOT.parent / "shared" / "data")) / "jme" / "jme.jsonl"
@@ -43,7 +44,7 @@ def test_answers_to_real_schemas_are_valid() -> None:
             budget = grammar.minimum.tokens + more
             decoder = Decoder(grammar, Parameters(budget=budget))
             while decoder.answer is None:
-                decoder.advance(3 * random.standard_normal((1, vocabulary.size), np.float32))
+                advance(decoder, 3 * random.standard_normal((1, vocabulary.size), np.float32))
             validator.validate(json.loads(decoder.answer.text))
             assert decoder.answer.tokens_used <= budget
     assert refused <= 6

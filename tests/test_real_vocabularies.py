@@ -15,6 +15,7 @@ from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_gramm
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
 from tests.cached import TOKENIZERS, tokenizer_folder
+from tests.decoding.stepping import advance
 
 SCHEMA = {
     "$defs": {
@@ -170,6 +171,6 @@ def test_answers_from_the_minimum_on(grammar: CompiledGrammar, subject: Subject,
     decoder = Decoder(grammar, Parameters(budget=budget, beam_width=width))
     while decoder.answer is None:
         shape = (len(decoder.wanted.parents), grammar.vocabulary.size)
-        decoder.advance(3 * random.standard_normal(shape, np.float32))
+        advance(decoder, 3 * random.standard_normal(shape, np.float32))
     assert decoder.answer.tokens_used <= budget
     subject.judge(decoder.answer.text.decode())

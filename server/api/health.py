@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from server.api.access import service_of
-from server.protocol.errors import ApiError, ErrorCode
 
 router = APIRouter()
 
@@ -26,6 +25,5 @@ async def health(request: Request) -> dict[str, str | bool | int]:
 async def ready(request: Request) -> dict[str, str]:
     """The model is warm. 503 until then."""
     service = service_of(request)
-    if not service.ready:
-        raise ApiError(ErrorCode.NOT_READY, "the model is not ready")
-    return {"status": "ready", "model": service.engine.name}
+    service.check_ready()
+    return {"status": "ready", "model": service.model.name}

@@ -22,11 +22,11 @@ def list_models(request: Request) -> ModelList:
 def get_model(model: str, request: Request) -> Model:
     """One model; its name may hold slashes."""
     service = service_of(request)
-    if model != service.engine.name:
-        raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {service.engine.name!r}", param="model")
+    if model != service.model.name:
+        raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {service.model.name!r}", param="model")
     return _model(service)
 
 
 def _model(service: Service) -> Model:
-    engine = service.engine
-    return Model(id=engine.name, created=service.created, context_window=engine.context_window)
+    model = service.model
+    return Model(id=model.name, created=service.created, context_window=model.context_window)

@@ -10,7 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from server.commands.backends import add_engine, backend_of
 from server.commands.options import add_model, model_folder, positive, report
+from server.settings import Settings
 
 if TYPE_CHECKING:
     from server.evaluation.feasible import Split
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from server.evaluation.remote import RemoteModel
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+PREFIX_CACHE_BYTES = 1 << 30
 INTERRUPTED = 130
 """The exit status after Ctrl-C, by custom."""
 EXPERIMENTS = {
@@ -47,6 +50,7 @@ def _add_options(parser: ArgumentParser) -> None:
     data.add_argument("--seed", type=int, default=0, help="which tasks, and what is drawn (default: 0)")
     model = parser.add_argument_group("the model")
     add_model(parser)
+    add_engine(parser)
     model.add_argument(
         "--base-url",
         metavar="URL",
@@ -134,12 +138,11 @@ def _model(arguments: Namespace) -> LocalModel | RemoteModel:
         counting = splitter(arguments.model) if arguments.model else None
         key = os.environ.get(KEY_VARIABLE)
         return RemoteModel(arguments.base_url, arguments.api_model, key=key, split=counting)
-    from server.engines.embedded import default_cache
-    from server.engines.transformers_engine import TransformersEngine
     from server.evaluation.model import LocalModel
 
     folder = model_folder(arguments)
-    return LocalModel(TransformersEngine(folder, cache=default_cache()), splitter(folder), folder)
+    backend = backend_of(arguments, folder, Settings(prefix_cache_bytes=PREFIX_CACHE_BYTES))
+    return LocalModel(backend, splitter(folder), folder)
 
 
 def splitter(folder: Path) -> Split:

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import aclosing
 
 from grammar_cache import Constraint
+from server.commands.backends import add_engine, backend_of
 from server.commands.options import (
     STDIN,
     add_constraint,
@@ -31,6 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--system", help="a system message before it")
     add_constraint(parser, required=False)
     add_model(parser)
+    add_engine(parser)
     parser.add_argument("--max-tokens", type=positive)
     parser.add_argument("--temperature", type=float)
     parser.add_argument("--top-p", type=float)
@@ -43,13 +45,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints the text as it is agreed, and the certificate to the standard error; or the error (then: 1)."""
-    from server.engines.embedded import default_cache
-    from server.engines.transformers_engine import TransformersEngine
-
     try:
         body = request_body(arguments, constraint(arguments))
-        service = Service(Settings(), TransformersEngine(model_folder(arguments), cache=default_cache()))
-        asyncio.run(_generate(service, {"model": service.engine.name, **body}, whole=arguments.json))
+        settings = Settings()
+        service = Service(settings, backend_of(arguments, model_folder(arguments), settings))
+        asyncio.run(_generate(service, {"model": service.model.name, **body}, whole=arguments.json))
     except ApiError as error:
         print_json(error.body)
         return 1

@@ -11,19 +11,20 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
 from grammar_cache.warm_up import warm_up
 from server.app import create_app
+from server.commands.backends import EngineName, add_engine, backend_of, engine_name
 from server.commands.options import add_model, model_folder, port, positive, report, whole
 from server.protocol.errors import ApiError
 from server.service import Service
 from server.settings import Settings
 
 API_KEY_VARIABLE = "SWYB_API_KEY"
+VLLM_RUNNING = 256
 _EXAMPLE_SCHEMA = {
     "type": "object",
     "properties": {"city": {"type": "string"}, "population": {"type": "integer"}},
@@ -42,20 +43,28 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--max-tokens", type=positive, default=default.default_max_tokens, help="of requests that don't say"
     )
-    parser.add_argument("--running", type=positive, default=default.running, help="requests decoded together")
+    parser.add_argument(
+        "--running",
+        type=positive,
+        help=f"requests decoded together (default: {default.running}, with vLLM {VLLM_RUNNING})",
+    )
     parser.add_argument("--waiting", type=positive, default=default.waiting, help="requests that may wait")
     parser.add_argument("--grammars", type=positive, default=default.cached_grammars, help="kept compiled")
     parser.add_argument(
         "--prefix-cache",
         type=whole,
-        default=default.prefix_cache_bytes >> 20,
         metavar="MIB",
-        help="for prompts; 0: none",
+        help=f"of transformers, for prompts; 0: none (default: {default.prefix_cache_bytes >> 20})",
     )
+    add_engine(parser)
 
 
-def settings_of(arguments: Namespace) -> Settings:
-    """The settings that the command line and the environment ask for."""
+def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
+    """The settings that the command line and the environment ask for. Raises ValueError for what the engine hasn't."""
+    default = Settings()
+    if engine == "vllm" and arguments.prefix_cache is not None:
+        raise ValueError("--prefix-cache is for transformers; vLLM has --no-enable-prefix-caching, behind --")
+    prefix_cache = default.prefix_cache_bytes if arguments.prefix_cache is None else arguments.prefix_cache << 20
     return Settings(
         host=arguments.host,
         port=arguments.port,
@@ -63,23 +72,23 @@ def settings_of(arguments: Namespace) -> Settings:
         name=arguments.name,
         api_key=arguments.api_key or os.environ.get(API_KEY_VARIABLE) or None,
         default_max_tokens=arguments.max_tokens,
-        running=arguments.running,
+        running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),
         waiting=arguments.waiting,
         cached_grammars=arguments.grammars,
-        prefix_cache_bytes=arguments.prefix_cache << 20,
+        prefix_cache_bytes=prefix_cache,
     )
 
 
 def run(arguments: Namespace) -> int:
     """Serves until SIGINT or SIGTERM; 0 after a clean end, 1 if the server couldn't start."""
-    settings = settings_of(arguments)
+    settings = settings_of(arguments, engine_name(arguments))
     try:
         listening = _listen(settings.host, settings.port)
     except OSError as error:
         report(f"swyb: can't listen on {settings.host}:{settings.port}: {error.strerror}")
         return 1
     with listening:
-        return _serve(settings, model_folder(arguments), listening)
+        return _serve(settings, arguments, listening)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -95,16 +104,12 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
-    from server.engines.embedded import default_cache
-    from server.engines.transformers_engine import TransformersEngine
-
+def _serve(settings: Settings, arguments: Namespace, listening: socket.socket) -> int:
+    folder = model_folder(arguments)
     report(f"swyb: loading {folder}")
-    engine = TransformersEngine(
-        folder, name=settings.name, cache=default_cache(), prefix_cache_bytes=settings.prefix_cache_bytes
-    )
-    warm_up(engine.vocabulary)  # before anybody is told that it is ready
-    app = create_app(settings, engine)
+    backend = backend_of(arguments, folder, settings)
+    warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
+    app = create_app(settings, backend)
     gc.collect()
     gc.freeze()  # what is loaded stays: looking through it again took longer than compiling most schemas
     config = uvicorn.Config(
@@ -137,8 +142,8 @@ async def _announce(service: Service, listening: socket.socket) -> None:
         report(f"swyb: {error.message}")
         return
     host, port = listening.getsockname()[:2]
-    report(f"swyb: {service.engine.name} is ready at {address(host, port)}. Try:\n")
-    print(example(address(host, port), service.engine.name, keyed=service.settings.api_key is not None))
+    report(f"swyb: {service.model.name} is ready at {address(host, port)}. Try:\n")
+    print(example(address(host, port), service.model.name, keyed=service.settings.api_key is not None))
     sys.stdout.flush()
 
 

@@ -65,7 +65,7 @@ class Beam:
     ) -> Beam:
         """This text and one more token with its bytes; ended if it is `over`, or a stop text is met."""
         text = self.text + data
-        halt = _first_stop(text, len(self.text), stops)
+        halt = first_stop(text, len(self.text), stops)
         return Beam(
             configuration=configuration,
             tokens=(*self.tokens, token),
@@ -79,7 +79,7 @@ class Beam:
         )
 
 
-def _first_stop(text: bytes, known: int, stops: tuple[bytes, ...]) -> int | None:
+def first_stop(text: bytes, known: int, stops: tuple[bytes, ...]) -> int | None:
     """Where the first stop text begins, given that the first `known` bytes hold none."""
     places = [text.find(stop, max(0, known - len(stop) + 1)) for stop in stops]
     return min((place for place in places if place >= 0), default=None)

@@ -3,90 +3,108 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from server.decoding.language import Language
+from server.decoding.logits import Row, Tokens, highest
+from server.decoding.parameters import Parameters
 
-BLOCK = 256
-"""Values that `highest` looks at together."""
+
+class Place(NamedTuple):
+    """Where a text has got to: its configuration, and the tokens that it may still have."""
+
+    configuration: int
+    tokens_left: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
     """Viable tokens of one beam: ids, the configurations and distances behind them, and their logits, best first.
 
-    The beam is at `configuration` with `tokens_left` to spend. `end` is the id of the end token among the candidates,
-    if the text may end here: its distance is 0 and its configuration is that of the beam. `forced`: the budget kept a
-    better token of the grammar out.
+    `end` is the id of the end token among the candidates, if the text may end here: its distance is 0 and its
+    configuration is that of the beam. `lost`: the best token that the grammar allows and the budget doesn't, where it
+    beats all that are viable.
     """
 
-    configuration: int
-    tokens_left: int
-    tokens: NDArray[np.int32]
+    place: Place
+    tokens: Tokens
     configurations: NDArray[np.int32]
     distances: NDArray[np.int32]
     logits: NDArray[np.floating]
     end: int | None
-    forced: bool
+    lost: int | None
 
 
-def highest(values: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """Indices of the `count` highest values, best first; equal values in the order of their index.
+def candidates(language: Language, place: Place, row: Row, parameters: Parameters) -> Candidates:
+    """The model's best `parameters.candidates` tokens and the grammar's proposals, where viable.
 
-    Only what reaches the `count`-th best block maximum can be among them: one pass instead of a partition.
+    If none of the model's best is, as many of the best of all viable tokens. None at all only where the text is
+    complete. Logits are scaled by the temperature.
     """
-    whole = len(values) // BLOCK * BLOCK
-    maxima = values[:whole].reshape(-1, BLOCK).max(axis=1)
-    if len(maxima) > count:
-        chosen = np.flatnonzero(values >= np.partition(maxima, len(maxima) - count)[len(maxima) - count])
-    else:
-        chosen = np.arange(len(values))
-    return chosen[np.lexsort((chosen, -values[chosen]))][:count]
+    best, _ = row.highest(parameters.candidates)
+    end = _end_token(language, place, row)
+    tokens = _joined(best, np.concatenate([language.proposals(place.configuration), end]))
+    found = among(language, place, tokens, row.at(tokens) / parameters.scale)
+    if (found.tokens[:, None] == best).any():
+        return found
+    allowed = np.flatnonzero(language.mask(place.configuration, place.tokens_left))
+    allowed = allowed[language.vocabulary.string_of[allowed] >= 0]
+    viable = allowed[highest(row.whole()[allowed], parameters.candidates)].astype(np.int32)
+    lost = np.array([] if found.lost is None else [found.lost], np.int32)
+    tokens = _joined(viable, np.concatenate([end, lost]))
+    return among(language, place, tokens, row.at(tokens) / parameters.scale)
 
 
-def candidates(
-    language: Language, configuration: int, logits: NDArray[np.floating], tokens_left: int, count: int
-) -> Candidates:
-    """The model's best `count` tokens and the grammar's proposals, where viable.
-
-    If none of the model's best is, the best `count` of all viable tokens. None at all only where the text is complete.
-    """
-    end = _end_token(language, configuration, logits)
-    best = highest(logits, count)
-    tokens = np.union1d(best, language.proposals(configuration)).astype(np.int32)
-    after, distances = _after(language, configuration, tokens, tokens_left)
-    viable = distances < tokens_left
-    lost = logits[tokens[(after >= 0) & ~viable]]
-    if (end is None or end not in best) and not viable[np.isin(tokens, best)].any():
-        allowed = np.flatnonzero(language.mask(configuration, tokens_left)).astype(np.int32)
-        allowed = allowed[language.vocabulary.string_of[allowed] >= 0]
-        tokens = allowed[highest(logits[allowed], count)]
-        after, distances = _after(language, configuration, tokens, tokens_left)
-        viable = distances < tokens_left
-    kept = logits[tokens[viable]].max(initial=-np.inf)
-    forced = bool(lost.max(initial=-np.inf) > (kept if end is None else max(kept, logits[end])))
-    tokens, after, distances = tokens[viable], after[viable], distances[viable]
-    if end is not None:
-        tokens = np.append(tokens, np.int32(end))
-        after = np.append(after, np.int32(configuration))
-        distances = np.append(distances, np.int32(0))
-    order = np.lexsort((tokens, distances, -logits[tokens]))
-    tokens = tokens[order]
-    return Candidates(configuration, tokens_left, tokens, after[order], distances[order], logits[tokens], end, forced)
+def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.floating]) -> Candidates:
+    """Which of some tokens are viable, int32[k], with their logits or any shift of them, [k]."""
+    configuration, left = place
+    after, distances = judged(language, place, tokens)
+    viable = distances < left
+    end = None
+    if language.accepts(configuration) and (stops := np.isin(tokens, language.vocabulary.stop_ids)).any():
+        at = int(np.where(stops, logits, -np.inf).argmax())
+        end = int(tokens[at])
+        viable[at], distances[at], after[at] = True, 0, configuration
+    lost = np.where((after >= 0) & ~viable, logits, -np.inf)
+    kept = np.flatnonzero(viable)
+    kept = kept[np.lexsort((tokens[kept], distances[kept], -logits[kept]))]
+    beaten = logits[kept[0]] if len(kept) else -np.inf
+    return Candidates(
+        place=place,
+        tokens=tokens[kept],
+        configurations=after[kept],
+        distances=distances[kept],
+        logits=logits[kept],
+        end=end,
+        lost=int(tokens[lost.argmax()]) if lost.max(initial=-np.inf) > beaten else None,
+    )
 
 
-def _after(
-    language: Language, configuration: int, tokens: NDArray[np.int32], tokens_left: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    after = language.consume_batch(np.array([configuration], np.int32), tokens[None, :])[0]
-    return after, language.distances(after, tokens_left - 1)
+def judged(language: Language, place: Place, tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The configurations behind tokens and their distances with what is then left; a stop id leads nowhere here."""
+    after = language.consume_batch(np.array([place.configuration], np.int32), tokens[None, :])[0]
+    return after, language.distances(after, place.tokens_left - 1)
 
 
-def _end_token(language: Language, configuration: int, logits: NDArray[np.floating]) -> int | None:
-    """The likeliest of the model's end tokens where the text may end."""
-    stops = language.vocabulary.stop_ids
-    if not stops or not language.accepts(configuration):
-        return None
-    return max(stops, key=lambda token: (logits[token], -token))
+def may_follow(language: Language, place: Place, token: int) -> bool:
+    """Whether a token is viable; a stop id is where the text may end."""
+    if token in language.vocabulary.stop_ids:
+        return language.accepts(place.configuration)
+    ranking = np.array([token], np.int32)
+    return language.first_viable(place.configuration, ranking, place.tokens_left - 1) is not None
+
+
+def _joined(tokens: Tokens, others: Tokens) -> Tokens:
+    """Distinct tokens, and those of the others, distinct too, that aren't among them."""
+    return np.concatenate([tokens, others[~(others[:, None] == tokens).any(axis=1)]])
+
+
+def _end_token(language: Language, place: Place, row: Row) -> Tokens:
+    """The likeliest of the model's end tokens where the text may end: one or none."""
+    stops = np.array(language.vocabulary.stop_ids, np.int32)
+    if len(stops) < 1 or not language.accepts(place.configuration):
+        return stops[:0]
+    return stops[[row.at(stops).argmax()]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Promotion: TypeAlias = Literal["viable", "closing", "proposals", "slack", "penalty", "none"]
@@ -17,7 +18,8 @@ class Parameters:
 
     `candidates`: the model's top-k tokens that a beam looks at. `temperature` > 0 with M = 1 samples, truncated to
     `top_k` tokens (0: all), then to the `top_p` nucleus, of the viable ones; with M > 1 it only scales the logits.
-    `seed` None: drawn from the system. `stops`: texts that end a plain answer, and are not part of it.
+    `seed` None: drawn from the system when an answer begins. `stops`: texts that end a plain answer, and are no part
+    of it.
 
     Of beams and greedy answers there are variants. `promotion`: which tokens α moves, and where to (see `promotion`).
     `softmax`: what the guided scores are normalised over (see `scoring`). `ranking`: which complete text is the best
@@ -43,6 +45,15 @@ class Parameters:
     def samples(self) -> bool:
         """Whether tokens are drawn rather than ranked."""
         return self.beam_width == 1 and self.temperature > 0
+
+    @property
+    def scale(self) -> float:
+        """What logits are divided by."""
+        return self.temperature or 1.0
+
+    def seeded(self) -> Parameters:
+        """These, with a seed."""
+        return self if self.seed is not None else replace(self, seed=secrets.randbits(64))
 
     @property
     def needs_model_scores(self) -> bool:

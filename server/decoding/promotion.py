@@ -50,12 +50,12 @@ def closing(options: Candidates, language: Language, alpha: float) -> Floats:
 
 
 def proposals(options: Candidates, language: Language, alpha: float) -> Floats:
-    proposed = np.isin(options.tokens, language.proposals(options.configuration)) | _is_end(options)
+    proposed = np.isin(options.tokens, language.proposals(options.place.configuration)) | _is_end(options)
     return _towards_best(options, np.where(proposed, _by_distance(options, alpha), 0.0))
 
 
 def slack(options: Candidates, language: Language, alpha: float) -> Floats:
-    pressure = alpha + (1.0 - alpha) * min(1.0, _here(options, language) / options.tokens_left)
+    pressure = alpha + (1.0 - alpha) * min(1.0, _here(options, language) / options.place.tokens_left)
     return _towards_best(options, np.where(_closes(options, language), pressure, 0.0))
 
 
@@ -78,6 +78,9 @@ PROMOTIONS: Mapping[Promotion, Rule] = MappingProxyType(
     }
 )
 
+CHANGES_GREEDY: frozenset[Promotion] = frozenset({"penalty"})
+"""Rules by which the best viable logit need not be the best promoted one."""
+
 
 def _towards_best(options: Candidates, weight: Floats) -> Floats:
     logits = options.logits.astype(np.float64)
@@ -90,7 +93,7 @@ def _by_distance(options: Candidates, alpha: float) -> Floats:
 
 
 def _ratio(options: Candidates) -> Floats:
-    ratio: Floats = np.minimum(1.0, options.distances / max(1, options.tokens_left - 1))
+    ratio: Floats = np.minimum(1.0, options.distances / max(1, options.place.tokens_left - 1))
     return ratio
 
 
@@ -100,7 +103,8 @@ def _closes(options: Candidates, language: Language) -> NDArray[np.bool_]:
 
 def _here(options: Candidates, language: Language) -> int:
     """The distance of the text so far, as decoding uses it."""
-    return int(language.distances(np.array([options.configuration], np.int32), options.tokens_left)[0])
+    configuration, left = options.place
+    return int(language.distances(np.array([configuration], np.int32), left)[0])
 
 
 def _is_end(options: Candidates) -> NDArray[np.bool_]:

@@ -15,16 +15,7 @@ from numpy.typing import NDArray
 
 from server.decoding.parameters import Softmax
 
-LARGEST = 1e9
-
 Floats: TypeAlias = NDArray[np.float64]
-
-
-def finite(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Logits fit to be compared: NaN and -inf become the least, +inf the largest, so that every order is total."""
-    if np.isfinite(logits).all() and np.abs(logits).max(initial=0) <= LARGEST:
-        return logits
-    return np.nan_to_num(logits, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST).clip(-LARGEST, LARGEST)
 
 
 def log_softmax(logits: NDArray[np.floating]) -> Floats:
@@ -32,12 +23,6 @@ def log_softmax(logits: NDArray[np.floating]) -> Floats:
     shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
     normalised: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return normalised
-
-
-def log_total(logits: NDArray[np.floating]) -> float:
-    """The logarithm of the sum of exp(logits), in one pass of the logits' own precision."""
-    highest = logits.max()
-    return float(highest) + float(np.log(np.exp(logits - highest).sum(dtype=np.float64)))
 
 
 SOFTMAXES: Mapping[Softmax, Callable[[Floats, Floats], Floats]] = MappingProxyType(

@@ -36,11 +36,11 @@ class Forward:
     tokens: tuple[tuple[int, ...], ...]
 
 
-class Engine(ABC):
-    """A causal language model with its tokenizer."""
+class ChatModel(ABC):
+    """What is known of a model without running it."""
 
     name: str
-    """The model's name, as `GET /v1/models` lists it."""
+    """As `GET /v1/models` lists it."""
 
     vocabulary: Vocabulary
 
@@ -50,6 +50,10 @@ class Engine(ABC):
     @abstractmethod
     def encode(self, messages: Sequence[Message]) -> list[int]:
         """Token ids of a chat, generation prompt appended. Raises ValueError for a chat that the template refuses."""
+
+
+class Engine(ChatModel):
+    """A causal language model with its tokenizer."""
 
     @abstractmethod
     def open(self, prompt: Sequence[int]) -> SequenceId:

@@ -1,4 +1,4 @@
-"""The language model that all methods of a run share: in this process, decoded by the server's own loop."""
+"""The language model that all methods of a run share: in this process, decoded as the server does."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from server.backend import Backend, State, Work
 from server.decoding.answer import Answer
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters
-from server.engines.contract import Engine, EngineError
+from server.engines.contract import EngineError
 from server.evaluation.feasible import Split
 from server.evaluation.reply import Reply
 from server.evaluation.task import Task
-from server.loop import EngineLoop, Work
 
 POLL_SECONDS = 0.02
 
@@ -46,21 +46,21 @@ class Model(Protocol):
 
 
 class LocalModel(AbstractAsyncContextManager["LocalModel"]):
-    """An engine and the thread that drives it; a context, which ends with the engine."""
+    """A model in this process and what decodes its answers; a context, which ends with both."""
 
-    def __init__(self, engine: Engine, split: Split, folder: Path | None = None) -> None:
+    def __init__(self, backend: Backend, split: Split, folder: Path | None = None) -> None:
         """`split`: the model's tokenizer, without marks of begin and end; `folder`: where that lies, for peers."""
-        self.engine = engine
-        self.name = engine.name
+        self.engine = backend.model
+        self.name = backend.model.name
         self.split: Split | None = split
         self.folder = folder
-        self._loop = EngineLoop(engine)
+        self._backend = backend
 
     async def __aenter__(self) -> Self:
         """Returns when the engine is warm: no answer is timed with it. Raises EngineError if it fails."""
-        self._loop.start()
-        while not self._loop.ready:
-            if self._loop.failed:
+        self._backend.start()
+        while self._backend.state is not State.READY:
+            if self._backend.state is State.FAILED:
                 raise EngineError("the model failed to start; the log says why")
             await asyncio.sleep(POLL_SECONDS)
         return self
@@ -68,7 +68,7 @@ class LocalModel(AbstractAsyncContextManager["LocalModel"]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self._loop.stop)
+        await asyncio.to_thread(self._backend.stop)
 
     def prompt(self, task: Task) -> tuple[int, ...]:
         """The chat's tokens. Raises ValueError for a chat that the model's template refuses."""
@@ -101,7 +101,7 @@ class LocalModel(AbstractAsyncContextManager["LocalModel"]):
         )
 
     async def _answer(self, work: Work) -> Answer:
-        async for event in self._loop.run(work):
+        async for event in self._backend.run(work):
             if isinstance(event, Answer):
                 return event
         raise AssertionError("an answer is the last event")

@@ -28,6 +28,7 @@ class Certificate(AnswerModel):
 
     `complete`: the answer belongs to the constraint's language (without one: the model ended by itself).
     `min_tokens` is the fewest tokens of any complete answer, `exact` whether that number can't be lowered.
+    `budget_forced_tokens` is null where tokens are chosen out of the server's sight.
     `ignored` lists what of the constraint is not enforced: annotations, and what `lenient` dropped.
     """
 
@@ -36,7 +37,7 @@ class Certificate(AnswerModel):
     tokens_used: int
     min_tokens: int | None
     exact: bool | None
-    budget_forced_tokens: int
+    budget_forced_tokens: int | None
     beam_width: int
     alpha: float
     grammar_id: str | None

@@ -49,6 +49,7 @@ class ErrorCode(StrEnum):
     ENGINE_ERROR = "engine_error"
     INTERNAL_ERROR = "internal_error"
     NOT_READY = "not_ready"
+    ENGINE_RESTARTING = "engine_restarting"
 
     @property
     def status(self) -> int:
@@ -84,6 +85,7 @@ _STATUS: Mapping[ErrorCode, int] = {
     ErrorCode.ENGINE_ERROR: 500,
     ErrorCode.INTERNAL_ERROR: 500,
     ErrorCode.NOT_READY: 503,
+    ErrorCode.ENGINE_RESTARTING: 503,
 }
 
 

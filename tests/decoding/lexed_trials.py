@@ -16,6 +16,7 @@ from grammar_cache import Constraint, Vocabulary, compile_grammar
 from grammar_cache.errors import GrammarError
 from grammar_cache.exploration import BoundedGrammar
 from server.decoding.decoder import Decoder
+from tests.decoding.stepping import advance
 from tests.decoding.trials import BOUNDS, MODELS, random_logits, random_parameters
 from tests.dialects.lark_grammars import LETTERS, random_grammar
 from tests.dialects.lark_oracle import contextual, dynamic
@@ -47,7 +48,7 @@ def run(number: int) -> list[str] | None:
     model, logits = rng.choice(MODELS), np.random.default_rng(number)
     decoder = Decoder(grammar, parameters)
     while decoder.answer is None:
-        decoder.advance(random_logits(model, logits, grammar, len(decoder.wanted.parents)))
+        advance(decoder, random_logits(model, logits, grammar, len(decoder.wanted.parents)))
     answer = decoder.answer
     found = [] if oracle(answer.text.decode()) else ["invalid"]
     found += ["over budget"] if answer.tokens_used > parameters.budget else []

@@ -14,6 +14,7 @@ from server.decoding.decoder import Decoder, whole_code_points
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
+from tests.decoding.stepping import advance
 
 Model = Callable[[bytes], list[float]]
 
@@ -31,7 +32,7 @@ def decode(language: Language, parameters: Parameters, model: Model) -> tuple[An
             for parent, tokens in zip(wanted.parents, wanted.tokens, strict=True)
         ]
         asked += 1
-        decoder.advance(np.array([model(text) for text in rows], np.float32))
+        advance(decoder, np.array([model(text) for text in rows], np.float32))
         streamed.append(decoder.agreed if decoder.answer is None else decoder.answer.text)
     return decoder.answer, streamed, asked
 
@@ -44,7 +45,7 @@ def test_worked_example_of_the_paper():
     """T = 3, M = 2, α_min = 0.25: the beams score -0.523 and -0.898, and the answer is ()x."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     decoder = Decoder(grammar, Parameters(budget=3, beam_width=2, alpha=0.25, candidates=3))
-    decoder.advance(np.array([[-0.5, -3.0, -1.0, -9.0]], np.float32))
+    advance(decoder, np.array([[-0.5, -3.0, -1.0, -9.0]], np.float32))
     assert [round(b.scores.guided, 3) for b in decoder._beams] == [-0.523, -0.898]
     assert decoder.answer is not None
     assert decoder.answer.text == b"()x"
@@ -119,9 +120,9 @@ def test_beams_hold_distinct_texts():
     """Two tokenisations of one text fill one beam, the better one, so that M beams are M texts."""
     vocabulary = Vocabulary([b"a", b"b", b"aa", None], [3])
     decoder = Decoder(compiled(LETTERS, vocabulary), Parameters(budget=6, beam_width=4))
-    decoder.advance(np.zeros((1, 4), np.float32))
+    advance(decoder, np.zeros((1, 4), np.float32))
     for _ in range(4):
-        decoder.advance(np.zeros((len(decoder.wanted.parents), 4), np.float32))
+        advance(decoder, np.zeros((len(decoder.wanted.parents), 4), np.float32))
         kept = [(b.text, b.ended) for b in decoder._beams]
         assert len(kept) == len(set(kept)) == 4
 
@@ -182,8 +183,8 @@ def test_failing_step_is_completed_by_the_witness():
     """The witness completes what is there without a model, within the budget."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     decoder = Decoder(grammar, Parameters(budget=9))
-    decoder.advance(np.array([[9, -9, -9, -9]], np.float32))
-    decoder.advance(np.array([[9, -9, -9, -9]], np.float32))
+    advance(decoder, np.array([[9, -9, -9, -9]], np.float32))
+    advance(decoder, np.array([[9, -9, -9, -9]], np.float32))
     decoder.finish_by_witness()
     assert decoder.answer is not None
     assert decoder.answer.text == b"(())x"
@@ -243,5 +244,5 @@ def test_logits_without_a_number_still_end_well():
     for bad in (float("nan"), float("-inf")):
         decoder = Decoder(grammar, Parameters(budget=9))
         while decoder.answer is None:
-            decoder.advance(logits_of([bad] * 4))
+            advance(decoder, logits_of([bad] * 4))
         assert decoder.answer.text == b"x"

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache.vocabulary import Vocabulary
-from server.decoding.candidates import Candidates, candidates
+from server.decoding.candidates import Candidates, Place, candidates
 from server.decoding.decoder import Decoder
+from server.decoding.logits import ArrayRow
 from server.decoding.parameters import Parameters, Promotion
 from server.decoding.promotion import PROMOTIONS
-from server.decoding.scoring import SOFTMAXES, log_softmax, log_total
+from server.decoding.scoring import SOFTMAXES, log_softmax
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
+from tests.decoding.stepping import advance
 from tests.strategies import examples
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
@@ -24,14 +26,13 @@ def options(distances: list[int], logits: list[float], tokens_left: int) -> Cand
     """Candidates 0, 1, … of a beam at the start."""
     count = len(logits)
     return Candidates(
-        configuration=GRAMMAR.start,
-        tokens_left=tokens_left,
+        place=Place(GRAMMAR.start, tokens_left),
         tokens=np.arange(count, dtype=np.int32),
         configurations=np.zeros(count, np.int32),
         distances=np.array(distances, np.int32),
         logits=np.array(logits),
         end=None,
-        forced=False,
+        lost=None,
     )
 
 
@@ -39,7 +40,7 @@ def opened(depth: int, tokens_left: int, logits: list[float]) -> Candidates:
     """The candidates `(` and `)` behind some opening parentheses: one is 1 farther than d = depth + 1, one nearer."""
     configuration = GRAMMAR.consume_bytes(GRAMMAR.start, b"(" * depth)
     assert configuration is not None
-    found = candidates(GRAMMAR, configuration, np.array(logits, np.float32), tokens_left, 4)
+    found = candidates(GRAMMAR, Place(configuration, tokens_left), ArrayRow(np.array(logits)), Parameters(9))
     assert dict(zip(found.tokens.tolist(), found.distances.tolist(), strict=True)) == {0: depth + 2, 1: depth}
     return found
 
@@ -72,7 +73,7 @@ def test_closing_promotes_what_brings_the_end_nearer():
 def test_proposals_are_promoted_alone():
     """Behind `((` the grammar proposes `)`, as printed; `(` stays where it is."""
     found = opened(2, 7, [2, -2, 0, 0])
-    assert GRAMMAR.proposals(found.configuration).tolist() == [1]
+    assert GRAMMAR.proposals(found.place.configuration).tolist() == [1]
     assert promoted("proposals", found, 0.25) == {0: 0.0, 1: promoted("viable", found, 0.25)[1]}
     assert promoted("proposals", opened(2, 7, [-2, 2, 0, 0]), 0.25) == {0: -4.0, 1: 0.0}
 
@@ -98,7 +99,7 @@ def test_the_end_token_is_promoted_too(rule: Promotion):
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     configuration = grammar.consume(grammar.start, 0)
     assert configuration is not None
-    found = candidates(grammar, configuration, np.array([4.0, 2.0, 0.0]), 9, 3)
+    found = candidates(grammar, Place(configuration, 9), ArrayRow(np.array([4.0, 2.0, 0.0])), Parameters(9))
     values = dict(zip(found.tokens.tolist(), PROMOTIONS[rule](found, grammar, 0.25).tolist(), strict=True))
     assert values[2] == pytest.approx(-3.0)
 
@@ -120,14 +121,14 @@ def test_no_rule_lifts_a_token_above_the_best(
     if rule != "penalty":
         assert values[int(np.argmax(logits))] == values.max() == 0
     for softmax in SOFTMAXES.values():
-        model = found.logits - log_total(found.logits)
+        model = log_softmax(found.logits)
         assert (softmax(values, model) <= 0).all()
 
 
 def answer(parameters: Parameters, logits: list[float]) -> bytes:
     decoder = Decoder(GRAMMAR, parameters)
     while decoder.answer is None:
-        decoder.advance(np.array([logits] * len(decoder.wanted.parents), np.float32))
+        advance(decoder, np.array([logits] * len(decoder.wanted.parents), np.float32))
     return decoder.answer.text
 
 

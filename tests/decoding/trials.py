@@ -25,6 +25,7 @@ from server.decoding.decoder import Decoder
 from server.decoding.forced_text import ForcedText
 from server.decoding.parameters import Ending, Parameters, Promotion, Ranking, Softmax
 from tests.decoding.grammars import longest_match
+from tests.decoding.stepping import advance
 from tests.expression_matcher import matches
 
 LETTERS = b"abc"
@@ -130,7 +131,7 @@ def run(number: int) -> Trial | None:
     decoder = Decoder(language, parameters)
     answer = decoder.answer
     while answer is None:
-        decoder.advance(random_logits(model, logits, compiled, len(decoder.wanted.parents)))
+        advance(decoder, random_logits(model, logits, compiled, len(decoder.wanted.parents)))
         answer = decoder.answer
     prefixes = tuple(vocabulary.text(answer.tokens[:n]) for n in range(len(answer.tokens)))
     return Trial(grammar, parameters, model, bound, minimum, prefixes, answer)

@@ -17,6 +17,7 @@ from server.evaluation.peers.catalogue import KINDS, interpreter
 from server.evaluation.peers.peer import Peer
 from server.evaluation.task import Task, Verdict
 from tests.cached import EMBEDDED_MODEL, cache_folder, tokenizer_folder
+from tests.decoding.stepping import advance
 
 WORDS = ["".join(letters) for length in (1, 2, 3) for letters in product("ab", repeat=length)]
 """A language in which no byte is ever forced: where one is, engines may insist on the tokenizer's own tokens."""
@@ -81,7 +82,7 @@ def test_greedy_answers_are_those_of_the_peers_own_interface(peer: Peer, vocabul
         while decoder.answer is None:
             [unfed] = decoder.wanted.tokens
             history += unfed
-            decoder.advance(script(history)[None])
+            advance(decoder, script(history)[None])
     tokens, complete = OWN_LOOPS[peer.kind.name](vocabulary, script, budget)
     assert decoder.answer.tokens == tokens
     assert decoder.answer.complete == complete

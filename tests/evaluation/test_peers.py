@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from grammar_cache import Constraint, Vocabulary
 from grammar_cache.constraint import Kind as Dialect
+from server.backend import Work
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
@@ -30,7 +31,8 @@ from server.evaluation.peers.language import PeerLanguage
 from server.evaluation.peers.limits import Limits
 from server.evaluation.peers.peer import Peer, forms
 from server.evaluation.task import Task, Verdict
-from server.loop import EngineLoop, Work
+from server.loop import EngineLoop
+from tests.decoding.stepping import advance
 
 WORDS = ("ab", "abc", "b", "cab", "ccc")
 SMALL = Vocabulary([b"a", b"b", b"c", b"ab", b"cc", None, b"x"], stop_ids=[7])
@@ -49,7 +51,7 @@ def decoded(language: PeerLanguage, script: Script, budget: int) -> Answer:
     while decoder.answer is None:
         [unfed] = decoder.wanted.tokens
         history += unfed
-        decoder.advance(script(history)[None])
+        advance(decoder, script(history)[None])
     return decoder.answer
 
 
@@ -115,7 +117,7 @@ def test_the_whole_vocabulary_is_looked_at_where_the_models_best_are_not_allowed
     language = PeerLanguage(SMALL, WordGuide(["cab"], tests=tests))
     decoder = Decoder(language, Parameters(budget=9, candidates=1))
     while decoder.answer is None:
-        decoder.advance(follow(SMALL.size, [6] * 9)(())[None])
+        advance(decoder, follow(SMALL.size, [6] * 9)(())[None])
     assert decoder.answer.text == b"cab"
     assert decoder.answer.complete
 

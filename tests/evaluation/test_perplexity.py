@@ -16,6 +16,7 @@ from server.engines.scripted import ScriptedEngine
 from server.evaluation.model import LocalModel
 from server.evaluation.perplexity import fill, perplexity
 from server.evaluation.records import Records, read_rows
+from server.loop import EngineLoop
 from tests.evaluation.world import RANDOM, local, read_tasks, row, split
 from tests.server.running import VOCABULARY
 
@@ -56,7 +57,7 @@ def test_filling_rows(tmp_path: Path) -> None:
         for one in given:
             records.add(one)
         for _ in range(2):
-            asyncio.run(fill(records, tasks, LocalModel(engine, split)))
+            asyncio.run(fill(records, tasks, LocalModel(EngineLoop(engine), split)))
         records.settle()
     found = [row.perplexity for row in read_rows(path)]
     assert found == [pytest.approx(6.0), pytest.approx(6.0), pytest.approx(5.0), pytest.approx(6.0), None, None]

@@ -20,6 +20,7 @@ from server.evaluation.model import LocalModel
 from server.evaluation.records import Records, Row
 from server.evaluation.runner import Plan, run
 from server.evaluation.task import Task
+from server.loop import EngineLoop
 from tests.server.running import STOP, VOCABULARY
 
 CLOSED = {
@@ -68,7 +69,7 @@ def split(text: str) -> list[int]:
 
 
 def local(script: Script = RANDOM) -> LocalModel:
-    return LocalModel(ScriptedEngine(VOCABULARY, script), split)
+    return LocalModel(EngineLoop(ScriptedEngine(VOCABULARY, script)), split)
 
 
 def evaluated(

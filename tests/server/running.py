@@ -16,9 +16,10 @@ import uvicorn
 
 from grammar_cache import Vocabulary
 from server.app import create_app
-from server.engines.contract import Engine
+from server.backend import Backend
 from server.engines.scripted import Script, ScriptedEngine
 from server.engines.scripts import seeded
+from server.loop import EngineLoop
 from server.service import Service
 from server.settings import Settings
 
@@ -95,14 +96,19 @@ def serving(
     """The server over a scripted engine, ready, until the block ends."""
     script = script or seeded(VOCABULARY.size, seed=3)
     engine = ScriptedEngine(VOCABULARY, script, context_window=context_window)
-    with serving_engine(engine, settings or Settings()) as (base, service, client):
+    with serving_backend(EngineLoop(engine), settings or Settings()) as (base, service, client):
         yield Running(base, engine, service, client)
 
 
 @contextmanager
-def serving_engine(engine: Engine, settings: Settings) -> Iterator[tuple[str, Service, httpx.Client]]:
-    """The server over any engine: its address, its service and a client, until the block ends."""
-    app = create_app(settings, engine)
+def serving_backend(
+    backend: Backend, settings: Settings, seconds: float = 20.0
+) -> Iterator[tuple[str, Service, httpx.Client]]:
+    """The server over any backend: its address, its service and a client, until the block ends.
+
+    `seconds`: until it is ready.
+    """
+    app = create_app(settings, backend)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -110,7 +116,7 @@ def serving_engine(engine: Engine, settings: Settings) -> Iterator[tuple[str, Se
     base = f"http://127.0.0.1:{listening.getsockname()[1]}"
     try:
         with httpx.Client(base_url=base, timeout=60) as client:
-            eventually(lambda: client.get("/ready").status_code == 200)
+            eventually(lambda: client.get("/ready").status_code == 200, seconds)
             yield base, app.state.service, client
     finally:
         server.should_exit = True

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from server.app import create_app
 from server.engines.scripted import ScriptedEngine
 from server.engines.scripts import uniform
+from server.loop import EngineLoop
 from server.settings import Settings
 from tests.server.running import VOCABULARY, Running, error_of, request, serving
 
@@ -54,7 +55,7 @@ def test_before_the_model_is_warm() -> None:
         return plain(history)
 
     async def ask() -> list[httpx.Response]:
-        app = create_app(Settings(), ScriptedEngine(VOCABULARY, cold))
+        app = create_app(Settings(), EngineLoop(ScriptedEngine(VOCABULARY, cold)))
         transport = httpx.ASGITransport(app=app)
         async with (
             app.router.lifespan_context(app),
@@ -106,7 +107,7 @@ def test_without_the_key_nothing_opens(keyed: Running, authorization: bytes | No
 
 def test_every_route_but_health_asks_for_the_key(keyed: Running) -> None:
     """No route is left open beside the key, whichever are added."""
-    app = create_app(Settings(api_key=KEY), ScriptedEngine(VOCABULARY, uniform(VOCABULARY.size)))
+    app = create_app(Settings(api_key=KEY), EngineLoop(ScriptedEngine(VOCABULARY, uniform(VOCABULARY.size))))
     paths = _paths(app.routes)
     assert {"/health", "/ready", "/v1/models", "/v1/chat/completions"} <= set(paths)
     for path, methods in paths.items():

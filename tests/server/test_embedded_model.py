@@ -10,9 +10,10 @@ import openai
 import pytest
 
 from server.engines.transformers_engine import TransformersEngine
+from server.loop import EngineLoop
 from server.settings import Settings
 from tests.cached import model_folder
-from tests.server.running import schema_format, serving_engine
+from tests.server.running import schema_format, serving_backend
 
 pytestmark = pytest.mark.model
 
@@ -31,7 +32,7 @@ ASK = [{"role": "user", "content": "Describe a cat as JSON with name and age."}]
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[openai.OpenAI]:
-    with serving_engine(TransformersEngine(model_folder(), name="smol"), Settings()) as (base, _, _):
+    with serving_backend(EngineLoop(TransformersEngine(model_folder(), name="smol")), Settings()) as (base, _, _):
         yield openai.OpenAI(base_url=f"{base}/v1", api_key="unused", max_retries=0)
 
 

@@ -1,0 +1,164 @@
+"""Beams with vLLM: what a step costs, beside decoding as many single texts and beside vLLM's own beam search.
+
+`python -m benchmarks.beam_time`, where vLLM is installed (`make test-vllm` does it). A step costs wall time, and CPU
+time of all processes; on a machine that others use, only the latter means something.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # vLLM's processes import this module, and have to be the first to import what compiles
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    from server.backend import Work
+    from server.decoding.answer import Answer
+    from server.engines.vllm.instance import Instance
+
+OPTIONS = ("--dtype", "bfloat16", "--max-model-len", "1024", "--block-size", "32", "--enforce-eager")
+SHAPES = ((1, 4), (4, 2), (4, 4))
+"""Requests at once, and beams of each."""
+TOKENS = 32
+SCHEMA = """{"type": "object", "additionalProperties": false,
+  "required": ["name", "age", "colour_of_the_fur", "is_friendly_to_children", "favourite_food"],
+  "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer", "minimum": 0, "maximum": 30},
+    "colour_of_the_fur": {"enum": ["black", "white", "tabby"]}, "is_friendly_to_children": {"type": "boolean"},
+    "favourite_food": {"enum": ["fish", "chicken", "milk"]}}}"""
+SAID = ("Describe a cat.", "Write about the sea.", "Explain how bread is baked.", "Tell a story of a king.")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds."""
+
+    wall: float
+    cpu: float
+
+    def each(self, count: int) -> str:
+        return f"{self.wall / count * 1e3:6.0f} ms, {self.cpu / count * 1e3:6.0f} ms of CPU"
+
+
+class _Tokenizer:
+    eos_token_id = -1
+
+    def decode(self, *_: object, **__: object) -> str:
+        return ""
+
+
+class _Renderer:
+    def get_tokenizer(self) -> _Tokenizer:
+        return _Tokenizer()
+
+
+async def main() -> None:
+    from server.engines.embedded import default_cache, ensure_embedded_model
+    from server.engines.vllm.environment import prepare
+
+    prepare()
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    from server.engines.vllm.instance import Instance
+    from server.engines.vllm.model import FolderModel
+    from server.engines.vllm.options import engine_args
+
+    folder = Path(ensure_embedded_model(default_cache(), print))
+    model = FolderModel(folder, None, default_cache(), 1024)
+    prompts = [tuple(model.encode([{"role": "user", "content": said}])) for said in SAID]
+    llm = AsyncLLM.from_engine_args(engine_args(folder, OPTIONS))
+    instance = Instance(llm, model.vocabulary)
+    try:
+        await _steps(llm, instance, prompts)
+        await _schema(instance, prompts, model.vocabulary)
+    finally:
+        await instance.close()
+
+
+async def _steps(llm: AsyncLLM, instance: Instance, prompts: list[tuple[int, ...]]) -> None:
+    await asyncio.gather(*_beams(instance, prompts[:1], 4, None))  # compiles
+    for requests, width in SHAPES:
+        some = prompts[:requests]
+        native = [(*prompts[number % 4], number) for number in range(requests * width)]
+        print(f"{requests} x M = {width}, a step:", flush=True)
+        for name, jobs in (
+            ("single texts", [_single(llm, prompt) for prompt in native]),
+            ("ours", _beams(instance, some, width, None)),
+            ("vLLM's beams", [_vllms_beams(llm, prompt, width) for prompt in some]),
+        ):
+            cost, _ = await _measured(jobs)
+            print(f"  {name:14}{cost.each(TOKENS)}", flush=True)
+
+
+async def _schema(instance: Instance, prompts: list[tuple[int, ...]], vocabulary: Any) -> None:
+    from grammar_cache import Constraint, compile_grammar
+
+    grammar = compile_grammar(Constraint("json_schema", SCHEMA), vocabulary)
+    for jump in (True, False):
+        cost, answers = await _measured(_beams(instance, prompts, 4, grammar, jump=jump))
+        count = sum(answer.tokens_used for answer in answers)
+        rates = f"{count / cost.wall:5.0f} tokens/s, {count / cost.cpu:5.0f} per second of CPU"
+        print(f"schema, 4 x M = 4, {'jumping' if jump else 'not jumping'}: {rates}", flush=True)
+
+
+def _beams(
+    instance: Instance, prompts: list[tuple[int, ...]], width: int, grammar: Any, *, jump: bool = True
+) -> list[Coroutine[Any, Any, Answer]]:
+    from server.backend import Work
+    from server.decoding.parameters import Parameters
+
+    budget = TOKENS if grammar is None else 4 * TOKENS
+    parameters = Parameters(budget=budget, beam_width=width, jump_forward=jump)
+    return [_answer(instance, Work(prompt, grammar, parameters)) for prompt in prompts]
+
+
+async def _answer(instance: Instance, work: Work) -> Answer:
+    found: Answer = await _last(instance.run(work))
+    return found
+
+
+def _single(llm: AsyncLLM, prompt: tuple[int, ...]) -> Coroutine[Any, Any, Any]:
+    from vllm import SamplingParams
+    from vllm.inputs.engine import tokens_input
+
+    params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True, detokenize=False)
+    return _last(llm.generate(tokens_input(list(prompt)), params, f"single-{time.monotonic_ns()}"))
+
+
+def _vllms_beams(llm: AsyncLLM, prompt: tuple[int, ...], width: int) -> Coroutine[Any, Any, Any]:
+    from vllm.entrypoints.generate.beam_search.online import BeamSearchOnlineMixin
+    from vllm.inputs.engine import tokens_input
+    from vllm.sampling_params import BeamSearchParams
+
+    search = BeamSearchOnlineMixin()
+    search.engine_client, search.renderer = llm, _Renderer()
+    params = BeamSearchParams(beam_width=width, max_tokens=TOKENS, ignore_eos=True)
+    return _last(search.beam_search(tokens_input(list(prompt)), f"beams-{time.monotonic_ns()}", params))
+
+
+async def _last(events: AsyncGenerator[Any]) -> Any:
+    async with aclosing(events):
+        return [event async for event in events][-1]
+
+
+async def _measured(jobs: list[Coroutine[Any, Any, Any]]) -> tuple[Cost, list[Any]]:
+    wall, cpu = time.perf_counter(), _cpu_seconds()
+    found = await asyncio.gather(*jobs)
+    return Cost(time.perf_counter() - wall, _cpu_seconds() - cpu), found
+
+
+def _cpu_seconds() -> float:
+    """Of this process and all that it has started."""
+    import psutil
+
+    this = psutil.Process()
+    times = [process.cpu_times() for process in (this, *this.children(recursive=True))]
+    return float(sum(each.user + each.system for each in times))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

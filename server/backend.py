@@ -1,0 +1,99 @@
+"""What decodes answers, as the rest of the server sees it: work in, pieces of text and an answer out.
+
+Two things are one: `EngineLoop`, which decodes in this process over an engine that yields logits, and `VllmEngine`,
+whose tokens are chosen where its model runs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from grammar_cache import Limits
+from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
+from grammar_cache.grammar import compile_expression
+from grammar_cache.vocabulary import Vocabulary
+from server.decoding.answer import Answer
+from server.decoding.language import Language
+from server.decoding.parameters import Parameters
+from server.engines.contract import ChatModel, EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One answer to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum."""
+
+    prompt: tuple[int, ...]
+    grammar: Language | None
+    parameters: Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Newly agreed text, whole code points; all pieces of an answer make up its text."""
+
+    text: bytes
+
+
+class State(StrEnum):
+    """What a backend is doing. `FAILED` and `STOPPED` are for good."""
+
+    STARTING = "starting"
+    READY = "ready"
+    RESTARTING = "restarting"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+class Unavailable(EngineError):
+    """The request was not begun, because nothing decodes now."""
+
+
+class UnsupportedWork(ValueError):
+    """This backend can't decode that way. `param`: the field of a request to blame."""
+
+    def __init__(self, param: str, message: str) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+class Backend(ABC):
+    """Runs any number of requests of one model. `start` it once, on the event loop that uses it; `stop` it once."""
+
+    model: ChatModel
+
+    @property
+    @abstractmethod
+    def state(self) -> State:
+        """Any thread may ask."""
+
+    @property
+    @abstractmethod
+    def active(self) -> int:
+        """Requests under way or waiting."""
+
+    @abstractmethod
+    def check(self, parameters: Parameters) -> None:
+        """Raises UnsupportedWork for parameters that `run` would not keep."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Returns at once; `state` says when requests are answered."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Fails what is still under way, and frees everything. Blocks; not to be called on the event loop."""
+
+    @abstractmethod
+    def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        """Pieces of text as they are agreed, then the answer. Raises EngineError. Closing the iterator cancels."""
+
+
+def first_work(vocabulary: Vocabulary) -> Work:
+    """A tiny answer, decoded before users' so that none of them waits for what is compiled or loaded on first use."""
+    words = Alt((Bytes(vocabulary.strings[0]), Bytes(vocabulary.strings[-1])))
+    grammar = compile_expression(Grammar({"root": Repeat(words, 1, 2)}, "root"), vocabulary, Limits())
+    prompt = (int(vocabulary.token_list[0]),)
+    return Work(prompt, grammar, Parameters(budget=grammar.minimum.tokens + 1))

@@ -1,0 +1,67 @@
+"""Which engine a command runs its model with: the option, and the backend it stands for."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from server.backend import Backend
+from server.engines.embedded import default_cache
+from server.settings import Settings
+
+EngineName: TypeAlias = Literal["transformers", "vllm"]
+
+PASSED_ON = "--"
+"""What comes behind it is for vLLM."""
+
+
+def add_engine(parser: ArgumentParser) -> None:
+    """Which engine; vLLM's own options follow all others, behind `--`."""
+    parser.add_argument(
+        "--engine",
+        choices=("auto", *get_args(EngineName)),
+        default="auto",
+        help="auto: vllm where it is installed and a GPU is there, else transformers (default: auto); "
+        "vLLM's own options follow at the end: -- --tensor-parallel-size 2",
+    )
+
+
+def separated(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """A command's own arguments, and those that it passes on."""
+    at = arguments.index(PASSED_ON) if PASSED_ON in arguments else len(arguments)
+    return list(arguments[:at]), list(arguments[at + 1 :])
+
+
+def engine_name(arguments: Namespace) -> EngineName:
+    """The engine that is meant. Raises ValueError for options that it doesn't have."""
+    chosen: EngineName = arguments.engine if arguments.engine != "auto" else _found()
+    if chosen != "vllm" and arguments.engine_options:
+        raise ValueError(f"options behind -- are for vLLM, and the engine is {chosen}")
+    return chosen
+
+
+def backend_of(arguments: Namespace, folder: Path, settings: Settings) -> Backend:
+    """What decodes with the model in a folder. Raises ValueError for options, RuntimeError where vLLM isn't there."""
+    if engine_name(arguments) == "vllm":
+        from server.engines.vllm.environment import prepare
+
+        prepare()
+        from server.engines.vllm.engine import VllmEngine
+
+        return VllmEngine(folder, arguments.engine_options, name=settings.name, cache=default_cache())
+    from server.engines.transformers_engine import TransformersEngine
+    from server.loop import EngineLoop
+
+    cache, prefixes = default_cache(), settings.prefix_cache_bytes
+    return EngineLoop(TransformersEngine(folder, name=settings.name, cache=cache, prefix_cache_bytes=prefixes))
+
+
+def _found() -> EngineName:
+    if find_spec("vllm") is None:
+        return "transformers"
+    import torch
+
+    return "vllm" if torch.cuda.is_available() else "transformers"

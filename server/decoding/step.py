@@ -1,0 +1,125 @@
+"""One step of one row: how a text goes on, given the logits behind it.
+
+Pure functions of the language, the place in it, the logits and the parameters: whoever has the logits takes the step,
+a thread beside the model or an engine's worker far from the search. With one beam (M = 1) a step is one token, the
+best or a drawn one; with more it is the best 2·M, for the search to choose from (`decoder`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.decoding.beam import NOTHING_SCORED, Scores
+from server.decoding.candidates import Candidates, Place, among, candidates, may_follow
+from server.decoding.language import Language
+from server.decoding.logits import ArrayRow, Row, Tokens
+from server.decoding.parameters import Parameters
+from server.decoding.promotion import CHANGES_GREEDY, PROMOTIONS
+from server.decoding.sampling import Draw, draw, noise
+from server.decoding.scoring import SOFTMAXES, Floats, log_softmax
+
+
+class Successor(NamedTuple):
+    """A token that may follow, the configuration behind it, and what it adds to a beam's scores."""
+
+    token: int
+    configuration: int
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Successors:
+    """How one text goes on, best first: not at all where it is complete and a model has no end token.
+
+    `forced`: the budget kept out what the model would rather have.
+    """
+
+    ranked: tuple[Successor, ...]
+    forced: bool
+
+
+def steps(
+    language: Language, places: Sequence[Place], logits: NDArray[np.floating], parameters: Parameters
+) -> list[Successors]:
+    """`step` for each row of [rows, vocabulary size]."""
+    return [step(language, place, ArrayRow(row), parameters) for place, row in zip(places, logits, strict=True)]
+
+
+def step(language: Language, place: Place, row: Row, parameters: Parameters) -> Successors:
+    """How the text at a place goes on."""
+    if parameters.beam_width > 1:
+        options = candidates(language, place, row, parameters)
+        return successors(language, options, parameters, _log_total(row, parameters))
+    return taken(language, place, drawn(language, place, row, parameters))
+
+
+def drawn(language: Language, place: Place, row: Row, parameters: Parameters) -> Draw:
+    """The one token that M = 1 goes on with: drawn at a temperature, else the best. Needs a seed to draw."""
+    if parameters.temperature > 0:
+        assert parameters.seed is not None, "see Parameters.seeded"
+        chance = noise(parameters.seed, parameters.budget - place.tokens_left)
+        return draw(language, place, row, parameters, chance)
+    best, alone = row.best()  # mostly it is viable, and nothing else need be looked at
+    if alone and parameters.promotion not in CHANGES_GREEDY and may_follow(language, place, best):
+        return Draw(best, False)
+    options = candidates(language, place, row, parameters)
+    found = successors(language, options, parameters, _log_total(row, parameters))
+    return Draw(found.ranked[0].token if found.ranked else None, found.forced)
+
+
+def taken(language: Language, place: Place, choice: Draw) -> Successors:
+    """A token that is chosen already, as the only way to go on; it counts 0 in every score."""
+    if choice.token is None:
+        return Successors((), False)
+    configuration = place.configuration
+    if choice.token not in language.vocabulary.stop_ids:
+        token = np.array([[choice.token]], np.int32)
+        configuration = int(language.consume_batch(np.array([configuration], np.int32), token)[0, 0])
+    return Successors((Successor(choice.token, configuration, NOTHING_SCORED),), choice.forced)
+
+
+def received(
+    language: Language, place: Place, tokens: Tokens, log_probabilities: NDArray[np.floating], parameters: Parameters
+) -> Successors:
+    """The same step from a few tokens of the row, int32[k], at any shift of their logits over the temperature.
+
+    It is `step` for M > 1 where they are its candidates, and `Candidates.lost` if there is one. Scores over the
+    model's whole vocabulary need its own log-probabilities.
+    """
+    return successors(language, among(language, place, tokens, log_probabilities), parameters, 0.0)
+
+
+def successors(language: Language, options: Candidates, parameters: Parameters, log_total: float) -> Successors:
+    """The best 2·M candidates: M continuations and a few more, in case some spell the same text.
+
+    `log_total`: the logarithm of the sum of exp(logit) over the model's whole vocabulary, where scores need it.
+    """
+    if not len(options.tokens):
+        return Successors((), False)
+    model: Floats = np.zeros(len(options.tokens))
+    if parameters.needs_model_scores:
+        model = options.logits.astype(np.float64) - log_total
+    promoted = PROMOTIONS[parameters.promotion](options, language, parameters.alpha)
+    guided, viable = SOFTMAXES[parameters.softmax](promoted, model), log_softmax(options.logits)
+    order = np.lexsort((options.tokens, options.distances, -viable, -guided))[: 2 * parameters.beam_width]
+    ranked = tuple(
+        Successor(
+            int(options.tokens[i]),
+            int(options.configurations[i]),
+            Scores(float(guided[i]), float(viable[i]), float(model[i])),
+        )
+        for i in order
+    )
+    return Successors(ranked, options.lost is not None)
+
+
+def _log_total(row: Row, parameters: Parameters) -> float:
+    if not parameters.needs_model_scores:
+        return 0.0
+    _, best = row.highest(1)
+    return float(best[0]) / parameters.scale + float(np.log(row.mass(parameters.scale)))

@@ -1,0 +1,82 @@
+"""The backend whose model runs in vLLM: tokens are chosen in its workers, and read again here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+
+from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
+from server.decoding.answer import Answer
+from server.decoding.parameters import Parameters
+from server.engines.vllm.instance import Instance, opened
+from server.engines.vllm.model import FolderModel
+from server.engines.vllm.options import engine_args
+from server.engines.vllm.supervision import Patience, Supervisor
+
+
+class VllmEngine(Backend):
+    """See `Backend`. A first start that fails is final; an engine that fails later is started anew, up to a bound."""
+
+    def __init__(
+        self,
+        folder: Path,
+        options: Sequence[str],
+        *,
+        name: str | None = None,
+        cache: Path | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        """`options`: vLLM's own; `cache`: see `FolderModel`. Raises ValueError for options that can't be kept."""
+        if not folder.is_dir():
+            raise ValueError(f"{folder} is not a model's folder")
+        args = partial(engine_args, folder, tuple(options))
+        config = args().create_engine_config()
+        self._model = self.model = FolderModel(folder, name, cache, config.model_config.max_model_len)
+        self._engines: int = config.parallel_config.data_parallel_size
+        self._args = args
+        self._supervisor = Supervisor(self._opened, patience or Patience())
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._active = 0
+
+    @property
+    def state(self) -> State:
+        running = self._supervisor.running
+        if running is not None and running.failed:
+            return State.RESTARTING  # the supervisor will see it in a moment
+        return self._supervisor.state
+
+    @property
+    def active(self) -> int:
+        return self._active
+
+    def check(self, parameters: Parameters) -> None:
+        if parameters.beam_width > 1 and self._engines > 1:
+            raise UnsupportedWork("swyb.beam_width", "beams share one engine's memory: not with data parallel engines")
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._supervisor.start()
+
+    def stop(self) -> None:
+        if self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._supervisor.stop(), self._loop).result()
+
+    async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        instance = self._supervisor.running
+        if instance is None or instance.failed:
+            raise Unavailable(f"the engine is {self.state}")
+        self._active += 1
+        try:
+            async with aclosing(instance.run(work)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._active -= 1
+
+    async def _opened(self) -> Instance:
+        instance = await opened(self._args, self._model.vocabulary)
+        self._model.context_window = instance.context_window
+        return instance

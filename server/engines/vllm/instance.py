@@ -1,0 +1,194 @@
+"""One start of vLLM's engine with its processes, from loading the model to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from dataclasses import replace
+from itertools import count
+
+from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.exceptions import VLLMClientError
+from vllm.inputs.engine import tokens_input
+from vllm.v1.engine.async_llm import AsyncLLM
+from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
+
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.vocabulary import Vocabulary
+from server.backend import Piece, Work, first_work
+from server.decoding.answer import Answer
+from server.decoding.language import AnyText, Language
+from server.engines.contract import EngineError
+from server.engines.vllm.capacity import Capacity, DoesNotFit, Room, room_for
+from server.engines.vllm.loading import LoadedGrammars
+from server.engines.vllm.sampling import sampling_params
+from server.engines.vllm.search import searched
+from server.engines.vllm.sessions import SessionOpener
+from server.engines.vllm.transcript import Transcript
+
+LOADED_GRAMMARS = 64
+"""Kept in the workers for the next request, beside those in use."""
+
+HEARTBEAT_SECONDS = 0.1
+
+STEP_SECONDS = 300.0
+"""A step of beams that takes longer has failed; long prompts of others may be in it."""
+
+SHUTDOWN_SECONDS = 20
+"""Until processes that don't end by themselves are killed."""
+
+
+class Instance:
+    """Made by `opened`; one event loop uses it."""
+
+    def __init__(self, llm: AsyncLLM, vocabulary: Vocabulary) -> None:
+        self.context_window: int = llm.model_config.max_model_len
+        self._llm = llm
+        self._vocabulary = vocabulary
+        self._grammars = LoadedGrammars(self._call, LOADED_GRAMMARS)
+        self._ids = count(1)
+        self._ended = asyncio.Event()
+        self._any_text = AnyText(vocabulary)
+        cache = llm.vllm_config.cache_config
+        self._block: int = cache.block_size
+        # One block is vLLM's own.
+        self._capacity = Capacity(Room(cache.num_gpu_blocks - 1, llm.vllm_config.scheduler_config.max_num_seqs))
+
+    @property
+    def failed(self) -> bool:
+        """Whether the engine has ended by itself."""
+        return bool(self._llm.errored)
+
+    async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        """As `Backend.run`. Raises DoesNotFit for beams that can't be held."""
+        parameters = work.parameters
+        need = room_for(len(work.prompt) + parameters.budget, parameters.beam_width, self._block)
+        async with (
+            self._capacity.taken(need, firm=parameters.beam_width > 1),
+            self._key(work.grammar) as key,
+            aclosing(self._decoded(work, key)) as events,
+        ):
+            async for event in events:
+                yield event
+
+    def _decoded(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
+        if work.parameters.beam_width == 1:
+            return self._followed(work, key)
+        work = replace(work, parameters=work.parameters.seeded())
+        opener = SessionOpener(self._llm, key, len(work.prompt), work.parameters)
+        return searched(work, work.grammar or self._any_text, opener, STEP_SECONDS)
+
+    async def _followed(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
+        transcript = Transcript(work, self._vocabulary)
+        if not transcript.ended:
+            async with aclosing(self._tokens(work, key)) as steps:
+                async for tokens in steps:
+                    transcript.add(tokens)
+                    if text := transcript.news():
+                        yield Piece(text)
+                    if transcript.ended:
+                        break
+        answer = transcript.answer()
+        if text := transcript.news():
+            yield Piece(text)
+        yield answer
+
+    async def until_ended(self) -> None:
+        """Returns when the engine has failed, or was closed."""
+        while not self.failed and not self._ended.is_set():
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+        self._fail_all()
+
+    async def close(self) -> None:
+        """Fails what is still under way, and ends all processes."""
+        self._fail_all()
+        if self._llm.output_handler is not None:
+            self._llm.output_handler.cancel()  # it would call its end an error
+        await asyncio.to_thread(self._llm.shutdown, SHUTDOWN_SECONDS)
+
+    async def _tokens(self, work: Work, key: str | None) -> AsyncGenerator[list[int]]:
+        """Ids as they are chosen, until an end token or the budget ends them. Raises EngineError."""
+        try:
+            name = f"swyb-{next(self._ids)}"
+            params = sampling_params(work, name, key, self._vocabulary)
+            # The engine writes into the list that it is given.
+            prompt = tokens_input(list(work.prompt))
+            async with aclosing(self._llm.generate(prompt, params, name)) as outputs:
+                async for output in outputs:
+                    [completion] = output.outputs
+                    yield list(completion.token_ids)
+                    if completion.finish_reason not in (None, "stop", "length"):
+                        raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
+        except EngineDeadError as error:
+            raise EngineError("the engine has ended during this request") from error
+        except (EngineGenerateError, VLLMClientError) as error:
+            raise EngineError(f"the engine failed this request: {error}") from error
+
+    def _key(self, grammar: Language | None) -> AbstractAsyncContextManager[str | None]:
+        if grammar is None:
+            return nullcontext()
+        if type(grammar) is not CompiledGrammar:
+            raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine's workers")
+        return self._grammars.loaded(grammar)
+
+    async def _call(self, method: str, *arguments: object) -> None:
+        """A method of the workers, on every rank of every engine. Raises EngineError."""
+        calling = asyncio.ensure_future(self._llm.collective_rpc(method, args=arguments))
+        ending = asyncio.ensure_future(self._ended.wait())  # a dead engine never answers
+        try:
+            await asyncio.wait({calling, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if not calling.done():
+                raise EngineError("the engine has ended during this request")
+            calling.result()
+        except EngineError:
+            raise
+        except Exception as error:  # the client tells what a worker raised as a bare Exception
+            raise EngineError(f"the engine's workers failed at {method}: {error}") from error
+        finally:
+            calling.cancel()
+            ending.cancel()
+
+    def _fail_all(self) -> None:
+        self._ended.set()
+        self._llm.output_processor.propagate_error(EngineDeadError())
+
+
+async def opened(args: Callable[[], AsyncEngineArgs], vocabulary: Vocabulary) -> Instance:
+    """Loads the model, in processes of vLLM's own, and warms it up. Raises what vLLM raises, or EngineError.
+
+    Cancelled, it leaves no process.
+    """
+    opening = asyncio.ensure_future(asyncio.to_thread(lambda: AsyncLLM.from_engine_args(args())))
+    try:
+        llm = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await _end_opening(opening)
+        raise
+    instance = Instance(llm, vocabulary)
+    try:
+        await _warm_up(instance, await asyncio.to_thread(first_work, vocabulary))
+    except BaseException:
+        await instance.close()
+        raise
+    return instance
+
+
+async def _warm_up(instance: Instance, constrained: Work) -> None:
+    beams = replace(constrained, parameters=replace(constrained.parameters, beam_width=2))
+    for work in (replace(constrained, grammar=None), constrained, beams):
+        with suppress(DoesNotFit):  # an engine that is too small for beams tells those who want some
+            async with aclosing(instance.run(work)) as events:
+                async for _ in events:
+                    pass
+
+
+async def _end_opening(opening: asyncio.Future[AsyncLLM]) -> None:
+    """A thread can't be stopped; without its processes it ends by itself."""
+    while not opening.done():
+        for process in multiprocessing.active_children():
+            process.kill()
+        await asyncio.wait([opening], timeout=HEARTBEAT_SECONDS)
+    if opening.exception() is None:
+        await asyncio.to_thread(opening.result().shutdown)

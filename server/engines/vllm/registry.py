@@ -1,0 +1,93 @@
+"""What one worker process knows: the grammars that requests name, and what is to be told of requests.
+
+The thread that runs the model's steps does everything here: vLLM's workers take calls from outside between steps.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.vocabulary import Vocabulary
+from server.decoding.language import AnyText, Language
+from server.engines.vllm.beams import spare_token
+
+GRAMMARS = 1024
+REPORTS = 16384
+
+
+class UnknownGrammar(LookupError):
+    """No grammar of this id is here."""
+
+
+class RegistryFull(RuntimeError):
+    """As many grammars are held as may be: none goes by itself, since a running request may need it."""
+
+
+@dataclass(slots=True)
+class Report:
+    """Of one answer: where the budget chose the token, where the witness did after a fault, and why it failed.
+
+    Places count tokens of the answer. A failed answer was ended where it wasn't complete, and must not be used.
+    """
+
+    forced: set[int] = field(default_factory=set)
+    rescued: set[int] = field(default_factory=set)
+    failure: str | None = None
+
+
+class Registry:
+    """Bounded: grammars by refusing more, reports by forgetting the oldest. `ends`: see `end_tokens`."""
+
+    def __init__(self, vocabulary: Vocabulary, grammars: int = GRAMMARS, reports: int = REPORTS) -> None:
+        self.vocabulary = vocabulary
+        self.any_text = AnyText(vocabulary)
+        self.ends = end_tokens(vocabulary)
+        self._grammars: dict[str, CompiledGrammar] = {}
+        self._reports: OrderedDict[str, Report] = OrderedDict()
+        self._most_grammars = grammars
+        self._most_reports = reports
+
+    def add(self, grammar_id: str, grammar: CompiledGrammar) -> None:
+        """In place of one of that id, if there is one. Raises RegistryFull."""
+        if grammar_id not in self._grammars and len(self._grammars) >= self._most_grammars:
+            raise RegistryFull(f"{self._most_grammars} grammars are held: drop one before another is added")
+        self._grammars[grammar_id] = grammar
+
+    def drop(self, grammar_id: str) -> None:
+        """One that isn't there is no error: a call may come twice."""
+        self._grammars.pop(grammar_id, None)
+
+    def language(self, grammar_id: str | None) -> Language:
+        """The grammar of an id, or any text. Raises UnknownGrammar."""
+        if grammar_id is None:
+            return self.any_text
+        found = self._grammars.get(grammar_id)
+        if found is None:
+            raise UnknownGrammar(f"the grammar {grammar_id!r} is not loaded in this worker")
+        return found
+
+    def report(self, request: str) -> Report:
+        """That of a request, begun if there is none yet."""
+        found = self._reports.setdefault(request, Report())
+        if len(self._reports) > self._most_reports:
+            self._reports.popitem(last=False)
+        return found
+
+    def note(self, request: str, place: int, *, forced: bool) -> None:
+        """Whether the budget chose the token at a place of the answer; the last word counts."""
+        if forced:
+            self.report(request).forced.add(place)
+        elif request in self._reports:
+            self._reports[request].forced.discard(place)
+
+    def collect(self, request: str) -> Report:
+        """That of a request, which is then forgotten."""
+        return self._reports.pop(request, None) or Report()
+
+
+def end_tokens(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """The tokens that end an answer in vLLM; of a model that has none, one that no text has."""
+    spare = spare_token(vocabulary)
+    return vocabulary.stop_ids or (() if spare is None else (spare,))

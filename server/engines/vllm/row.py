@@ -1,0 +1,129 @@
+"""One row of the batch: from its tokens and its logits to the logits that vLLM goes on with.
+
+Whatever fails, the row gets a token that may be emitted: the next one of the witness, which completes the text within
+its budget; or, where the text can't be completed, an end token, and a report that the answer has failed.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from server.decoding.candidates import Place
+from server.decoding.ending import ENDINGS
+from server.decoding.language import Language
+from server.decoding.logits import Row, Tokens
+from server.decoding.sampling import FIRST_LOOK
+from server.decoding.step import drawn
+from server.engines.vllm.beams import row_of
+from server.engines.vllm.history import History
+from server.engines.vllm.registry import Registry
+from server.engines.vllm.requests import RowRequest
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edit:
+    """The tokens of a row that stay possible, at least one, and their new logits, [k]; all others become -inf."""
+
+    tokens: Tokens
+    logits: NDArray[np.float32]
+
+    @staticmethod
+    def only(token: int) -> Edit:
+        return Edit(np.array([token], np.int32), np.zeros(1, np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wish:
+    """What a step will mostly ask of its row: the highest `count`, those of some tokens, the mass at a temperature."""
+
+    count: int
+    tokens: Tokens
+    temperature: float
+
+
+class GuidedRow:
+    """A request of ours in the batch. `history`: what was known of its text before an interruption, or a new one."""
+
+    def __init__(self, request: RowRequest, registry: Registry, history: History) -> None:
+        self.request = request
+        self.parameters = request.parameters
+        self.history = history
+        self._registry = registry
+        self._over = ENDINGS[request.ending]
+        self._length = 0
+
+    @property
+    def language(self) -> Language:
+        """Raises UnknownGrammar."""
+        return self._registry.language(self.request.grammar)
+
+    @property
+    def place(self) -> Place:
+        return Place(self.history.configuration, self.request.budget - self._length)
+
+    def follow(self, answer: list[int]) -> bool:
+        """Takes in the answer so far. Returns whether more text may follow, so that its logits matter.
+
+        Raises UnknownGrammar, or LostTrack for tokens that the language doesn't have there.
+        """
+        language = self.language
+        self.history.follow(language, answer)
+        self._length = len(answer)
+        if self.history.stopped:
+            return False
+        if self.place.tokens_left > 0:
+            return not self._over(language, self.history.configuration)
+        if not language.accepts(self.history.configuration):
+            self.fail(ValueError("no token is left, and the text is not complete"))
+        return False
+
+    def wish(self) -> Wish:
+        beside = np.array(self._registry.vocabulary.stop_ids, np.int32)
+        if self.request.mode == "beam":
+            beside = np.concatenate([beside, self.language.proposals(self.history.configuration)])
+        return Wish(max(FIRST_LOOK, self.parameters.candidates), beside, self.parameters.scale)
+
+    def decided(self, logits: Row) -> Edit:
+        """The step: one token, or the candidates of a beam; an end token where nothing may follow."""
+        if self.request.mode == "draw":
+            choice = drawn(self.language, self.place, logits, self.parameters)
+            self._registry.note(self.request.request, self._length, forced=choice.forced)
+            return self.end() if choice.token is None else Edit.only(choice.token)
+        tokens, values = row_of(self.language, self.place, logits, self.parameters)
+        return Edit(tokens, values) if len(tokens) else self.end()
+
+    def rescued(self, error: Exception) -> Edit:
+        """After a fault behind a text that was followed: the next token of its witness. Never raises."""
+        rescued = self._registry.report(self.request.request).rescued
+        if not rescued:
+            _log.error("a step of request %s has failed; it follows its witness", self.request.request, exc_info=error)
+        try:
+            witness = self.language.witness(self.place.configuration)
+            if len(witness) > self.place.tokens_left:
+                raise AssertionError("the witness does not fit: distances are inconsistent")
+        except Exception as worse:
+            return self.failed(worse)
+        rescued.add(self._length)
+        return Edit.only(witness[0]) if witness else self.end()
+
+    def failed(self, error: Exception) -> Edit:
+        """The text can't be completed: an end token, and a report. Never raises."""
+        self.fail(error)
+        return self.end()
+
+    def fail(self, error: Exception) -> None:
+        """Reports that the answer has failed; the first reason stays."""
+        report = self._registry.report(self.request.request)
+        if report.failure is None:
+            report.failure = f"{type(error).__name__}: {error}"
+            _log.error("request %s has failed", self.request.request, exc_info=error)
+
+    def end(self) -> Edit:
+        """An end token, and nothing else."""
+        return Edit.only(next(iter(self._registry.ends), 0))

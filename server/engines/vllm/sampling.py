@@ -1,0 +1,34 @@
+"""How one request is sampled, in vLLM's words.
+
+Under a constraint, or with a seed, the worker's filter chooses the token and leaves vLLM nothing else to choose. vLLM's
+own seeds are not used: on a processor, a request that has one can end the engine.
+"""
+
+from __future__ import annotations
+
+from vllm import SamplingParams
+from vllm.sampling_params import RequestOutputKind
+
+from grammar_cache.vocabulary import Vocabulary
+from server.backend import Work
+from server.engines.vllm.registry import end_tokens
+from server.engines.vllm.requests import KEY, RowRequest
+
+
+def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: Vocabulary) -> SamplingParams:
+    """`request`: a name of its own; `grammar`: the key that the workers know the work's grammar by."""
+    parameters = work.parameters
+    filtered = grammar is not None or parameters.seed is not None
+    row = RowRequest.of(request, grammar, len(work.prompt), parameters.seeded())
+    return SamplingParams(
+        temperature=0.0 if filtered else parameters.temperature,
+        top_p=1.0 if filtered else parameters.top_p,
+        top_k=0 if filtered else parameters.top_k,
+        max_tokens=parameters.budget,
+        # The end tokens are ours: a model's folder may name others in places that only vLLM reads.
+        ignore_eos=True,
+        stop_token_ids=list(end_tokens(vocabulary)),
+        detokenize=False,
+        output_kind=RequestOutputKind.DELTA,
+        extra_args={KEY: row.to_dict()} if filtered else None,
+    )

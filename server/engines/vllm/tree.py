@@ -1,0 +1,96 @@
+"""The beams of one answer, each a text that the engine keeps between steps.
+
+The first child of a beam goes on with its text. Every further one begins a text of its own, which finds what it shares
+with its parent in the engine's cache of prefixes; texts without children are closed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+LogProbabilities: TypeAlias = Mapping[int, float]
+"""Of tokens, by id."""
+
+
+class Session(Protocol):
+    """One text under way."""
+
+    most: int
+    """How many log-probabilities a step yields at most."""
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Adds tokens, at least one. Returns at once; `after` is to be asked before anything is added again."""
+
+    async def after(self) -> LogProbabilities:
+        """What may follow all that was added. Raises EngineError."""
+
+    async def close(self) -> None:
+        """Frees the text, whatever state it is in. To close it twice is no error."""
+
+
+class Opener(Protocol):
+    async def __call__(self, tokens: Sequence[int], most: int) -> Session:
+        """A session over a text: prompt and answer so far, at least one token. Raises EngineError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """How a row goes on: from row `parent` of the step before by `tokens`, to be told of `most` successors."""
+
+    parent: int
+    tokens: tuple[int, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    text: tuple[int, ...]
+    session: Session | None
+
+
+class Tree:
+    """Begins with one row, the prompt. `close` it, whatever happens."""
+
+    def __init__(self, opener: Opener, prompt: tuple[int, ...]) -> None:
+        self._opener = opener
+        self._rows = [_Row(prompt, None)]
+        self._sessions: list[Session] = []
+
+    async def extend(self, branches: Sequence[Branch]) -> list[LogProbabilities]:
+        """One step: what may follow each row. Raises EngineError."""
+        going_on: list[tuple[Session, tuple[int, ...]]] = []
+        rows: list[_Row] = []
+        free = {row.session for row in self._rows}
+        for branch in branches:
+            parent = self._rows[branch.parent]
+            text = parent.text + branch.tokens
+            session = parent.session
+            if session is not None and session in free and session.most >= branch.most:
+                free.discard(session)
+                going_on.append((session, branch.tokens))
+            else:
+                session = await self._open(text, branch.most)
+            rows.append(_Row(text, session))
+        for session, tokens in going_on:
+            session.extend(tokens)
+        self._rows = rows
+        await self._keep([row.session for row in rows if row.session is not None])
+        return [await session.after() for session in self._sessions]
+
+    async def close(self) -> None:
+        await self._keep([])
+
+    async def _open(self, text: tuple[int, ...], most: int) -> Session:
+        session = await self._opener(text, most)
+        self._sessions.append(session)
+        return session
+
+    async def _keep(self, kept: list[Session]) -> None:
+        """Closes all others."""
+        others = [session for session in self._sessions if session not in kept]
+        self._sessions = kept + others  # should closing be interrupted, the rest is closed later
+        for session in others:
+            await session.close()
+        self._sessions = kept

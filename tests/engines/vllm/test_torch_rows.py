@@ -1,0 +1,77 @@
+"""Rows of a tensor: read together they are what they are one by one, in whatever precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.decoding.logits import ArrayRow
+from server.engines.vllm.row import Wish
+from server.engines.vllm.torch_rows import gathered, keep_only, rows_of, scatter
+from tests.strategies import examples
+
+SIZE = 300
+
+
+def random_logits(seed: int, kind: str, width: int) -> torch.Tensor:
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=5, size=(5, width)).astype(np.float32)
+    if kind == "tied":
+        logits = np.round(logits)
+    if kind == "odd":
+        odd = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e-30], np.float32)
+        logits = rng.choice(odd, size=logits.shape)
+    return torch.from_numpy(logits)
+
+
+@given(
+    st.integers(0, 999),
+    st.sampled_from(["plain", "tied", "odd"]),
+    st.sampled_from([SIZE - 7, SIZE, SIZE + 9]),
+    st.sampled_from([torch.float32, torch.bfloat16, torch.float16]),
+    st.sampled_from([1, 3, 64, 999]),
+)
+@examples(80)
+def test_read_together_or_alone(seed: int, kind: str, width: int, dtype: torch.dtype, count: int):
+    """The best and their order, some known tokens, others, the mass at another temperature: all the same."""
+    logits = random_logits(seed, kind, width).to(dtype)
+    rng = np.random.default_rng(seed)
+    indices = [4, 0, 2]
+    wishes = [Wish(count, rng.integers(0, SIZE, n).astype(np.int32), t) for n, t in ((0, 1.0), (3, 0.5), (9, 1.0))]
+    together = gathered(logits, indices, wishes, SIZE)
+    alone = rows_of(logits, indices, wishes, SIZE)
+    padded = np.full((5, max(width, SIZE)), -np.inf, np.float32)
+    padded[:, :width] = logits.float().numpy()
+    for index, wish, one, other in zip(indices, wishes, together, alone, strict=True):
+        truth = ArrayRow(padded[index, :SIZE])
+        for row in (one, other):
+            assert row.size == SIZE
+            assert row.best() == truth.best()
+            for asked in (1, count, count + 5, SIZE):
+                for found, expected in zip(row.highest(asked), truth.highest(asked), strict=True):
+                    assert found.tolist() == expected.tolist()
+            some = np.array([1, SIZE - 1, 77], np.int32)
+            for tokens in (wish.tokens, some, truth.highest(3)[0]):
+                assert row.at(tokens).tolist() == truth.at(tokens).tolist()
+            for temperature in (wish.temperature, 2.0):
+                assert row.mass(temperature) == pytest.approx(truth.mass(temperature), rel=1e-5)
+            assert row.whole().tolist() == truth.whole().tolist()
+
+
+def test_nothing_is_read_where_nothing_is_wished():
+    assert rows_of(torch.zeros(2, 9), [], [], 9) == []
+
+
+@pytest.mark.parametrize("way", [keep_only, scatter])
+def test_some_rows_keep_some_tokens(way: Callable[..., None]):
+    """The others stay as they are."""
+    logits = torch.arange(12.0).reshape(3, 4)
+    tokens = [np.array([3, 0], np.int32), np.array([1], np.int32)]
+    way(logits, [2, 0], tokens, [np.array([0.5, 1.5], np.float32), np.zeros(1, np.float32)])
+    inf = float("inf")
+    assert logits.tolist() == [[-inf, 0.0, -inf, -inf], [4.0, 5.0, 6.0, 7.0], [1.5, -inf, -inf, 0.5]]
