@@ -29,7 +29,7 @@ help:
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-bounds  the core's tests once more, with every index of the compiled loops checked"
 	@echo "make test-full  every test"
-	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas or grammars runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars or artefact runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
 install: $(INSTALLED) $(COMPILED)

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import compile_time, grammars, ranking_time, schemas, step_time
+from benchmarks import artefact_time, compile_time, grammars, ranking_time, schemas, step_time
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
@@ -35,6 +35,7 @@ def parser() -> ArgumentParser:
         "ranking": ranking_time,
         "schemas": schemas,
         "grammars": grammars,
+        "artefact": artefact_time,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
@@ -51,7 +52,7 @@ def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
 
 def _all(arguments: Namespace) -> int:
     out = ["--out", str(arguments.out)]
-    for words in (["compile"], ["step"], ["ranking"], ["schemas", "--n", str(FEW_SCHEMAS)], ["grammars"]):
+    for words in (["compile"], ["step"], ["ranking"], ["schemas", "--n", str(FEW_SCHEMAS)], ["grammars"], ["artefact"]):
         one = parser().parse_args([*words, *out])
         print(f"## {words[0]}\n")
         one.run(one)

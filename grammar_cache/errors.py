@@ -59,6 +59,10 @@ class Interrupted(Exception):
     """The work was told to stop; it says nothing of the grammar, so it is no GrammarError."""
 
 
+class ArtefactError(ValueError):
+    """These bytes are no compiled grammar, or not one for here. No GrammarError: nobody's grammar is refused."""
+
+
 class LimitExceeded(GrammarError):
     """A limit of `Limits` was hit; `limit` names the field, and `code` is that name with `_exceeded`."""
 

@@ -20,6 +20,7 @@ from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Grammar
+from grammar_cache.findings import Findings, replay, tell
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_configuration import LexedConfigurations, configurations_of
 from grammar_cache.lexed_distance import LexedDistances
@@ -53,8 +54,12 @@ class CompiledGrammar:
         limits: Limits,
         ignored: tuple[str, ...],
         interrupt: Interrupt | None = None,
+        found: Findings | None = None,
     ) -> None:
-        """Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded, Interrupted."""
+        """Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded, Interrupted.
+
+        What was `found` elsewhere isn't searched for again. ArtefactError where it isn't so.
+        """
         interrupt = interrupt or Interrupt()
         self.vocabulary = vocabulary
         self.limits = limits
@@ -72,6 +77,9 @@ class CompiledGrammar:
             self._masks = Masks(self._configurations, self._distances, vocabulary, limits.table_bytes)
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self.start: int = self._configurations.start
+        if found is not None:
+            self._path = replay(found, self._tables, vocabulary, self._tightening, self.start)
+            self._minimum = self._searched()
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
             raise EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")
 
@@ -82,14 +90,14 @@ class CompiledGrammar:
             bound, fuel = self._additive(self.start), self.limits.start_fuel
             if 0 < bound < INFINITE:
                 self._path = descend(self._tables, self._additives, self.start, bound, fuel // 4)
-                bound, _ = self._path.get(self.start, (bound, -1))
-            if bound == 0:
-                self._minimum = Minimum(0, True)
-            elif self._tightening.within(self.start, bound - 1, fuel):
-                self._minimum = Minimum(self._tightening.known(self.start) or 0, True)
-            else:
-                self._minimum = Minimum(bound, self._tightening.least(self.start) >= bound)
+            self._minimum = self._searched()
         return self._minimum
+
+    @property
+    def findings(self) -> Findings:
+        """What the search for the minimum found: with it the same grammar elsewhere answers the same."""
+        _ = self.minimum
+        return tell(self._tables, self._tightening, self._path, self.start)
 
     @property
     def size(self) -> dict[str, int]:
@@ -267,6 +275,15 @@ class CompiledGrammar:
         _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
         if self._additive(configuration) >= INFINITE:
             self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
+
+    def _searched(self) -> Minimum:
+        """The minimum, the descent done: proved by the exact search, or as far as it came."""
+        bound = min(self._additive(self.start), self._path.get(self.start, (INFINITE, -1))[0])
+        if bound == 0:
+            return Minimum(0, True)
+        if self._tightening.within(self.start, bound - 1, self.limits.start_fuel):
+            return Minimum(self._tightening.known(self.start) or 0, True)
+        return Minimum(bound, self._tightening.least(self.start) >= bound)
 
     def _search_within(self, configuration: int, tokens: int) -> int:
         """A distance of at most `tokens` that a search finds, else INFINITE."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from grammar_cache.configuration import DEAD, ROOT
 from grammar_cache.costs import least_lexed_costs
 from grammar_cache.distance import INFINITE
-from grammar_cache.errors import LimitExceeded
+from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_configuration import LexedConfigurations
 from grammar_cache.vocabulary import Vocabulary
@@ -37,10 +37,13 @@ class LexedDistances:
     """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
 
     def __init__(self, configurations: LexedConfigurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
+        """Raises EmptyLanguage where no rule ends, LimitExceeded(configurations), Interrupted."""
         self._configurations = configurations
         self._controls = configurations.controls
         self._edges = configurations.all_edges
         sources, self._contexts = _controls_met(configurations)
+        if not self._contexts:
+            raise EmptyLanguage("no text of this grammar ever ends")
         self._place = {context: place for place, context in enumerate(self._contexts)}
         # What costs are solved on is not what texts lead to: it has a table of its own, and is forgotten.
         solving = LexedConfigurations(configurations.network, configurations.limit, interrupt, self._controls)

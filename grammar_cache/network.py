@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from grammar_cache.lexeme import Shift
 from grammar_cache.lexical import NEVER, Lexical, Watched
 from grammar_cache.limits import Limits
 from grammar_cache.nfa import Nfa
-from grammar_cache.recurring import Automata, Recurring
+from grammar_cache.recurring import Automata, Recurring, Reduced
 from grammar_cache.rules import Rules
 from grammar_cache.states import States
 from grammar_cache.subsets import CALL
@@ -60,7 +59,8 @@ class Network:
 
     `watched`: where lexemes close, and their watches. A contextual lexer is the rule `lexer` (else -1), its automata
     begin at `lexer_entries`, of which number `lexer_start` is in force at first. A return state above the number of
-    states, which itself is nobody's, is `returns[it - states - 1]`. `contents` are by rule, empty for lexemes.
+    states, which itself is nobody's, is `returns[it - states - 1]`. `contents` are by rule; with contexts there are
+    none, since costs depend on those as well.
     """
 
     classes: NDArray[np.uint8]
@@ -157,7 +157,7 @@ def _own(
         dfa = None if classes is None else made.lexical.dfa(made.rule, classes)
         assert classes is not None
         assert dfa is not None
-        return Own(dfa, classes, (), _digest(dfa, classes))
+        return Own(dfa, classes, (), Reduced.of(dfa, classes).digest)
     found = made.automaton(nullable, dropped, interrupt)
     called = tuple(made.called[rank] for rank in found.called)
     dfa = found.dfa
@@ -167,14 +167,6 @@ def _own(
         labels[calls] = CALL + np.array(called, np.int32)[labels[calls] - CALL]
         dfa = Dfa(dfa.first, labels, dfa.heads, dfa.final)
     return Own(dfa, found.classes, called, found.digest)
-
-
-def _digest(dfa: Dfa, classes: NDArray[np.uint8]) -> bytes:
-    """Of an automaton that calls nothing. Never that of a rule: those hash without its mark."""
-    digest = blake2b(b"lexeme", digest_size=16)
-    for part in (classes, dfa.first, dfa.labels, dfa.heads, dfa.final):
-        digest.update(b"%d " % part.nbytes + part.tobytes())
-    return digest.digest()
 
 
 def _closed_under(nfas: Sequence[Recurring | StandIn], *, reads: bool) -> NDArray[np.bool_]:
@@ -232,7 +224,7 @@ def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[s
     first = states.call_first
     component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in offsets[:-1]])
     lexer = len(dfas) - 1 if lexical.entries else -1
-    return Network(
+    made = Network(
         classes=classes,
         class_count=int(classes.max()) + 1,
         states=states,
@@ -244,11 +236,13 @@ def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[s
         rule_names=names,
         watched=lexical.joined(dfas, classes),
         lexer=lexer,
-        lexer_entries=tuple(offsets[lexer] + entry for entry in lexical.entries),
+        # where nothing can close, the automata are gone, and NEVER stands for all of them
+        lexer_entries=tuple(offsets[lexer] + min(entry, dfas[lexer].size - 1) for entry in lexical.entries),
         lexer_start=lexical.start,
         returns=tuple(returns.made),
-        contents=tuple(Content(one.digest, one.called) for one in own),
+        contents=(),
     )
+    return made if made.lexed else replace(made, contents=tuple(Content(one.digest, one.called) for one in own))
 
 
 def _states(

@@ -52,6 +52,10 @@ class Tightening:
         """The string that begins a shortest completion, given that the distance is known and above 0."""
         return self._next[configuration]
 
+    def outcome(self, configuration: int) -> Outcome | None:
+        """What a search told of a configuration."""
+        return self._known.get(configuration)
+
     def learn(self, configuration: int, outcome: Outcome, string: int = -1) -> None:
         """What the same search told elsewhere, and the string that begins a shortest completion, if it found one."""
         self._known[configuration] = outcome

@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Self, TypeAlias
 
-from server.evaluation.reply import Outcome
+from server.evaluation.reply import Reply
 from server.evaluation.task import Verdict
 
 Key: TypeAlias = tuple[str, str, str, int]
 """Task, method, level and seed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One task answered by one method within one budget, and what the judge says. See `Reply` for its figures.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row(Reply):
+    """A method's reply to one task within one budget, and what the judge says.
 
     `level`: the budget as it was asked for, `budget` what it is for this task. `feasible_tokens`: so few are known to
     be enough, without any grammar. `perplexity`: of the text's tokens under the unconstrained model, after the prompt.
@@ -34,17 +34,6 @@ class Row:
     level: str
     seed: int
     budget: int
-    outcome: Outcome
-    reason: str = ""
-    text: str | None = None
-    token_ids: tuple[int, ...] | None = None
-    tokens: int = 0
-    complete: bool = False
-    settled: bool = False
-    seconds: float = 0.0
-    compile_ms: float | None = None
-    min_tokens: int | None = None
-    forced_tokens: int | None = None
     feasible_tokens: int | None = None
     perplexity: float | None = None
     verdict: Verdict | None = None

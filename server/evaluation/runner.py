@@ -121,7 +121,15 @@ def _questions(plan: Plan, split: Split | None) -> list[_Question]:
         for level in plan.levels:
             budget = max(1, level.tokens(gold))
             for method in plan.methods:
-                row = Row(task.name, method.label, level.label, plan.seed, budget, "failed", feasible_tokens=feasible)
+                row = Row(
+                    outcome="failed",
+                    task=task.name,
+                    method=method.label,
+                    level=level.label,
+                    seed=plan.seed,
+                    budget=budget,
+                    feasible_tokens=feasible,
+                )
                 found.append(_Question(task, row))
     return found
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from grammar_cache.dialects.lark import compiler as lark
 from grammar_cache.errors import UnsupportedFeature
+from grammar_cache.limits import Limits
+from grammar_cache.network import build
 from server.membership import Recogniser
 from tests.dialects.lark_grammars import deterministic_grammar, random_grammar
 from tests.dialects.lark_oracle import contextual
@@ -52,6 +54,13 @@ def test_conflicts_are_refused(text: str) -> None:
     with pytest.raises(UnsupportedFeature) as caught:
         lark.parse(text, lexer="contextual")
     assert caught.value.line is not None
+
+
+def test_a_lexer_that_finds_nothing_begins_in_a_state_of_its_own() -> None:
+    """Where no terminal can follow, the lexer's automata are gone; what stands for them is no other state."""
+    network = build(lark.parse('start: start?\nA: "a"\n', lexer="contextual"), Limits())
+    assert len(network.lexer_entries) > 1
+    assert {int(network.states.rule[entry]) for entry in network.lexer_entries} == {network.lexer}
 
 
 def compare(text: str, rng: random.Random, count: int) -> tuple[int, int]:

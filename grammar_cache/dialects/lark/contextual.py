@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 from lark.common import LexerConf, ParserConf
@@ -64,12 +65,22 @@ class _ParseTable:
                     raise UnsupportedFeature(
                         f"not a grammar for the contextual lexer: a conflict at {terminal.name}, settled by priority"
                     )
-        states = analyzer.parse_table.states
-        return _ParseTable(
-            analyzer.parse_table.start_states[start],
-            {q: {name: a[1] for name, a in row.items() if a[0] is ShiftAction} for q, row in states.items()},
-            {q: tuple(row) for q, row in states.items()},
-        )
+        return _ParseTable.numbered(analyzer.parse_table.states, analyzer.parse_table.start_states[start])
+
+    @staticmethod
+    def numbered(rows: Mapping[int, Mapping[str, tuple[object, int]]], start: int) -> _ParseTable:
+        """States as they are met, breadth first by the names of symbols: Lark's own numbers differ from run to run."""
+        order, numbers = [start], {start: 0}
+        after: dict[int, dict[str, int]] = {}
+        for state in order:  # grows while it is read
+            own = after[numbers[state]] = {}
+            for name, (action, target) in sorted(rows[state].items(), key=itemgetter(0)):
+                if action is ShiftAction:
+                    if target not in numbers:
+                        numbers[target] = len(order)
+                        order.append(target)
+                    own[name] = numbers[target]
+        return _ParseTable(0, after, {numbers[state]: tuple(sorted(rows[state])) for state in order})
 
 
 class _Lexers:

@@ -1,0 +1,94 @@
+"""A compiled grammar as bytes, for another process or for later: never a pickle, and nothing is believed unchecked.
+
+`array_bytes` says how a header and arrays become bytes. Here the header has, beside them,
+
+    algorithm, vocabulary, limits   what the grammar was compiled by: ALGORITHM_VERSION, the fingerprint, all `Limits`
+    nullable, lexer_start, rules    of the network; `rules` are their names
+    ignored                         what a lenient schema dropped
+    least, dry                      of the search for the minimum; see `findings`
+
+and the arrays are those of the network (`network_arrays.KINDS`) and those of `Findings`. All of them hold int32, uint8
+or booleans. Equal grammars are equal bytes, in whatever process and whatever they have been asked. What is loaded
+answers as what was saved: decoding uses nothing but the network, the vocabulary, the limits and what was found.
+
+Whoever wrote the bytes isn't trusted. Indices are checked, since compiled loops check none. The costs of states don't
+travel: one that is too low would break the promise that an answer fits its budget, and what is known of one grammar's
+rules serves others. They are solved here, in a millisecond or two for a JSON Schema, or looked up where the vocabulary
+has met the rules. Completions are replayed before they count. What is left to an author is to send another language
+than the one that was asked for, and to say that nothing shorter was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.array_bytes import Kinds, pack, unpack
+from grammar_cache.array_checks import require
+from grammar_cache.errors import ArtefactError, GrammarError
+from grammar_cache.findings import Findings
+from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
+from grammar_cache.limits import Limits
+from grammar_cache.network_arrays import KINDS as NETWORK
+from grammar_cache.network_arrays import Facts, arrays_of, network_of
+from grammar_cache.vocabulary import Vocabulary
+
+FORMAT = 1
+"""Raised whenever the bytes of a grammar may mean something else."""
+_WHAT = b"swyb-cfg"
+_FOUND: Kinds = dict.fromkeys(("path", "level_first", "parent", "string", "onward"), ("<i4", 1))
+
+
+def to_bytes(grammar: CompiledGrammar) -> bytes:
+    """Searches for the minimum, if nobody has asked for it yet."""
+    if type(grammar) is not CompiledGrammar:
+        raise TypeError(f"a {type(grammar).__name__} has no bytes, only the grammar that it is made of")
+    network, found = grammar.network, grammar.findings
+    header = {
+        **_told(grammar.vocabulary, grammar.limits),
+        "nullable": network.nullable,
+        "lexer_start": network.lexer_start,
+        "rules": network.rule_names,
+        "ignored": grammar.ignored,
+        "least": found.least,
+        "dry": found.dry,
+    }
+    searched: dict[str, NDArray[np.int32]] = {name: getattr(found, name) for name in _FOUND}
+    return pack(_WHAT, FORMAT, header, {**arrays_of(network), **searched})
+
+
+def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledGrammar:
+    """The grammar that was saved, for the vocabulary and the limits that it was compiled for.
+
+    Raises ArtefactError for anything that isn't a whole, right artefact.
+    """
+    header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND})
+    for name, own in _told(vocabulary, limits).items():
+        require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
+    facts = Facts(_of(bool, header.get("nullable")), _of(int, header.get("lexer_start")), _texts(header.get("rules")))
+    network = network_of(arrays, facts, limits.states)
+    searched = {name: arrays[name] for name in _FOUND}
+    found = Findings(**searched, least=_of(int, header.get("least")), dry=_of(bool, header.get("dry")))
+    ignored = _texts(header.get("ignored"))
+    try:
+        return CompiledGrammar(network, vocabulary, limits, ignored, found=found)
+    except GrammarError as error:
+        raise ArtefactError(f"this is a grammar that doesn't compile: {error}") from error
+
+
+def _told(vocabulary: Vocabulary, limits: Limits) -> dict[str, Any]:
+    return {"algorithm": ALGORITHM_VERSION, "vocabulary": vocabulary.fingerprint, "limits": asdict(limits)}
+
+
+def _of(kind: type[Any], value: object) -> Any:
+    require(type(value) is kind, "the header is not whole")
+    return value
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ArtefactError("the header is not whole")
+    return tuple(values)
