@@ -62,6 +62,8 @@ class Claims:
             return []
         keys = {configuration: self._keys.of(configuration) for configuration in configurations}
         about = [(c, self._waiting.pop(key)) for c, key in keys.items() if key in self._waiting]
+        if not about:
+            return []
         ways = follow(self._tables, self._vocabulary, about)
         self.rejected += ways.count(None)
         strings = self._vocabulary.string_of

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from grammar_cache.limits import Limits
 from grammar_cache.store.contract import Store, StoreLimits
-from grammar_cache.store.database import Database
+from grammar_cache.store.database import Database, Timing
 from grammar_cache.store.embedded import EmbeddedStore
 from grammar_cache.store.seals import Seals, kept_secret
 
@@ -36,7 +36,13 @@ def open_store(address: str, limits: StoreLimits | None = None) -> Store:
 
 
 def open_database(
-    address: str, limits: Limits, *, origin: str, secret: str | None = None, tenant: str = ""
+    address: str,
+    limits: Limits,
+    *,
+    origin: str,
+    secret: str | None = None,
+    tenant: str = "",
+    timing: Timing | None = None,
 ) -> Database:
     """A file has a secret of its own beside it; who shares a server has to share one. Raises StoreAddressError."""
     store = open_store(address)
@@ -47,7 +53,7 @@ def open_database(
             key = kept_secret(_file(address).with_suffix(".secret"))
         else:
             raise StoreAddressError("a store on a server needs a secret: others may write there")
-        return Database(store, Seals(key, tenant), limits, origin)
+        return Database(store, Seals(key, tenant), limits, origin, timing=timing)
     except (OSError, ValueError) as error:
         raise StoreAddressError(str(error)) from error
 

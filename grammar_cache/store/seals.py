@@ -16,6 +16,7 @@ from hmac import compare_digest
 from pathlib import Path
 from tempfile import mkstemp
 
+from grammar_cache.artefact import FORMAT
 from grammar_cache.limits import Limits
 from grammar_cache.store.contract import SCHEMA
 
@@ -40,7 +41,7 @@ class Seals:
 
     def name(self, grammar_id: str, limits: Limits) -> str:
         """Of a grammar compiled within these limits, which what searches find depends on: 32 hexadecimal digits."""
-        content = json.dumps([grammar_id, asdict(limits)], sort_keys=True).encode()
+        content = json.dumps([grammar_id, asdict(limits), FORMAT], sort_keys=True).encode()
         return self._hash(b"swyb name", content).hex()
 
     def sealed(self, kind: bytes, place: bytes, value: bytes) -> bytes:

@@ -19,15 +19,18 @@ SECRET = b"a secret of the tests"
 PATIENT = Timing(answer=20.0)
 """Whatever else this machine does, a store that works answers in time."""
 HASTY = Timing(answer=0.02)
+GRAMMAR_LIMITS = Limits()
 LONGEST = 15.0
 """Seconds that hold for everything that has to be quick, on a machine that is busy with something else."""
 
 
 @contextmanager
-def database(address: str, timing: Timing = PATIENT, secret: bytes = SECRET, **limits: int) -> Iterator[Database]:
-    """Closed with the block."""
+def database(
+    address: str, timing: Timing = PATIENT, grammar_limits: Limits = GRAMMAR_LIMITS, **limits: int
+) -> Iterator[Database]:
+    """Closed with the block, and what was to be written is written then."""
     bounds = StoreLimits(**limits)
-    opened = Database(open_store(address, bounds), Seals(secret), Limits(), "tests", bounds, timing)
+    opened = Database(open_store(address, bounds), Seals(SECRET), grammar_limits, "tests", bounds, timing)
     try:
         yield opened
     finally:

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import redis
 
-IN_MEMORY = ("--save", "", "--appendonly", "no")
+IN_MEMORY = ("--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0")
 PROGRAM = "SWYB_REDIS_SERVER"
 """Names another program to test with."""
 

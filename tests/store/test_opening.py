@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from grammar_cache import Limits
 from grammar_cache.store.contract import Put, Store, StoreError
 from grammar_cache.store.opening import StoreAddressError, open_database, open_store
 from grammar_cache.store.redis_address import RedisAddress
+from tests.documents import Document
 from tests.store.redis_server import RedisServer, free_port, running
 from tests.store.test_contract import NOW, A
+
+STORE = Document("docs/store.md")
 
 
 @pytest.mark.parametrize(
@@ -110,15 +114,20 @@ def use(store: Store) -> None:
     assert store.remove(A)
 
 
-def test_a_user_with_few_rights(shared_server: RedisServer) -> None:
+def test_a_user_with_few_rights(shared_server: RedisServer, shared_cluster: RedisServer) -> None:
     """What docs/store.md says that a user needs is enough; a wrong password is an error, not a crash."""
-    rights = ("~swyb:*", "+@read", "+@write", "+@scripting", "+@connection", "+@transaction", "-@dangerous")
-    with shared_server.client() as client:
+    rights, more = (sentence.split() for sentence in re.findall(r"`([~+][^`]*)`", STORE.text))
+    with shared_server.client() as client, shared_cluster.client() as node:
         client.execute_command("ACL", "SETUSER", "few", "reset", "on", ">p@ss:w", *rights)
+        node.execute_command("ACL", "SETUSER", "few", "reset", "on", ">p@ss:w", *rights, *more)
     place = f"127.0.0.1:{shared_server.port}"
-    store = open_store(f"redis://few:p%40ss%3Aw@{place}/0")
-    use(store)
-    store.close()
+    for address in (
+        f"redis://few:p%40ss%3Aw@{place}/0",
+        f"redis+cluster://few:p%40ss%3Aw@127.0.0.1:{shared_cluster.port}",
+    ):
+        store = open_store(address)
+        use(store)
+        store.close()
     for user in ("few:wrong", "nobody:wrong"):
         store = open_store(f"redis://{user}@{place}")
         with pytest.raises(StoreError):
