@@ -12,6 +12,7 @@ from typing import NamedTuple
 from grammar_cache.artefact import from_bytes, to_bytes
 from grammar_cache.errors import ArtefactError
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.store.database import Database
 from grammar_cache.vocabulary import Vocabulary
@@ -32,10 +33,14 @@ class SharedGrammars:
         self._vocabulary = vocabulary
         self._limits = limits
 
-    def get(self, grammar_id: str, make: Callable[[], CompiledGrammar], seconds: float) -> Shared:
-        """Waits up to so many seconds for another process that is making it. Raises what `make` raises."""
+    def get(
+        self, grammar_id: str, make: Callable[[], CompiledGrammar], seconds: float, interrupt: Interrupt | None = None
+    ) -> Shared:
+        """Waits up to so many seconds for another process that is making it. Raises what `make` raises, Interrupted."""
+        interrupt = interrupt or Interrupt()
 
         def look() -> Shared | None:
+            interrupt.check()
             return self._found(grammar_id)
 
         def made() -> Shared:

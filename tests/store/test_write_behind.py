@@ -127,6 +127,27 @@ def test_a_batch_is_given_up_in_the_end(sent: Sent, behind: WriteBehind, monkeyp
     assert counts(behind) == (1, 1)
 
 
+def test_a_fault_of_ours_loses_one_batch(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged, and the next batch is written."""
+    sent: list[Change] = []
+
+    def send(changes: Sequence[Change]) -> bool:
+        if use(1) in changes:
+            raise ZeroDivisionError
+        sent.extend(changes)
+        return True
+
+    behind = WriteBehind(send, Counters())
+    behind.put(use(1))
+    while not counts(behind)[1]:
+        pass
+    behind.put(use(2))
+    behind.close(60)
+    assert sent == [use(2)]
+    assert counts(behind) == (1, 1)
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
 def test_closing_does_not_wait_for_a_store_that_is_away(sent: Sent, behind: WriteBehind) -> None:
     """Pauses end, each batch is tried once more, and what fails is dropped."""
     sent.failing = 10**6
