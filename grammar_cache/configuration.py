@@ -96,6 +96,10 @@ class Configurations:
         """Whether the rule of an item may end here: then what it returns to is an item of its own."""
         return bool(self.rules.final[state])
 
+    def described(self, state: int) -> bytes:
+        """The content of an item's state: the same in every process."""
+        return state.to_bytes(4, "big")
+
     def of_items(self, items: Iterable[Item], *, accepting: bool) -> int:
         """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations)."""
         keys = np.array(sorted(state << 32 | node for state, node in items), np.int64)

@@ -43,6 +43,11 @@ class Contexts:
         """The automaton of the contextual lexer that is in force."""
         return self._members[context].lexer
 
+    def described(self, context: int) -> bytes:
+        """Its content: the same in every process."""
+        of = self._members[context]
+        return b"".join(number.to_bytes(4, "big", signed=True) for number in (of.lexer, of.label, *of.watches))
+
     def may_end(self, context: int) -> bool:
         """Whether the text may be over here."""
         return self._may_end[context]

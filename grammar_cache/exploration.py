@@ -35,7 +35,8 @@ class BoundedGrammar(CompiledGrammar):
     """A compiled grammar that keeps at most `bound` items.
 
     It shares what it is made from: configurations, additive distances and masks, which hold for whatever is kept.
-    What depends on the bound is its own: what tokens lead to, searches, and the least budget.
+    What depends on the bound is its own: what tokens lead to, searches, and the least budget. Its searches tell others
+    nothing, nor are they told.
     """
 
     def __init__(self, grammar: CompiledGrammar, bound: int) -> None:

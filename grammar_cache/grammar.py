@@ -7,13 +7,14 @@ was asked before only makes it faster. `distance` and `witness` tell the best th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.claims import Claim, Claims
 from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
@@ -67,7 +68,8 @@ class CompiledGrammar:
         self._configurations = configurations_of(network, limits.configurations, interrupt)
         self._tables = Tables(self._configurations, vocabulary, limits.table_bytes, interrupt)
         self._distances = _distances(self._configurations, vocabulary, interrupt)
-        self._tightening = Tightening(self._tables)
+        self._claims = Claims(self._configurations, self._tables, vocabulary)
+        self._tightening = Tightening(self._tables, self._claims)
         self._minimum: Minimum | None = None
         self._path: Path = {}
         self._masks: Masks | None = None
@@ -148,7 +150,10 @@ class CompiledGrammar:
         """
         self._distances.update()
         values = np.where(configurations >= 0, self._distances.additive[configurations], INFINITE)
-        for place in np.argwhere((values > tokens) & (configurations >= 0)):
+        farther = (values > tokens) & (configurations >= 0)
+        if self._claims.waiting:
+            self._tightening.recall(np.unique(configurations[farther]).tolist())
+        for place in np.argwhere(farther):
             values[tuple(place)] = self._search_within(int(configurations[tuple(place)]), tokens)
         return values.astype(np.int32)
 
@@ -231,6 +236,24 @@ class CompiledGrammar:
             found.append(self._token(string))
             configuration = self._tables.consume_bytes(configuration, self.vocabulary.strings[string])
         return tuple(found)
+
+    def offer(self, claims: Mapping[bytes, Claim]) -> None:
+        """What others have found for this grammar, vocabulary and limits, as `learned` told them.
+
+        With it answers come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
+        """
+        _ = self.minimum  # its search is part of every grammar, and asks nobody
+        self._claims.offer(claims)
+
+    def learned(self) -> dict[bytes, Claim]:
+        """What searches have found since this was last asked, for others, who may `offer` it."""
+        found = [completion for completion in self._tightening.untold() if completion.configurations[0] != self.start]
+        return dict(map(self._claims.stated, found))
+
+    @property
+    def rejected_claims(self) -> int:
+        """Of those that were offered, how many were looked at and didn't stand."""
+        return self._claims.rejected
 
     def _additive(self, configuration: int) -> int:
         self._distances.update()

@@ -70,6 +70,11 @@ class LexedConfigurations(Configurations):
         """Whether the rule of an item may end at this control: then what it returns to is an item of its own."""
         return bool(self.controls.final[state])
 
+    def described(self, state: int) -> bytes:
+        """The content of a control: the network's state, and what its lexer context is made of."""
+        own = super().described(self.controls.state[state])
+        return own + self.contexts.described(self.controls.context[state])
+
     def of_items(self, items: Iterable[Item], *, accepting: bool) -> int:
         """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations)."""
         return self._interned((tuple(sorted(items)), accepting))

@@ -110,6 +110,10 @@ class Tables:
                 table.outcome(status)
         return configuration
 
+    def after(self, configuration: int, string: int) -> int:
+        """The configuration after a string, or DEAD."""
+        return self.consume_bytes(configuration, self._vocabulary.strings[string])
+
     def table(self, configuration: int) -> Table:
         """The whole-vocabulary table of a configuration."""
         known = self._tables.get(configuration)

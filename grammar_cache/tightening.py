@@ -3,13 +3,16 @@
 Breadth first over distinct configurations, token by token, until one accepts. What a search finds is exact, so it
 may be remembered: a shortest path from e also holds the shortest path from everything on it, and a search from
 there would have visited no more than this one did. So the answers of `within` are a pure function of grammar,
-vocabulary, limits and configuration, whatever was searched before; memory only makes them faster.
+vocabulary, limits and configuration, whatever was searched before; memory only makes them faster. So do claims,
+by which other processes tell what the same search has found there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from grammar_cache.claims import Claims, Completion
 from grammar_cache.distance import INFINITE
 from grammar_cache.tables import Tables
 
@@ -26,10 +29,13 @@ class Outcome:
 class Tightening:
     """Exact distances found so far, with the string that begins a shortest completion."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, claims: Claims | None = None) -> None:
+        """Without `claims`, nothing is learned from others, and nothing kept to tell them."""
         self._tables = tables
+        self._claims = claims
         self._known: dict[int, Outcome] = {}
         self._next: dict[int, int] = {}
+        self._untold: list[int] = []
         self.searches = 0
 
     def known(self, configuration: int) -> int | None:
@@ -56,8 +62,26 @@ class Tightening:
         if string >= 0:
             self._next[configuration] = string
 
+    def recall(self, configurations: Iterable[int]) -> None:
+        """Learns what is claimed of these, where it stands and nothing that is known contradicts it."""
+        if self._claims is None:
+            return
+        for completion in self._claims.completions(c for c in configurations if c not in self._known):
+            if self._agrees(completion):
+                strings = reversed((*completion.strings, -1))
+                for distance, (at, string) in enumerate(zip(reversed(completion.configurations), strings, strict=True)):
+                    self.learn(at, Outcome(distance, distance, False), string)
+            else:
+                self._claims.rejected += 1
+
+    def untold(self) -> list[Completion]:
+        """What searches have found since this was last asked: a shortest completion from where each began."""
+        begun, self._untold = self._untold, []
+        return [self._completion(configuration) for configuration in begun]
+
     def within(self, configuration: int, tokens: int, fuel: int) -> bool:
         """Whether the exact distance is at most `tokens`, as far as the fuel tells."""
+        self.recall([configuration])
         outcome = self._known.get(configuration)
         if outcome is None or (outcome.distance is None and not outcome.dry and outcome.least <= tokens):
             outcome = self._search(configuration, tokens, fuel)
@@ -72,6 +96,8 @@ class Tightening:
             depth = len(levels) - 1
             if accepting:
                 self._record(levels, set(accepting))
+                if self._claims is not None:
+                    self._untold.append(start)
                 return self._known[start]
             if not levels[-1]:
                 outcome = Outcome(None, INFINITE, True)
@@ -110,3 +136,23 @@ class Tightening:
                     self._known[configuration] = Outcome(distance, distance, False)
                     self._next[configuration] = string
             ahead = here
+
+    def _agrees(self, completion: Completion) -> bool:
+        """Whether it may be a shortest one, which a search from here finds: as far as is known already."""
+        on_way = completion.configurations
+        if len(set(on_way)) < len(on_way):
+            return False
+        for left, configuration in enumerate(reversed(on_way)):
+            known = self._known.get(configuration)
+            if known is None or known.distance == left:
+                continue
+            if known.distance is not None or known.dry or known.least > left:
+                return False
+        return True
+
+    def _completion(self, configuration: int) -> Completion:
+        on_way, strings = [configuration], list[int]()
+        while not self._tables.accepts(on_way[-1]):
+            strings.append(self._next[on_way[-1]])
+            on_way.append(self._tables.after(on_way[-1], strings[-1]))
+        return Completion(tuple(on_way), tuple(strings))

@@ -1,0 +1,155 @@
+"""What a store is to the rest: sealed bytes under names, and nothing of what they mean. docs/store.md says why so.
+
+All calls block, for as long as the store takes, and any thread may make them: compile threads, commands and other
+programs do so directly, an event loop by a thread (see `guard`, which also bounds how long). A store that isn't there
+yet is no error until it is asked.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+SCHEMA = 1
+"""Part of every place that a store uses: what another version of this package has written is never met."""
+
+
+class StoreError(Exception):
+    """The store can't be asked, or doesn't do what it is asked. The text names neither values nor passwords."""
+
+
+class StoreTimeout(StoreError):
+    """It takes longer than was agreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """What a store keeps and hands out. More than that is dropped when written, and not read."""
+
+    artefact_bytes: int = 16 << 20
+    """Bytes of one artefact as it is stored, sealed and compressed."""
+
+    unpacked_bytes: int = 64 << 20
+    """Bytes of one artefact before that."""
+
+    entry_bytes: int = 2048
+    """Bytes of one value of a table as it is stored: a witness of 500 tokens."""
+
+    entries: int = 1000
+    """Values of one table, which are all read when a grammar is opened: a few microseconds each."""
+
+    total_bytes: int = 1 << 30
+    """Bytes of the embedded store's file, but for its log; the least recently used go. A server has its own limit."""
+
+    kept_seconds: int = 30 * 86400
+    """How long what nobody uses is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What there is to load under a name: an artefact of so many bytes (0: none), and so many entries."""
+
+    artefact_bytes: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a store has under a name. The caller takes none of it for true."""
+
+    artefact: bytes | None = None
+    entries: Mapping[bytes, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An artefact, in place of any other of the name. `origin`: who made it, for people; `at`: when, in Unix time."""
+
+    name: str
+    value: bytes
+    origin: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Values of a name's table. Of two values for one key the lesser in byte order stays, whoever comes first."""
+
+    name: str
+    entries: Mapping[bytes, bytes]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """Values of a table that are wrong: each goes, unless it has been replaced meanwhile."""
+
+    name: str
+    entries: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What is under the name was of use, and is kept so much longer."""
+
+    name: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A lease ends, if it is still the one of this token."""
+
+    name: str
+    token: str
+
+
+Change: TypeAlias = Put | Merge | Discard | Use | Release
+"""Each is made as a whole or not at all, and may be made twice: then a use counts twice, and nothing else differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What is known of a name. Sizes in bytes as stored, times in Unix time."""
+
+    name: str
+    artefact_bytes: int
+    entries: int
+    origin: str
+    created: float
+    used: float
+    uses: int
+
+
+class Store(ABC):
+    """Names are 32 hexadecimal digits, keys of tables 16 bytes. Everything raises StoreError."""
+
+    @abstractmethod
+    def size(self, name: str) -> Size:
+        """Quickly, whatever there is."""
+
+    @abstractmethod
+    def load(self, name: str) -> Held:
+        """In one round trip; what is over the limits is left out, but for an artefact: of that, one byte too many."""
+
+    @abstractmethod
+    def write(self, changes: Sequence[Change]) -> None:
+        """All of them in order, in as few round trips as can be. What fails in the middle may be sent again."""
+
+    @abstractmethod
+    def acquire(self, name: str, token: str, seconds: float) -> bool:
+        """Whether whoever has this token now holds the name's lease, which ends by itself after so many seconds."""
+
+    @abstractmethod
+    def infos(self) -> list[Info]:
+        """Of all names, the last used first. Slow on a large server: for people."""
+
+    @abstractmethod
+    def remove(self, name: str) -> bool:
+        """Whether something was there, and no longer is."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Nothing is called afterwards."""

@@ -1,0 +1,181 @@
+"""The configuration database: compiled grammars and what was learned of them, in a store that others share.
+
+What can't be had in time isn't there. Nothing here raises because of the store; compile threads call it, and wait for
+milliseconds. What is written is written behind. The decoding thread only ever calls `learn`, which never waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from grammar_cache.claims import Claim
+from grammar_cache.limits import Limits
+from grammar_cache.store.contract import (
+    Change,
+    Discard,
+    Held,
+    Merge,
+    Put,
+    Release,
+    Size,
+    Store,
+    StoreLimits,
+    Use,
+)
+from grammar_cache.store.counters import Counters
+from grammar_cache.store.guard import Guard
+from grammar_cache.store.lease import once
+from grammar_cache.store.seals import SEAL_BYTES, Rejected, Seals
+from grammar_cache.store.values import decoded, encoded, packed, unpacked
+from grammar_cache.store.write_behind import WriteBehind, size_of
+
+T = TypeVar("T")
+
+_ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long callers wait, in seconds."""
+
+    answer: float = 0.008
+    """For an answer of the store."""
+
+    per_byte: float = 1e-7
+    """More, for each byte of an artefact that is there: that of a slow network, 10 MB/s."""
+
+    per_entry: float = 3e-5
+    """More, for each entry that is there."""
+
+    write: float = 1.0
+    """For a batch to be written, by a thread that nobody waits for."""
+
+    lease: float = 30.0
+    """After which a process that compiles counts as dead. One that takes longer loses nothing but its right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the database has of a grammar: its artefact, or None, and claims to `offer` to it."""
+
+    artefact: bytes | None = None
+    claims: Mapping[bytes, Claim] = field(default_factory=dict)
+
+
+class Database:
+    """Of grammars over one vocabulary, within the same limits. `origin` says who writes, for people: a host, say."""
+
+    def __init__(
+        self,
+        store: Store,
+        seals: Seals,
+        limits: Limits,
+        origin: str,
+        store_limits: StoreLimits | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        self._seals = seals
+        self._limits = limits
+        self._origin = origin[:100]
+        self._bounds = store_limits or StoreLimits()
+        self._timing = timing or Timing()
+        self.counters = Counters()
+        self._guard = Guard(store, self.counters)
+        self._behind = WriteBehind(self._send, self.counters)
+
+    def load(self, grammar_id: str) -> Known:
+        """What is there, whole and right. Waits no longer than `Timing` says for what there is."""
+        name = self._seals.name(grammar_id, self._limits)
+        size = self._guard.read(lambda store: store.size(name), self._timing.answer, Size(0, 0))
+        if size == Size(0, 0):
+            self.counters.count("misses")
+            return Known()
+        timing = self._timing
+        seconds = timing.answer + size.artefact_bytes * timing.per_byte + size.entries * timing.per_entry
+        held = self._guard.read(lambda store: store.load(name), seconds, Held())
+        artefact = self._artefact(name, held.artefact)
+        self.counters.count("misses" if artefact is None else "hits")
+        if artefact is not None:
+            self._behind.put(Use(name, time.time()))
+        return Known(artefact, self._claims(name, held.entries))
+
+    def keep(self, grammar_id: str, artefact: bytes) -> None:
+        """Writes it behind, unless it is too large to be read. The same grammar's is the same from everybody."""
+        if len(artefact) > self._bounds.unpacked_bytes:
+            self.counters.count("dropped")
+            return
+        self._behind.put(Put(self._seals.name(grammar_id, self._limits), artefact, self._origin, time.time()))
+
+    def learn(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
+        """Writes them behind, but for those too long to be read. Of two for one key the lesser distance stays."""
+        room = self._bounds.entry_bytes - SEAL_BYTES
+        entries = {key: value for key, claim in claims.items() if len(value := encoded(claim)) <= room}
+        if entries:
+            self._behind.put(Merge(self._seals.name(grammar_id, self._limits), entries, time.time()))
+
+    def once(self, grammar_id: str, look: Callable[[], T | None], make: Callable[[], T], seconds: float) -> T:
+        """See `lease.once`. Without the store, everybody makes it at once."""
+        return once(self, self._seals.name(grammar_id, self._limits), look, make, seconds)
+
+    def acquire(self, name: str, token: str) -> bool:
+        """Whether to go on; True if there is nobody to ask."""
+        lease = self._timing.lease
+        return self._guard.write(lambda store: store.acquire(name, token, lease), self._timing.answer, True)
+
+    def release(self, name: str, token: str) -> None:
+        """Behind all that has been written before."""
+        self._behind.put(Release(name, token))
+
+    def close(self, seconds: float) -> None:
+        """Writes what is left, for so long at most."""
+        self._behind.close(seconds)
+        self._guard.close()
+
+    def _artefact(self, name: str, sealed: bytes | None) -> bytes | None:
+        if sealed is None:
+            return None
+        try:
+            value = self._seals.unsealed(_ARTEFACT, name.encode(), sealed)
+            return unpacked(value, self._bounds.unpacked_bytes)
+        except Rejected:
+            self.counters.count("rejected")
+            return None
+
+    def _claims(self, name: str, entries: Mapping[bytes, bytes]) -> dict[bytes, Claim]:
+        """Those that are right. The others would keep right ones out, so they are taken away."""
+        found, wrong = {}, {}
+        for key, sealed in entries.items():
+            try:
+                found[key] = decoded(self._seals.unsealed(_CLAIM, name.encode() + key, sealed))
+            except Rejected:
+                wrong[key] = sealed
+        if wrong:
+            self.counters.count("rejected", len(wrong))
+            self._behind.put(Discard(name, wrong))
+        return found
+
+    def _send(self, changes: Sequence[Change]) -> bool:
+        """Compresses and seals what is written, here, where nobody waits for it."""
+        sealed = [change for change in map(self._sealed, changes) if size_of([change]) <= self._bounds.artefact_bytes]
+        self.counters.count("dropped", len(changes) - len(sealed))
+        seconds = self._timing.write + size_of(sealed) * self._timing.per_byte
+        return self._guard.write(lambda store: _written(store, sealed), seconds, False)
+
+    def _sealed(self, change: Change) -> Change:
+        match change:
+            case Put(name, value):
+                return replace(change, value=self._seals.sealed(_ARTEFACT, name.encode(), packed(value)))
+            case Merge(name, entries):
+                place = name.encode()
+                own = {key: self._seals.sealed(_CLAIM, place + key, value) for key, value in entries.items()}
+                return replace(change, entries=own)
+            case _:
+                return change
+
+
+def _written(store: Store, changes: Sequence[Change]) -> bool:
+    store.write(changes)
+    return True

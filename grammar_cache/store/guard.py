@@ -1,0 +1,67 @@
+"""Calls of a store that nobody waits for longer than agreed: what fails or is late is answered by "nothing there".
+
+A thread of the guard's makes the call, so that even a name that isn't resolved, or a disk that hangs, holds up no
+caller; sockets and locks have time limits of their own (about a second), after which that thread is free again. Reading
+and writing fail apart: a server that is full, or only a replica, can still be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from grammar_cache.store.breaker import Breaker
+from grammar_cache.store.contract import Store, StoreError, StoreTimeout
+from grammar_cache.store.counters import Counters
+
+T = TypeVar("T")
+
+THREADS = 4
+"""Calls at a time. Others wait for a thread, within their own time."""
+
+
+class Guard:
+    """Of one store, which it closes with itself. Any thread."""
+
+    def __init__(self, store: Store, counters: Counters) -> None:
+        self._store = store
+        self._counters = counters
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="swyb-store")
+        self._closed = False
+        self.reading = Breaker("reading from the store")
+        self.writing = Breaker("writing to the store")
+
+    def read(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
+        """What the call returns in that time, or `otherwise`."""
+        return self._ask(self.reading, call, seconds, otherwise)
+
+    def write(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
+        """The same for calls that change something."""
+        return self._ask(self.writing, call, seconds, otherwise)
+
+    def close(self) -> None:
+        """Calls that are on their way end by themselves; later ones are skipped."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._store.close()
+
+    def _ask(self, breaker: Breaker, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
+        if self._closed or not breaker.admits():
+            self._counters.count("skipped")
+            return otherwise
+        self._counters.count("calls")
+        asked = self._threads.submit(call, self._store)
+        try:
+            answer = asked.result(seconds)
+        except (TimeoutError, StoreTimeout) as error:
+            asked.cancel()
+            self._counters.count("timeouts")
+            breaker.failed(StoreTimeout(str(error) or f"no answer within {1000 * seconds:.0f} ms"))
+            return otherwise
+        except StoreError as error:
+            self._counters.count("errors")
+            breaker.failed(error)
+            return otherwise
+        breaker.succeeded()
+        return answer

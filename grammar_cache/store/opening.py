@@ -1,0 +1,66 @@
+"""From an address to a store or a database: `sqlite:///path/of/the/file`, or one of `redis_address`.
+
+Nothing is asked yet: a store that is down is noticed when it is used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from grammar_cache.limits import Limits
+from grammar_cache.store.contract import Store, StoreLimits
+from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.embedded import EmbeddedStore
+from grammar_cache.store.seals import Seals, kept_secret
+
+
+class StoreAddressError(ValueError):
+    """This is no address of a store. The text doesn't quote it: it may hold a password."""
+
+
+def open_store(address: str, limits: StoreLimits | None = None) -> Store:
+    """Raises StoreAddressError."""
+    limits = limits or StoreLimits()
+    if address.startswith("sqlite:"):
+        return EmbeddedStore(_file(address), limits)
+    try:
+        from grammar_cache.store.redis_address import RedisAddress
+        from grammar_cache.store.redis_store import RedisStore
+    except ImportError as error:
+        raise StoreAddressError("a Redis server needs the package redis: install swyb[redis]") from error
+    try:
+        return RedisStore(RedisAddress.of(address).connect, limits)
+    except ValueError as error:
+        raise StoreAddressError(str(error)) from None
+
+
+def open_database(
+    address: str,
+    limits: Limits,
+    *,
+    origin: str,
+    secret: str | None = None,
+    tenant: str = "",
+    timing: Timing | None = None,
+) -> Database:
+    """A file has a secret of its own beside it; who shares a server has to share one. Raises StoreAddressError."""
+    store = open_store(address)
+    try:
+        if secret is not None:
+            key = secret.encode()
+        elif isinstance(store, EmbeddedStore):
+            key = kept_secret(_file(address).with_suffix(".secret"))
+        else:
+            raise StoreAddressError("a store on a server needs a secret: others may write there")
+        return Database(store, Seals(key, tenant), limits, origin, timing=timing)
+    except (OSError, ValueError) as error:
+        raise StoreAddressError(str(error)) from error
+
+
+def _file(address: str) -> Path:
+    parts = urlsplit(address)
+    path = Path(unquote(parts.path))
+    if parts.netloc or parts.query or parts.fragment or not path.is_absolute():
+        raise StoreAddressError("the address of a file is sqlite:// and its whole path: sqlite:///folder/file")
+    return path

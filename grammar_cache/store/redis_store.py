@@ -1,0 +1,161 @@
+"""A store on a Redis server, version 7 or later, or Valkey: for any number of machines.
+
+All keys of a name stand in one slot of a cluster: `swyb:1:{name}:artefact`, `…:table`, `…:info` and `…:lease`.
+docs/store.md has their formats, and what the server has to be allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from redis.exceptions import ReadOnlyError, RedisClusterException, RedisError, TimeoutError
+
+from grammar_cache.configuration_keys import KEY_BYTES
+from grammar_cache.store import scripts
+from grammar_cache.store.contract import (
+    SCHEMA,
+    Change,
+    Discard,
+    Held,
+    Info,
+    Merge,
+    Put,
+    Release,
+    Size,
+    Store,
+    StoreError,
+    StoreLimits,
+    StoreTimeout,
+    Use,
+)
+from grammar_cache.store.redis_address import Client
+
+_PREFIX = f"swyb:{SCHEMA}:"
+_INFO = re.compile(rf"{_PREFIX}\{{([0-9a-f]{{32}})\}}:info".encode())
+
+
+class RedisStore(Store):
+    """Of the client that `connect` makes: when it is first asked, and again after it has met a server's replica."""
+
+    def __init__(self, connect: Callable[[], Client], limits: StoreLimits) -> None:
+        self._connect = connect
+        self._limits = limits
+        self._lock = Lock()
+        self._client: Client | None = None
+
+    def size(self, name: str) -> Size:
+        with self._asked() as client:
+            return Size(*_answer(client.eval(scripts.SIZE, 2, *_keys(name, "artefact", "table")), int))
+
+    def load(self, name: str) -> Held:
+        limits = self._limits
+        with self._asked() as client:
+            bounds = limits.artefact_bytes, limits.entry_bytes, limits.entries
+            answer = client.eval(scripts.LOAD, 2, *_keys(name, "artefact", "table"), *bounds)
+            artefact, packed = _answer(answer, bytes)
+        return Held(artefact or None, _unpacked(packed))
+
+    def write(self, changes: Sequence[Change]) -> None:
+        with self._asked() as client, client.pipeline(transaction=False) as pipeline:
+            for change in changes:
+                pipeline.execute_command("EVAL", *self._script(change))
+            # Raised there, errors quote the command.
+            errors = [answer for answer in pipeline.execute(raise_on_error=False) if isinstance(answer, Exception)]
+            if errors:
+                raise errors[0]
+
+    def acquire(self, name: str, token: str, seconds: float) -> bool:
+        with self._asked() as client:
+            return bool(client.eval(scripts.ACQUIRE, 1, *_keys(name, "lease"), token, round(seconds * 1000)))
+
+    def infos(self) -> list[Info]:
+        with self._asked() as client:
+            found = filter(None, map(_INFO.fullmatch, client.scan_iter(f"{_PREFIX}*:info", count=1000)))
+            names = sorted({match[1].decode() for match in found})
+            with client.pipeline(transaction=False) as pipeline:
+                for name in names:
+                    artefact, table, info = _keys(name, "artefact", "table", "info")
+                    pipeline.strlen(artefact).hlen(table).hgetall(info)
+                answers = pipeline.execute()
+        rows = zip(names, answers[::3], answers[1::3], answers[2::3], strict=True)
+        return sorted((_info(*row) for row in rows), key=lambda info: (-info.used, info.name))
+
+    def remove(self, name: str) -> bool:
+        with self._asked() as client:
+            return bool(client.delete(*_keys(name, "artefact", "table", "info")))
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _script(self, change: Change) -> tuple[Any, ...]:
+        """The text of a change, how many keys it has, they, and its arguments."""
+        seconds = self._limits.kept_seconds
+        match change:
+            case Put(name, value, origin, at):
+                return scripts.PUT, 2, *_keys(name, "artefact", "info"), value, origin, at, seconds
+            case Merge(name, entries, at):
+                first = (self._limits.entries, at, seconds)
+                return scripts.MERGE, 2, *_keys(name, "table", "info"), *first, *_by_turns(entries)
+            case Discard(name, entries):
+                return scripts.DISCARD, 1, *_keys(name, "table"), *_by_turns(entries)
+            case Use(name, at):
+                return scripts.USE, 3, *_keys(name, "artefact", "table", "info"), at, seconds
+            case Release(name, token):
+                return scripts.RELEASE, 1, *_keys(name, "lease"), token
+
+    @contextmanager
+    def _asked(self) -> Iterator[Client]:
+        try:
+            with self._lock:
+                if self._client is None:
+                    self._client = self._connect()
+                client = self._client
+            yield client
+        except TimeoutError as error:
+            raise StoreTimeout(str(error)) from error
+        except ReadOnlyError as error:
+            self.close()  # the one that takes writes is elsewhere now: look for it
+            raise StoreError(str(error)) from error
+        except (RedisError, RedisClusterException, OSError) as error:
+            raise StoreError(str(error)) from error
+
+
+def _keys(name: str, *kinds: str) -> list[str]:
+    return [f"{_PREFIX}{{{name}}}:{kind}" for kind in kinds]
+
+
+def _by_turns(entries: Mapping[bytes, bytes]) -> list[bytes]:
+    return [part for entry in entries.items() for part in entry]
+
+
+def _answer(answer: object, kind: type) -> tuple[Any, Any]:
+    """The two that a script returns. Raises StoreError where they aren't."""
+    if not isinstance(answer, list) or [type(part) for part in answer] != [kind, kind]:
+        raise StoreError("the server answers something else than was asked")
+    return answer[0], answer[1]
+
+
+def _unpacked(packed: bytes) -> dict[bytes, bytes]:
+    found, place = {}, 0
+    while place < len(packed):
+        key, begin = packed[place : place + KEY_BYTES], place + KEY_BYTES + 2
+        place = begin + int.from_bytes(packed[begin - 2 : begin], "big")
+        found[key] = packed[begin:place]
+    return found
+
+
+def _info(name: str, artefact_bytes: int, entries: int, told: Mapping[bytes, bytes]) -> Info:
+    """Raises StoreError where the fields are nobody's."""
+    try:
+        created, used, uses = (float(told.get(field, 0)) for field in (b"created", b"used", b"uses"))
+    except ValueError as error:
+        raise StoreError(f"what is told of {name} is not whole") from error
+    origin = told.get(b"origin", b"").decode(errors="replace")
+    return Info(name, artefact_bytes, entries, origin, created, used, int(uses))

@@ -1,0 +1,70 @@
+"""Grammars that are compiled once for all who share a store: found there, or compiled here and kept there.
+
+What comes from the store is checked before it is a grammar, and claims before they are used; see `artefact` and
+`claims`. With or without a store, and whatever is in it, decoding writes the same texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from grammar_cache.artefact import from_bytes, to_bytes
+from grammar_cache.errors import ArtefactError
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.limits import Limits
+from grammar_cache.store.database import Database
+from grammar_cache.vocabulary import Vocabulary
+
+
+class Shared(NamedTuple):
+    """A grammar that nobody else uses yet, and whether it came out of the store."""
+
+    grammar: CompiledGrammar
+    found: bool
+
+
+class SharedGrammars:
+    """Over one vocabulary and within the same limits, which are those of the database. Any thread."""
+
+    def __init__(self, database: Database, vocabulary: Vocabulary, limits: Limits) -> None:
+        self._database = database
+        self._vocabulary = vocabulary
+        self._limits = limits
+
+    def get(
+        self, grammar_id: str, make: Callable[[], CompiledGrammar], seconds: float, interrupt: Interrupt | None = None
+    ) -> Shared:
+        """Waits up to so many seconds for another process that is making it. Raises what `make` raises, Interrupted."""
+        interrupt = interrupt or Interrupt()
+
+        def look() -> Shared | None:
+            interrupt.check()
+            return self._found(grammar_id)
+
+        def made() -> Shared:
+            grammar = make()
+            self._database.keep(grammar_id, to_bytes(grammar))
+            return Shared(grammar, found=False)
+
+        return self._database.once(grammar_id, look, made, seconds)
+
+    def tell(self, grammar_id: str, grammar: CompiledGrammar) -> None:
+        """What searches have found since this was last called, for others. The owner of the grammar's tables calls it.
+
+        It doesn't wait for the store.
+        """
+        self._database.learn(grammar_id, grammar.learned())
+
+    def _found(self, grammar_id: str) -> Shared | None:
+        known = self._database.load(grammar_id)
+        if known.artefact is None:
+            return None
+        try:
+            grammar = from_bytes(known.artefact, self._vocabulary, self._limits)
+        except ArtefactError:
+            self._database.counters.count("rejected")
+            return None
+        grammar.offer(known.claims)
+        return Shared(grammar, found=True)

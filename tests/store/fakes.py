@@ -1,0 +1,89 @@
+"""Stores that do what a test wants, and a clock that it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Event
+
+from grammar_cache.store.contract import Change, Held, Info, Merge, Put, Release, Size, Store, StoreError
+
+
+class Clock:
+    """Time passes by `sleep` alone."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+class MemoryStore(Store):
+    """In this process. `before` runs before each call: it may raise, or wait."""
+
+    def __init__(self, before: Callable[[], None] = lambda: None) -> None:
+        self.before = before
+        self.artefacts: dict[str, bytes] = {}
+        self.tables: dict[str, dict[bytes, bytes]] = {}
+        self.leases: dict[str, str] = {}
+        self.batches: list[list[Change]] = []
+        self.closed = False
+
+    def size(self, name: str) -> Size:
+        self.before()
+        return Size(len(self.artefacts.get(name, b"")), len(self.tables.get(name, {})))
+
+    def load(self, name: str) -> Held:
+        self.before()
+        return Held(self.artefacts.get(name), dict(self.tables.get(name, {})))
+
+    def write(self, changes: Sequence[Change]) -> None:
+        self.before()
+        self.batches.append(list(changes))
+        for change in changes:
+            match change:
+                case Put(name, value):
+                    self.artefacts[name] = value
+                case Merge(name, entries):
+                    self.tables.setdefault(name, {}).update(entries)
+                case Release(name, token) if self.leases.get(name) == token:
+                    del self.leases[name]
+
+    def acquire(self, name: str, token: str, seconds: float) -> bool:
+        self.before()
+        return self.leases.setdefault(name, token) == token
+
+    def infos(self) -> list[Info]:
+        raise NotImplementedError
+
+    def remove(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Broken(StoreError):
+    """What a store of the tests fails with."""
+
+
+def breaking() -> None:
+    """For `before`."""
+    raise Broken("broken")
+
+
+class Gate:
+    """For `before`: calls wait until it is opened."""
+
+    def __init__(self) -> None:
+        self.opened = Event()
+        self.reached = Event()
+
+    def __call__(self) -> None:
+        self.reached.set()
+        assert self.opened.wait(60)
