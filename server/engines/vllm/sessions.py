@@ -57,10 +57,9 @@ class VllmSession:
         return _log_probabilities(output)
 
     async def close(self) -> None:
-        outputs, self.outputs = self.outputs, None
-        if outputs is not None:
-            outputs.close()
-            await self._llm.abort(outputs.request_id, internal=True)
+        assert self.outputs is not None, "a session is opened before it is closed"
+        self.outputs.close()
+        await self._llm.abort(self.outputs.request_id, internal=True)
 
 
 class SessionOpener:

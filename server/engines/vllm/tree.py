@@ -6,6 +6,7 @@ with its parent in the engine's cache of prefixes; texts without children are cl
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -27,7 +28,7 @@ class Session(Protocol):
         """What may follow all that was added. Raises EngineError."""
 
     async def close(self) -> None:
-        """Frees the text, whatever state it is in. To close it twice is no error."""
+        """Frees the text, whatever state it is in."""
 
 
 class Opener(Protocol):
@@ -88,9 +89,7 @@ class Tree:
         return session
 
     async def _keep(self, kept: list[Session]) -> None:
-        """Closes all others."""
+        """Closes all others; once begun, that goes on to its end, even if nobody waits for it any more."""
         others = [session for session in self._sessions if session not in kept]
-        self._sessions = kept + others  # should closing be interrupted, the rest is closed later
-        for session in others:
-            await session.close()
         self._sessions = kept
+        await asyncio.shield(asyncio.gather(*(session.close() for session in others)))
