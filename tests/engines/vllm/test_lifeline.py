@@ -20,6 +20,7 @@ import multiprocessing, os, signal, sys, time
 from server.engines.vllm.lifeline import FRONT_END, follow
 
 def engine():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever whoever runs the tests has it do
     follow()
     print(os.getpid(), signal.getsignal(signal.SIGINT) == signal.SIG_IGN, flush=True)
     time.sleep(600)
@@ -48,19 +49,19 @@ def started(tmp_path: Path, how: str) -> tuple[subprocess.Popen[str], int, bool]
 def test_an_engine_ends_with_its_front_end(tmp_path: Path, number: signal.Signals) -> None:
     front_end, _, ignores = started(tmp_path, "tied")
     with front_end:
-        assert ignores
         front_end.send_signal(number)
         front_end.communicate(timeout=20)  # returns when nobody can write any more: the engine has ended, too
+    assert ignores
 
 
 def test_other_processes_are_left_alone(tmp_path: Path) -> None:
     """vLLM may be started by others in the same environment."""
     front_end, engine, ignores = started(tmp_path, "free")
     with front_end:
-        assert not ignores
         front_end.kill()
         front_end.wait()
         os.kill(engine, signal.SIGKILL)  # it lives
+    assert not ignores
 
 
 def test_the_front_end_itself_follows_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
