@@ -77,8 +77,8 @@ def test_the_file_has_its_limit(tmp_path: Path) -> None:
 
 def test_what_nobody_uses_goes(tmp_path: Path) -> None:
     """After its time, at the next write."""
-    store = store_in(tmp_path, kept_seconds=100)
-    store.write([Put(A, b"1", "me", NOW - 200)])
+    store = store_in(tmp_path, kept_seconds=100_000)
+    store.write([Put(A, b"1", "me", NOW - 200_000)])
     store.write([Put("b" * 32, b"2", "me", NOW)])
     assert [info.name for info in store.infos()] == ["b" * 32]
     store.close()

@@ -28,6 +28,7 @@ from grammar_cache.store.sharing import SharedGrammars
 from grammar_cache.vocabulary import Vocabulary
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
+from tests.decoding.stepping import advance
 from tests.decoding.trials import LETTERS, MODELS, random_logits, random_parameters, random_vocabulary
 from tests.expression_matcher import matches
 from tests.store.databases import SECRET, counted, database, until
@@ -69,7 +70,7 @@ class Trial:
         decoder = Decoder(grammar, random_parameters(rng, seed, grammar.minimum.tokens))
         model = rng.choice(MODELS)
         while decoder.answer is None:
-            decoder.advance(random_logits(model, logits, grammar, len(decoder.wanted.parents)))
+            advance(decoder, random_logits(model, logits, grammar, len(decoder.wanted.parents)))
         return decoder.answer
 
 
