@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from server.decoding.candidates import Place, judged, may_follow
 from server.decoding.language import Language
-from server.decoding.logits import Row, Tokens, highest
+from server.decoding.logits import GROUP, Row, Tokens, highest
 from server.decoding.parameters import Parameters
 
 FIRST_LOOK = 64
@@ -29,7 +29,7 @@ FIRST_LOOK = 64
 SECOND_LOOK = 1024
 """The best viable tokens, ordered where the first look doesn't settle which ones top-p keeps."""
 
-DRAWS = 6
+DRAWS = 7
 
 Flags: TypeAlias = NDArray[np.bool_]
 Weights: TypeAlias = NDArray[np.float64]
@@ -63,9 +63,7 @@ class _Best:
 
     @cached_property
     def beyond(self) -> float:
-        if not self.most:
-            return 0.0
-        return max(0.0, self._row.mass(self._temperature) - float(self.weights.sum()))
+        return max(0.0, self._row.mass(self._temperature) - float(self.weights.sum())) if self.most else 0.0
 
 
 def noise(seed: int, position: int) -> Noise:
@@ -82,25 +80,32 @@ def draw(language: Language, place: Place, row: Row, parameters: Parameters, cha
     if parameters.top_k > 0 or parameters.top_p < 1.0:
         return _truncated(language, place, row, parameters, chance[0])
     best = _Best(row, parameters.temperature)
-    at = _first(best, chance[0])
-    if at is not None and may_follow(language, place, int(best.tokens[at])):
-        return Draw(int(best.tokens[at]), False)
-    alive, viable = _judged(language, place, best.tokens)
-    forced = at is not None and bool(alive[at])
-    for kept, number in ((alive, chance[1]), (viable, chance[2])):
-        if at is None:
-            break
+    token = _first(row, best, parameters, chance)
+    if may_follow(language, place, token):
+        return Draw(token, False)
+    alive, viable = _judged(language, place, np.append(best.tokens, np.int32(token)))
+    forced = bool(alive[-1])
+    for kept, number in ((alive[:-1], chance[2]), (viable[:-1], chance[3])):
         at = _reached(np.where(kept, best.weights, 0.0), best.beyond, number)
-        if at is not None and viable[at]:
-            return Draw(int(best.tokens[at]), forced)
-        forced |= at is not None
-    return _beyond(language, place, row, best, parameters, forced, chance[3:])
+        if at is None:
+            return _beyond(language, place, row, best, parameters, forced, chance[4:])
+        token, forced = int(best.tokens[at]), forced or not viable[at]
+        if viable[at]:
+            break
+    return Draw(token, forced)
 
 
-def _first(best: _Best, number: float) -> int | None:
-    """As `_reached`, of all tokens: mostly the bound tells as much as the sum."""
-    least, most = (_reached(best.weights, beyond, number) for beyond in (0.0, best.most))
-    return least if least == most else _reached(best.weights, best.beyond, number)
+def _first(row: Row, best: _Best, parameters: Parameters, chance: Noise) -> int:
+    """A draw from all tokens. Mostly the bound on those beyond the best tells as much as their sum."""
+    at, most = (_reached(best.weights, beyond, chance[0]) for beyond in (0.0, best.most))
+    if at != most:
+        at = _reached(best.weights, best.beyond, chance[0])
+    if at is not None:
+        return int(best.tokens[at])
+    weights = np.exp((row.whole() - row.whole().max()) / np.float32(parameters.temperature))
+    weights[best.tokens] = 0.0
+    at = _reached_of_many(weights, 0.0, chance[1])
+    return int(best.tokens[0]) if at is None else at  # None: all of it was a rounding error
 
 
 def _reached(weights: Weights, beyond: float, number: float) -> int | None:
@@ -108,6 +113,21 @@ def _reached(weights: Weights, beyond: float, number: float) -> int | None:
     reached = np.cumsum(weights)
     at = int(np.searchsorted(reached, number * (reached[-1] + beyond), side="right")) if len(weights) else 0
     return at if at < len(weights) else None
+
+
+def _reached_of_many(weights: NDArray[np.float32], beyond: float, number: float) -> int | None:
+    """The same; which group of weights it is goes first."""
+    starts = np.arange(0, len(weights), GROUP)
+    groups = np.add.reduceat(weights, starts).astype(np.float64)
+    group = _reached(groups, beyond, number)
+    if group is None:
+        return None
+    start = group * GROUP
+    [inside] = np.nonzero(weights[start : start + GROUP])
+    within = np.cumsum(weights[start + inside], dtype=np.float64)
+    sought = number * (float(groups.sum()) + beyond) - float(groups[:group].sum())
+    at = int(np.searchsorted(within, sought, side="right"))
+    return start + int(inside[min(at, len(inside) - 1)])  # sums of groups and of their parts round differently
 
 
 def _judged(language: Language, place: Place, tokens: Tokens) -> tuple[Flags, Flags]:
@@ -126,19 +146,20 @@ def _beyond(
     viable = language.mask(place.configuration, place.tokens_left)
     if not viable.any():
         return Draw(None, False)
-    logits = row.whole().astype(np.float64) / parameters.temperature
-    weights = np.where(viable, np.exp(logits - logits.max()), 0.0)
+    logits = row.whole() / np.float32(parameters.temperature)
+    weights = np.where(viable, np.exp(logits - logits.max()), np.float32(0.0))
     weights[best.tokens] = 0.0
-    at = _reached(weights, best.beyond - float(weights.sum()), chance[0])
+    at = _reached_of_many(weights, max(0.0, best.beyond - float(weights.sum())), chance[0])
     if at is not None:
         return Draw(at, forced)
-    alive = language.mask(place.configuration)
-    for kept, number in ((alive, chance[1]), (viable, chance[2])):
-        at = _reached(np.exp(np.where(kept, logits - logits[kept].max(), -np.inf)), 0.0, number)
-        if at is not None and viable[at]:
+    for kept, number in ((language.mask(place.configuration), chance[1]), (viable, chance[2])):
+        allowed = np.flatnonzero(kept)
+        at = _reached_of_many(np.exp(logits[allowed] - logits[allowed].max()), 0.0, number)
+        token = int(allowed[at or 0])
+        if viable[token]:
             break
         forced = True
-    return Draw(at, forced)
+    return Draw(token, forced)
 
 
 def _truncated(language: Language, place: Place, row: Row, parameters: Parameters, number: float) -> Draw:
