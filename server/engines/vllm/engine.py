@@ -11,6 +11,7 @@ from pathlib import Path
 from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
+from server.engines.contract import EngineError
 from server.engines.vllm.instance import Instance, opened
 from server.engines.vllm.model import FolderModel
 from server.engines.vllm.options import engine_args
@@ -65,6 +66,10 @@ class VllmEngine(Backend):
             asyncio.run_coroutine_threadsafe(self._supervisor.stop(), self._loop).result()
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        try:
+            self.check(work.parameters)
+        except UnsupportedWork as error:  # of somebody who didn't ask before
+            raise EngineError(str(error)) from error
         instance = self._supervisor.running
         if instance is None or instance.failed:
             raise Unavailable(f"the engine is {self.state}")
