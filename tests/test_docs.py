@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from grammar_cache import Vocabulary
-from server.cli import _COMMANDS, parser
+from server.cli import _COMMANDS, parse
 from server.engines.scripted import ScriptedEngine
 from server.engines.scripts import uniform
 from server.loop import EngineLoop
@@ -158,7 +158,7 @@ def test_examples_run(running: Running, name: str, capsys: pytest.CaptureFixture
 def test_command_lines_are_understood() -> None:
     """Every `swyb` line of the README parses, its files exist, and the table lists all commands."""
     lines = [line for _, code in README.blocks("sh") for line in code.splitlines() if line.startswith("swyb ")]
-    parsed = [parser().parse_args(shlex.split(line)[1:]) for line in lines]
+    parsed = [parse(shlex.split(line)[1:]) for line in lines]
     assert {arguments.command for arguments in parsed} == set(_COMMANDS)
     for file in re.findall(r"examples/\S+\w", README.text):
         assert (ROOT / file).is_file(), file
