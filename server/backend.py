@@ -23,7 +23,7 @@ from server.engines.contract import ChatModel, EngineError
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One answer to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum."""
+    """What is to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum."""
 
     prompt: tuple[int, ...]
     grammar: Language | None
@@ -32,7 +32,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Newly agreed text, whole code points; all pieces of an answer make up its text."""
+    """Newly agreed text, whole code points: what the answer begins with, so far as it wasn't told before."""
 
     text: bytes
 
@@ -88,7 +88,10 @@ class Backend(ABC):
 
     @abstractmethod
     def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        """Pieces of text as they are agreed, then the answer. Raises EngineError. Closing the iterator cancels."""
+        """Pieces of text as they are agreed, then the answers, best first. Raises EngineError. Closing it cancels.
+
+        The rest of an answer's text comes with it. Where several are wanted there are no pieces.
+        """
 
 
 def first_work(vocabulary: Vocabulary) -> Work:

@@ -56,7 +56,7 @@ class SwybOptions(StrictModel):
     """Our own fields; see `server.decoding.parameters` and `grammar_cache.constraint` for what they mean."""
 
     beam_width: int = Field(default=1, ge=1, le=16)
-    alpha: float = Field(default=0.0, ge=0.0, le=1.0)
+    alpha: float | None = Field(default=None, ge=0.0, le=1.0)
     top_k: int = Field(default=64, ge=1, le=1024)
     whitespace: Whitespace | None = None
     lenient: bool | None = None
@@ -74,6 +74,7 @@ class ChatRequest(StrictModel):
     top_p: float | None = Field(default=None, gt=0.0, le=1.0)
     top_k: int | None = Field(default=None, ge=-1)
     seed: int | None = Field(default=None, ge=-(1 << 63), lt=1 << 64)
+    n: int | None = Field(default=None, ge=1, le=128)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     stop: Annotated[list[StopText] | None, BeforeValidator(_listed), Field(max_length=4)] = None
