@@ -136,7 +136,9 @@ class Service:
                 "stop would cut the answer short of its grammar: it is for plain text",
                 param="stop",
             )
-        self._check(parameters_for(request, 1, constrained=asked is not None))  # what can't be kept is told before the work
+        self._check(
+            parameters_for(request, 1, constrained=asked is not None)
+        )  # what can't be kept is told before the work
         certified = await self._certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
