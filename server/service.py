@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
+from grammar_cache.store.sharing import SharedGrammars
 from server.admission import Admission
 from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
 from server.constraint import Asked, asked_for
@@ -26,11 +27,15 @@ from server.planning import budget_for, parameters_for
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.settings import Settings
+from server.sharing import opened_store
 
 WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
 
 READY_POLL_SECONDS = 0.02
+
+STORE_SECONDS = 2.0
+"""For what is left to be written to the store when the server stops."""
 
 _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
     State.STARTING: (ErrorCode.NOT_READY, "the model is not ready"),
@@ -54,10 +59,12 @@ class Service:
     """`start` and `stop` it once. It ends with its backend."""
 
     def __init__(self, settings: Settings, backend: Backend) -> None:
+        """Raises ValueError for a store that can't be: see `opened_store`."""
         self.settings = settings
         self.model = backend.model
         self.created = int(time.time())
         self.fingerprint = f"swyb_{_fingerprint(self.model)}"
+        self.database = opened_store(settings)
         self.grammars = Grammars(
             self.model.vocabulary,
             longest_answer=self.model.context_window,
@@ -65,6 +72,7 @@ class Service:
             count=settings.cached_grammars,
             states=settings.cached_states,
             threads=settings.compile_threads,
+            shared=SharedGrammars(self.database, self.model.vocabulary, settings.limits) if self.database else None,
         )
         self._backend = backend
         self._admission = Admission(settings.running + settings.waiting)
@@ -98,6 +106,8 @@ class Service:
         """Fails what is still running. Blocks; not to be called on the event loop."""
         self.grammars.close()
         self._backend.stop()
+        if self.database is not None:
+            self.database.close(STORE_SECONDS)
 
     def admit(self) -> AbstractContextManager[None]:
         """A place among the requests, to be held until the answer is out. Raises ApiError."""
@@ -133,7 +143,12 @@ class Service:
             certified,
         )
         parameters = parameters_for(request, budget)
-        work = Work(prompt, certified.grammar if certified else None, parameters)
+        work = Work(
+            prompt,
+            certified.grammar if certified else None,
+            parameters,
+            certified.exchange if certified else None,
+        )
         return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), work, certified)
 
     async def answer(self, job: Job) -> AsyncGenerator[Piece | Answer]:

@@ -53,8 +53,8 @@ class Timing:
     write: float = 1.0
     """For a batch to be written, by a thread that nobody waits for."""
 
-    lease: float = 30.0
-    """After which a process that compiles counts as dead. One that takes longer loses nothing but its right."""
+    lease: float = 3.0
+    """After which a process that compiles, and doesn't say that it still does, counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,14 @@ class Known:
     """What the database has of a grammar: its artefact, or None, and claims to `offer` to it."""
 
     artefact: bytes | None = None
+    claims: Mapping[bytes, Claim] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """How many entries the table of a grammar has, and what of them to `offer`: nothing, where nothing has come."""
+
+    entries: int
     claims: Mapping[bytes, Claim] = field(default_factory=dict)
 
 
@@ -89,18 +97,27 @@ class Database:
     def load(self, grammar_id: str) -> Known:
         """What is there, whole and right. Waits no longer than `Timing` says for what there is."""
         name = self._seals.name(grammar_id, self._limits)
-        size = self._guard.read(lambda store: store.size(name), self._timing.answer, Size(0, 0))
+        size = self._size(name)
         if size == Size(0, 0):
             self.counters.count("misses")
             return Known()
-        timing = self._timing
-        seconds = timing.answer + size.artefact_bytes * timing.per_byte + size.entries * timing.per_entry
-        held = self._guard.read(lambda store: store.load(name), seconds, Held())
+        held = self._held(name, size)
         artefact = self._artefact(name, held.artefact)
         self.counters.count("misses" if artefact is None else "hits")
         if artefact is not None:
             self._behind.put(Use(name, time.time()))
         return Known(artefact, self._claims(name, held.entries))
+
+    def news(self, grammar_id: str, entries: int) -> News:
+        """What has come to the table of a grammar since it had so many entries. Waits as `load` does."""
+        name = self._seals.name(grammar_id, self._limits)
+        size = self._size(name)
+        if size.entries in (0, entries):
+            return News(entries)
+        held = self._held(name, size)
+        if held.artefact is not None:
+            self._behind.put(Use(name, time.time()))
+        return News(size.entries, self._claims(name, held.entries))
 
     def keep(self, grammar_id: str, artefact: bytes) -> None:
         """Writes it behind, unless it is too large to be read. The same grammar's is the same from everybody."""
@@ -118,7 +135,8 @@ class Database:
 
     def once(self, grammar_id: str, look: Callable[[], T | None], make: Callable[[], T], seconds: float) -> T:
         """See `lease.once`. Without the store, everybody makes it at once."""
-        return once(self, self._seals.name(grammar_id, self._limits), look, make, seconds)
+        name = self._seals.name(grammar_id, self._limits)
+        return once(self, name, look, make, seconds, renewal=self._timing.lease / 3)
 
     def acquire(self, name: str, token: str) -> bool:
         """Whether to go on; True if there is nobody to ask."""
@@ -133,6 +151,14 @@ class Database:
         """Writes what is left, for so long at most."""
         self._behind.close(seconds)
         self._guard.close()
+
+    def _size(self, name: str) -> Size:
+        return self._guard.read(lambda store: store.size(name), self._timing.answer, Size(0, 0))
+
+    def _held(self, name: str, size: Size) -> Held:
+        timing = self._timing
+        seconds = timing.answer + size.artefact_bytes * timing.per_byte + size.entries * timing.per_entry
+        return self._guard.read(lambda store: store.load(name), seconds, Held())
 
     def _artefact(self, name: str, sealed: bytes | None) -> bytes | None:
         if sealed is None:
