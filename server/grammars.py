@@ -103,6 +103,11 @@ class Grammars:
         """How many are kept."""
         return len(self._kept)
 
+    @property
+    def certified(self) -> list[Certified]:
+        """Those, the last used last."""
+        return list(self._kept.values())
+
     async def get(self, constraint: Constraint) -> Certified:
         """Raises GrammarError. Whoever asks for a grammar that is being compiled waits for that."""
         grammar_id = constraint_id(constraint, self._vocabulary)

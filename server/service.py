@@ -18,11 +18,12 @@ from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.store.sharing import SharedGrammars
 from server.admission import Admission
 from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
-from server.constraint import Asked, asked_for
+from server.constraint import Asked, Constrained, asked_for, named_in
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
 from server.grammars import Certified, Grammars
+from server.named_grammars import NamedGrammars
 from server.planning import budget_for, parameters_for
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
@@ -33,6 +34,9 @@ WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
 
 READY_POLL_SECONDS = 0.02
+
+NAME_SECONDS = 0.25
+"""For the store to answer what only people ask, and what a name means."""
 
 STORE_SECONDS = 2.0
 """For what is left to be written to the store when the server stops."""
@@ -74,6 +78,8 @@ class Service:
             threads=settings.compile_threads,
             shared=SharedGrammars(self.database, self.model.vocabulary, settings.limits) if self.database else None,
         )
+        self.catalogue = self.database.catalogue(NAME_SECONDS) if self.database else None
+        self.named = NamedGrammars(self.catalogue)
         self._backend = backend
         self._admission = Admission(settings.running + settings.waiting)
         self._running = asyncio.Semaphore(settings.running)
@@ -125,7 +131,7 @@ class Service:
             raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.model.name!r}", param="model")
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
-        asked = asked_for(request)
+        asked = await self.asked(request)
         if asked is not None and request.stop:
             raise ApiError(
                 ErrorCode.UNSUPPORTED_PARAMETER,
@@ -133,7 +139,7 @@ class Service:
                 param="stop",
             )
         self._check(parameters_for(request, 1))  # what can't be kept is told before the work
-        certified = await self._certify(asked) if asked else None
+        certified = await self.certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
             request,
@@ -151,6 +157,18 @@ class Service:
         )
         return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), work, certified)
 
+    async def asked(self, request: Constrained) -> Asked | None:
+        """A request's constraint, if it has one. Raises ApiError."""
+        named = named_in(request)
+        return asked_for(request, await self.named.find(*named) if named else None)
+
+    async def certify(self, asked: Asked) -> Certified:
+        """The grammar of a constraint, compiled. Raises ApiError."""
+        try:
+            return await self.grammars.get(asked.constraint)
+        except GrammarError as error:
+            raise of_grammar(error, asked.field) from error
+
     async def answer(self, job: Job) -> AsyncGenerator[Piece | Answer]:
         """Pieces of text, then the answer. Raises ApiError. Close it to cancel."""
         async with self._running, aclosing(self._backend.run(job.work)) as events:  # closing it cancels the request
@@ -167,12 +185,6 @@ class Service:
             self._backend.check(parameters)
         except UnsupportedWork as error:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
-
-    async def _certify(self, asked: Asked) -> Certified:
-        try:
-            return await self.grammars.get(asked.constraint)
-        except GrammarError as error:
-            raise of_grammar(error, asked.field) from error
 
     def _encode(self, request: ChatRequest) -> tuple[int, ...]:
         roles = {"developer": "system"}

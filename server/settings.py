@@ -7,6 +7,7 @@ from pathlib import Path
 
 from grammar_cache import Limits
 from grammar_cache.store.database import Timing
+from server.protocol.grammars import GrammarRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,9 @@ class Settings:
 
     store_tenant: str = ""
     """Others see nothing of this tenant's grammars in the same store."""
+
+    warm: tuple[GrammarRequest | str, ...] = ()
+    """Grammars that are compiled before any request is answered: to register, or by name."""
 
     store_timing: Timing = field(default_factory=Timing)
     """How long a store may take for an answer."""

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from grammar_cache.claims import Claim
 from grammar_cache.limits import Limits
+from grammar_cache.store.catalogue import Catalogue
 from grammar_cache.store.contract import (
     Change,
     Discard,
@@ -146,6 +147,20 @@ class Database:
     def release(self, name: str, token: str) -> None:
         """Behind all that has been written before."""
         self._behind.put(Release(name, token))
+
+    @property
+    def reading(self) -> bool:
+        """Whether the store is asked: not for a while after it has failed."""
+        return not self._guard.reading.open
+
+    @property
+    def writing(self) -> bool:
+        """Whether it is written to."""
+        return not self._guard.writing.open
+
+    def catalogue(self, seconds: float) -> Catalogue:
+        """What people ask of the same store, who may wait for so long."""
+        return Catalogue(self._guard, self._seals, self._limits, self._origin, self._bounds, seconds)
 
     def close(self, seconds: float) -> None:
         """Writes what is left, for so long at most."""

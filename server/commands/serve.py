@@ -11,6 +11,8 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -24,11 +26,14 @@ from server.commands.options import (
     model_folder,
     port,
     positive,
+    read_bytes,
     report,
     store_options,
     whole,
 )
 from server.protocol.errors import ApiError
+from server.protocol.grammars import GrammarRequest
+from server.protocol.reading import parse_grammar, parse_json
 from server.service import Service
 from server.settings import Settings
 from server.sharing import check_store
@@ -67,6 +72,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"of transformers, for prompts; 0: none (default: {default.prefix_cache_bytes >> 20})",
     )
     add_store(parser)
+    parser.add_argument(
+        "--warm",
+        nargs="+",
+        default=[],
+        metavar="FILE|NAME",
+        help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars",
+    )
     add_engine(parser)
 
 
@@ -91,7 +103,19 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         store=store.address,
         store_secret=store.secret,
         store_tenant=store.tenant,
+        warm=tuple(grammar for wanted in arguments.warm for grammar in _warm(wanted)),
     )
+
+
+def _warm(wanted: str) -> Iterable[GrammarRequest | str]:
+    """What a file lists, or else the name. Raises ValueError, OSError."""
+    if not Path(wanted).is_file():
+        return [wanted]
+    try:
+        listed = parse_json(read_bytes(wanted), Settings().body_nesting)
+        return [parse_grammar(body) for body in (listed if isinstance(listed, list) else [listed])]
+    except ApiError as error:
+        raise ValueError(f"{wanted}: {error.message}") from error
 
 
 def run(arguments: Namespace) -> int:
