@@ -27,7 +27,7 @@ from server.engines.scripted import History, Script, ScriptedEngine
 from server.loop import EngineLoop
 from server.settings import Settings
 
-CLOSING = (b'"', b"}", b"]", b'"}', b",", b":")
+CLOSING = (b'"', b"}", b"]", b'"}')
 """What ends a JSON text soon."""
 PREFERENCE = 10.0
 

@@ -77,13 +77,16 @@ def replicas(tokenizer: str, count: int) -> tuple[str, list[ReplicaRow]]:
     rows = [
         ReplicaRow(
             name,
-            *(reply.told["compile_ms"] for reply in pair),
-            *(round(reply.seconds * 1000, 3) for reply in pair),
-            *(reply.told["cache"] for reply in pair),
-            pair[0].text == pair[1].text,
+            one.told["compile_ms"],
+            other.told["compile_ms"],
+            round(one.seconds * 1000, 3),
+            round(other.seconds * 1000, 3),
+            one.told["cache"],
+            other.told["cache"],
+            one.text == other.text,
         )
-        for (name, _), pair in zip(schemas, zip(first, second, strict=True), strict=True)
-        if pair[0].text is not None and pair[1].text is not None
+        for (name, _), one, other in zip(schemas, first, second, strict=True)
+        if one.text is not None and other.text is not None
     ]
     lines = [
         _quantiles("ready on A: compiled", [row.a_ready for row in rows]),
@@ -98,7 +101,7 @@ def replicas(tokenizer: str, count: int) -> tuple[str, list[ReplicaRow]]:
 
 
 def stampede(tokenizer: str, count: int) -> tuple[str, list[StampedeRow]]:
-    """Concurrent first requests for one big grammar over four processes; once more with the one killed that compiles."""
+    """Concurrent first requests for one big grammar over four processes; and with the one killed that compiles."""
     rows = []
     for variant in ("nobody is killed", "the one that compiles is killed"):
         with redis() as store:
@@ -178,11 +181,9 @@ def learning(tokenizer: str, count: int) -> tuple[str, list[LearningRow]]:
                     client.delete(key)
             third = c.ask(bodies, clients=1)
     rows = [
-        LearningRow(
-            f"{at}", _decoding(c_reply), _decoding(b_reply), len({a_reply.text, b_reply.text, c_reply.text}) == 1
-        )
-        for at, (a_reply, b_reply, c_reply) in enumerate(zip(first, second, third, strict=True))
-        if None not in (a_reply.text, b_reply.text, c_reply.text)
+        LearningRow(f"{at}", _decoding(anew), _decoding(told), finder.text == told.text == anew.text)
+        for at, (finder, told, anew) in enumerate(zip(first, second, third, strict=True))
+        if None not in (finder.text, told.text, anew.text)
     ]
     lines = [
         _quantiles("searched anew", [row.searched for row in rows]),
@@ -209,7 +210,8 @@ def _decoding(reply: Reply) -> float:
 def _speed(server: Server, bodies: Sequence[dict[str, object]]) -> float:
     begun = time.perf_counter()
     replies = server.ask(bodies)
-    return round(sum(reply.told["tokens_used"] for reply in replies) / (time.perf_counter() - begun), 1)
+    tokens = sum(int(reply.told["tokens_used"]) for reply in replies if reply.text is not None)
+    return round(tokens / (time.perf_counter() - begun), 1)
 
 
 def _quantiles(name: str, values: Sequence[float]) -> list[str]:

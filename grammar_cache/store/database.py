@@ -140,9 +140,10 @@ class Database:
         return once(self, name, look, make, seconds, renewal=self._timing.lease / 3)
 
     def acquire(self, name: str, token: str) -> bool:
-        """Whether to go on; True if there is nobody to ask."""
+        """Whether to go on; True if there is nobody to ask. That one answer was late doesn't say so yet."""
         lease = self._timing.lease
-        return self._guard.write(lambda store: store.acquire(name, token, lease), self._timing.answer, True)
+        answer = self._guard.write(lambda store: store.acquire(name, token, lease), self._timing.answer, None)
+        return not self.writing if answer is None else answer
 
     def release(self, name: str, token: str) -> None:
         """Behind all that has been written before."""
