@@ -1,7 +1,7 @@
 """What becomes of requests while the store is killed, frozen, flushed, poisoned, full, or holds what is wrong.
 
-Each fault meets a server that keeps few grammars, so that most requests ask the store. Right is the text of a server
-without a store. A calm run of the same requests comes first, on the same processes.
+They meet a server that keeps few grammars, so that most requests ask the store. Right is the text of a server without a
+store. Before each fault all is mended, and a calm run of the same requests comes first.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.data import read_tasks, read_vocabulary, tokenizer_folder
 from benchmarks.store_server import Options
-from benchmarks.store_world import SECRET, Hooks, Redis, Reply, chat, redis, servers
+from benchmarks.store_world import SECRET, Hooks, Redis, Reply, Server, chat, redis, servers, until
 from benchmarks.tables import markdown, number, quantile
 from grammar_cache import Constraint
 from grammar_cache.claims import Claim
@@ -24,8 +25,8 @@ from grammar_cache.store.database import Database, Timing
 from grammar_cache.store.opening import open_database
 from server.settings import Settings
 
-SCHEMAS = 40
-KEPT = 4
+SCHEMAS = 16
+KEPT = 2
 """Grammars that the server keeps."""
 DELAY = 0.004
 """Seconds of a step: those of a small model."""
@@ -46,10 +47,29 @@ class FaultRow:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a fault may touch. `ids`: of all grammars that are asked for."""
+    """What a fault may touch. `ids`: of all grammars that are asked for, each by one of `kinds`."""
 
     store: Redis
+    server: Server
     ids: list[str]
+    kinds: list[dict[str, Any]]
+
+    def mend(self) -> None:
+        """All as it should be: the store works, and holds every grammar."""
+        self.store.send(signal.SIGCONT)
+        with self.store.client() as client:
+            client.config_set("maxmemory", "0")
+            client.flushall()
+        self.server.ask(self.kinds)
+        until(self._well)
+        self.server.ask(self.kinds)
+        self.server.settle()
+
+    def _well(self) -> bool:
+        """As the next call finds out when a pause is over."""
+        self.server.ask(self.kinds[: 2 * KEPT], clients=1)
+        state = self.server.state()["store"]
+        return bool(state["reading"] == state["writing"] == "on")
 
     def writer(self, act: Callable[[Database, str], None]) -> None:
         """Does something to each grammar, as one who has the secret."""
@@ -158,7 +178,9 @@ def faults(tokenizer: str, count: int) -> tuple[str, list[FaultRow]]:
         order = random.Random(1)
         bodies = [order.choice(kinds) for _ in range(count)]
         right = [reply.text for reply in alone.ask(bodies)]
-    rows = [_row(name, fault, tokenizer, ids, kinds, bodies, right) for name, fault in FAULTS.items()]
+    with redis() as store, servers(Options(tokenizer, store.address, SECRET, DELAY, KEPT)) as (server,):
+        world = World(store, server, ids, kinds)
+        rows = [_row(world, name, bodies, right) for name in FAULTS]
     lines = [
         [
             row.fault,
@@ -173,25 +195,18 @@ def faults(tokenizer: str, count: int) -> tuple[str, list[FaultRow]]:
     return markdown(["fault", "right texts", "calm p95, ms", "p95, ms", "ratio", "counted"], lines), rows
 
 
-def _row(
-    name: str,
-    fault: Fault,
-    tokenizer: str,
-    ids: list[str],
-    kinds: list[dict[str, Any]],
-    bodies: list[dict[str, Any]],
-    right: list[str | None],
-) -> FaultRow:
-    with redis() as store, servers(Options(tokenizer, store.address, SECRET, DELAY, KEPT)) as (server,):
-        server.ask(kinds)
-        server.settle()
-        calm = server.ask(bodies)
-        before = server.state()["store"]["counters"]
-        struck = server.ask(bodies, at=fault(World(store, ids)))
-        after = server.state()["store"]["counters"]
+def _row(world: World, name: str, bodies: list[dict[str, Any]], right: list[str | None]) -> FaultRow:
+    world.mend()
+    server = world.server
+    calm = server.ask(bodies)
+    before = server.state()["store"]["counters"]
+    struck = server.ask(bodies, at=FAULTS[name](world))
+    after = server.state()["store"]["counters"]
     counted = {event: after[event] - before[event] for event in after if after[event] > before[event]}
     same = sum(reply.text == text for reply, text in zip(struck, right, strict=True))
-    return FaultRow(name, same, len(bodies), _p95(calm), _p95(struck), counted)
+    row = FaultRow(name, same, len(bodies), _p95(calm), _p95(struck), counted)
+    print(row, file=sys.stderr)
+    return row
 
 
 def _p95(replies: list[Reply]) -> float:
