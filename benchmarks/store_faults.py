@@ -53,6 +53,11 @@ class World:
     server: Server
     ids: list[str]
     kinds: list[dict[str, Any]]
+    requests: int
+
+    def after(self, share: float) -> int:
+        """The number of the request before which so many of all have been begun."""
+        return int(self.requests * share)
 
     def mend(self) -> None:
         """All as it should be: the store works, and holds every grammar."""
@@ -86,8 +91,8 @@ Fault = Callable[[World], Hooks]
 
 
 def kill(world: World) -> Hooks:
-    """And started again, empty, after half of the requests."""
-    return {20: _soon(world.store.kill), 120: _soon(world.store.start)}
+    """And started again, empty, after more than half of the requests."""
+    return {world.after(0.1): _soon(world.store.kill), world.after(0.6): _soon(world.store.start)}
 
 
 def freeze(world: World) -> Hooks:
@@ -95,7 +100,7 @@ def freeze(world: World) -> Hooks:
         world.store.send(signal.SIGSTOP)
         asyncio.get_running_loop().call_later(FROZEN_SECONDS, world.store.send, signal.SIGCONT)
 
-    return {20: stop}
+    return {world.after(0.1): stop}
 
 
 def flush(world: World) -> Hooks:
@@ -103,7 +108,7 @@ def flush(world: World) -> Hooks:
         with world.store.client() as client:
             client.flushall()
 
-    return {at: _soon(empty) for at in (20, 80, 140)}
+    return {world.after(share): _soon(empty) for share in (0.1, 0.4, 0.7)}
 
 
 def poison(world: World) -> Hooks:
@@ -179,7 +184,7 @@ def faults(tokenizer: str, count: int) -> tuple[str, list[FaultRow]]:
         bodies = [order.choice(kinds) for _ in range(count)]
         right = [reply.text for reply in alone.ask(bodies)]
     with redis() as store, servers(Options(tokenizer, store.address, SECRET, DELAY, KEPT)) as (server,):
-        world = World(store, server, ids, kinds)
+        world = World(store, server, ids, kinds, count)
         rows = [_row(world, name, bodies, right) for name in FAULTS]
     lines = [
         [

@@ -61,10 +61,10 @@ def test_faults_leave_texts_right(world: Path, monkeypatch: pytest.MonkeyPatch) 
     lines = [json.dumps({**task, "id": f"{n}", "schema": json.dumps(schema)}) for n, schema in enumerate(schemas)]
     (world.parent / "data" / "jme" / "jme.jsonl").write_text("\n".join(lines))
     monkeypatch.setattr(store_faults, "FROZEN_SECONDS", 1.0)
-    measured(world, "faults", 140)
+    measured(world, "faults", 40)
     found = rows(world, "store-faults")
     assert [row["fault"] for row in found] == list(store_faults.FAULTS)
-    assert all(row["right"] == row["asked"] == 140 for row in found)
+    assert all(row["right"] == row["asked"] == 40 for row in found)
     counters = {row["fault"]: row["counters"] for row in found}
     assert counters["poisoned"]["rejected"] > 0
     assert counters["another version"]["rejected"] > 0
