@@ -30,7 +30,7 @@ help:
 	@echo "make test-bounds  the core's tests once more, with every index of the compiled loops checked"
 	@echo "make test-full  every test"
 	@echo "make test-vllm  the tests of the vLLM engine, in an environment of its own (.venv-vllm, 2.6 GB)"
-	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars or artefact runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars, artefact or store runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
 install: $(INSTALLED) $(COMPILED)

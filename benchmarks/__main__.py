@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import artefact_time, compile_time, grammars, ranking_time, schemas, step_time
+from benchmarks import artefact_time, compile_time, grammars, ranking_time, schemas, step_time, store_time
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
@@ -36,6 +36,7 @@ def parser() -> ArgumentParser:
         "schemas": schemas,
         "grammars": grammars,
         "artefact": artefact_time,
+        "store": store_time,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])

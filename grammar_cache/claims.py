@@ -45,6 +45,7 @@ class Claims:
         self._tables = tables
         self._vocabulary = vocabulary
         self._waiting: dict[bytes, Claim] = {}
+        self._done: set[bytes] = set()  # keys that have been looked at, or told from here
         self.rejected = 0
 
     @property
@@ -53,17 +54,21 @@ class Claims:
         return len(self._waiting)
 
     def offer(self, claims: Mapping[bytes, Claim]) -> None:
-        """Takes them by the key of what they are about, unread."""
-        self._waiting.update(claims)
+        """Takes them by the key of what they are about, unread; but for keys whose claim was looked at or made here."""
+        self._waiting.update((key, claim) for key, claim in claims.items() if key not in self._done)
 
     def completions(self, configurations: Iterable[int]) -> list[Completion]:
         """What the claims about these configurations come to; they don't come again. Those that don't stand count."""
         if not self._waiting:
             return []
         keys = {configuration: self._keys.of(configuration) for configuration in configurations}
-        about = [(c, self._waiting.pop(key)) for c, key in keys.items() if key in self._waiting]
-        if not about:
+        found = {c: key for c, key in keys.items() if key in self._waiting}
+        if not found:
             return []
+        about = [(c, self._waiting[key]) for c, key in found.items()]
+        for key in set(found.values()):
+            del self._waiting[key]
+            self._done.add(key)
         ways = follow(self._tables, self._vocabulary, about)
         self.rejected += ways.count(None)
         strings = self._vocabulary.string_of
@@ -77,7 +82,9 @@ class Claims:
         """For others: the key of where it begins, and the claim that it is a shortest one."""
         first, tokens = self._vocabulary.token_offsets, self._vocabulary.token_list
         witness = tuple(tokens[first[list(completion.strings)]].tolist())
-        return self._keys.of(completion.configurations[0]), Claim(len(witness), witness)
+        key = self._keys.of(completion.configurations[0])
+        self._done.add(key)
+        return key, Claim(len(witness), witness)
 
 
 def follow(tables: Tables, vocabulary: Vocabulary, about: Sequence[tuple[int, Claim]]) -> list[tuple[int, ...] | None]:

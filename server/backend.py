@@ -19,15 +19,20 @@ from server.decoding.answer import Answer
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
+from server.exchange import Exchange
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum."""
+    """What is to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
+
+    By `exchange`, if there is one, a backend whose searches run here shares what they find.
+    """
 
     prompt: tuple[int, ...]
     grammar: Language | None
     parameters: Parameters
+    exchange: Exchange | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def certificate(job: Job, answer: Answer) -> Certificate:
         grammar_id=known.grammar_id if known else None,
         distance_version=ALGORITHM_VERSION,
         compile_ms=known.compile_ms if known else None,
-        cache=None if known is None else "hit" if known.cached else "miss",
+        cache=known.source if known else None,
         ignored=list(known.ignored) if known else [],
     )
 

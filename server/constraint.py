@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from grammar_cache import Constraint
 from grammar_cache.constraint import Kind
 from grammar_cache.shipped import names, shipped
-from server.protocol.chat import ChatRequest, SwybOptions
+from server.protocol.chat import ConstraintOptions
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.formats import (
     ChoiceFormat,
     GrammarFormat,
+    GrammarText,
     JsonObjectFormat,
     JsonSchemaFormat,
     NamedGrammar,
     RegexFormat,
     ResponseFormat,
+    Schema,
 )
 
 ANY_OBJECT = {"type": "object"}
@@ -33,6 +35,22 @@ _SUBJECTS: dict[str, tuple[str, tuple[Kind, ...]]] = {
     "lexer": ("Lark grammars", ("lark",)),
 }
 """What an option is about, and the kinds of constraints that it changes."""
+
+
+class Constrained(Protocol):
+    """The fields of a request that constrain an answer."""
+
+    @property
+    def response_format(self) -> ResponseFormat | None: ...
+
+    @property
+    def grammar(self) -> GrammarText | None: ...
+
+    @property
+    def json_schema(self) -> Schema | str | None: ...
+
+    @property
+    def swyb(self) -> ConstraintOptions | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +68,36 @@ class _Source:
     field: str
 
 
-def asked_for(request: ChatRequest) -> Asked | None:
-    """The request's constraint; None: any text. Raises ApiError, also where there are two."""
-    found = [source for source in (_format(request), _grammar(request), _json_schema(request)) if source]
+def named_in(request: Constrained) -> tuple[str, str] | None:
+    """The name of a grammar that the request means and the field it stands in, unless it comes with the server."""
+    wanted = request.response_format
+    inner = wanted.grammar if isinstance(wanted, GrammarFormat) else None
+    for grammar, field in ((request.grammar, "grammar.name"), (inner, "response_format.grammar.name")):
+        if isinstance(grammar, NamedGrammar) and grammar.name not in names():
+            return grammar.name, field
+    return None
+
+
+def asked_for(request: Constrained, registered: Constraint | None = None) -> Asked | None:
+    """The request's constraint; None: any text. Raises ApiError, also where there are two.
+
+    `registered`: what `named_in` names.
+    """
+    sources = (_format(request, registered), _grammar(request, registered), _json_schema(request))
+    found = [source for source in sources if source]
     if len(found) > 1:
         fields = " and ".join(source.field for source in found)
         raise ApiError(
             ErrorCode.CONFLICTING_PARAMETERS, f"one constraint at a time, not {fields}", param=found[1].field
         )
-    options = request.swyb or SwybOptions()
+    options = request.swyb or ConstraintOptions()
     _refuse_idle_options(options, found[0].kind if found else None)
     if not found:
         return None
     [source] = found
+    if registered is not None:
+        _refuse_other_options(options)
+        return Asked(registered, source.field)
     constraint = Constraint(
         source.kind,
         source.text,
@@ -79,7 +114,17 @@ def grammar_kind(text: str) -> Kind:
     return "gbnf" if "::=" in text else "lark"
 
 
-def _refuse_idle_options(options: SwybOptions, kind: Kind | None) -> None:
+def _refuse_other_options(options: ConstraintOptions) -> None:
+    for name in _SUBJECTS:
+        if getattr(options, name) is not None:
+            raise ApiError(
+                ErrorCode.CONFLICTING_PARAMETERS,
+                f"swyb.{name}: a registered grammar has the options that it was registered with",
+                param=f"swyb.{name}",
+            )
+
+
+def _refuse_idle_options(options: ConstraintOptions, kind: Kind | None) -> None:
     for name, (subject, kinds) in _SUBJECTS.items():
         if getattr(options, name) is not None and kind not in kinds:
             raise ApiError(
@@ -89,11 +134,11 @@ def _refuse_idle_options(options: SwybOptions, kind: Kind | None) -> None:
             )
 
 
-def _format(request: ChatRequest) -> _Source | None:
-    return None if request.response_format is None else _of_format(request.response_format)
+def _format(request: Constrained, registered: Constraint | None) -> _Source | None:
+    return None if request.response_format is None else _of_format(request.response_format, registered)
 
 
-def _of_format(wanted: ResponseFormat) -> _Source | None:
+def _of_format(wanted: ResponseFormat, registered: Constraint | None) -> _Source | None:
     match wanted:
         case JsonObjectFormat(schema_=None):
             return _Source("json_schema", _text(ANY_OBJECT, "response_format"), "response_format")
@@ -102,7 +147,7 @@ def _of_format(wanted: ResponseFormat) -> _Source | None:
         case JsonSchemaFormat(json_schema=named):
             return _schema(named.schema_, "response_format.json_schema.schema")
         case GrammarFormat(grammar=NamedGrammar() as named, syntax=None):
-            return _named(named, "response_format.grammar")
+            return _named(named, "response_format.grammar.name", registered)
         case GrammarFormat(grammar=NamedGrammar()):
             raise ApiError(
                 ErrorCode.CONFLICTING_PARAMETERS,
@@ -132,29 +177,25 @@ def _regex(wanted: RegexFormat) -> _Source:
     return _Source("regex", text, f"response_format.{name}")
 
 
-def _grammar(request: ChatRequest) -> _Source | None:
+def _grammar(request: Constrained, registered: Constraint | None) -> _Source | None:
     match request.grammar:
         case None:
             return None
         case NamedGrammar() as named:
-            return _named(named, "grammar")
+            return _named(named, "grammar.name", registered)
         case text:
             return _Source(grammar_kind(text), text, "grammar")
 
 
-def _named(grammar: NamedGrammar, field: str) -> _Source:
-    """A grammar that comes with the server."""
-    if grammar.name not in names():
-        raise ApiError(
-            ErrorCode.INVALID_VALUE,
-            f"there is no grammar named {grammar.name!r}: {', '.join(names())}",
-            param=f"{field}.name",
-        )
-    found = shipped(grammar.name)
-    return _Source(found.kind, found.text, f"{field}.name")
+def _named(grammar: NamedGrammar, field: str, registered: Constraint | None) -> _Source:
+    """A grammar that comes with the server, or the registered one."""
+    if grammar.name not in names() and registered is None:
+        raise ApiError(ErrorCode.GRAMMAR_NOT_FOUND, f"there is no grammar named {grammar.name!r}", param=field)
+    found = registered or shipped(grammar.name)
+    return _Source(found.kind, found.text, field)
 
 
-def _json_schema(request: ChatRequest) -> _Source | None:
+def _json_schema(request: Constrained) -> _Source | None:
     schema = request.json_schema
     if isinstance(schema, str):
         # As it was sent: the dialect tells what is wrong with it better than a round trip here would.

@@ -152,6 +152,8 @@ class EngineLoop(Backend):
 
     def _open(self, request: _Request) -> None:
         work = request.work
+        if work.exchange is not None:
+            work.exchange.take()
         language: Language = work.grammar if work.grammar is not None else self._any_text
         request.decoder = Decoder(language, work.parameters)
         self._requests.append(request)
@@ -204,6 +206,11 @@ class EngineLoop(Backend):
         if request.sequence is not None:
             self._engine.close(request.sequence)
         request.tell(*events)
+        if request.work.exchange is not None and request.decoder is not None:
+            try:
+                request.work.exchange.give()
+            except Exception:  # the answer is out: others only do without what it has found
+                _log.exception("what a request has found is not told")
 
     def _fail_all(self, error: Exception) -> None:
         for request in list(self._requests):

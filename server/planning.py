@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from server.backend import Work
-from server.decoding.language import Language
 from server.decoding.parameters import Parameters
 from server.grammars import Certified
 from server.protocol.chat import ChatRequest, SwybOptions
@@ -65,10 +64,14 @@ def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> P
     return parameters
 
 
-def works_for(request: ChatRequest, prompt: tuple[int, ...], grammar: Language | None, budget: int) -> tuple[Work, ...]:
+def works_for(
+    request: ChatRequest, prompt: tuple[int, ...], certified: Certified | None, budget: int
+) -> tuple[Work, ...]:
     """What the answers of a request take: one search for all of them, or a draw for each. Raises ApiError."""
-    parameters = parameters_for(request, budget, constrained=grammar is not None)
-    work = Work(prompt, grammar, parameters)
+    parameters = parameters_for(request, budget, constrained=certified is not None)
+    work = Work(prompt, None, parameters)
+    if certified is not None:
+        work = replace(work, grammar=certified.grammar, exchange=certified.exchange)
     if not parameters.samples or parameters.seed is None:
         return (work,) * (request.n or 1 if parameters.samples else 1)
     seeds = ((parameters.seed + n) % (1 << 64) for n in range(request.n or 1))

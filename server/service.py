@@ -15,23 +15,32 @@ from uuid import uuid4
 
 from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
+from grammar_cache.store.sharing import SharedGrammars
 from server.admission import Admission
 from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
-from server.constraint import Asked, asked_for
+from server.constraint import Asked, Constrained, asked_for, named_in
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
 from server.grammars import Certified, Grammars
 from server.merging import merged
+from server.named_grammars import NamedGrammars
 from server.planning import budget_for, parameters_for, works_for
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.settings import Settings
+from server.sharing import opened_store
 
 WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
 
 READY_POLL_SECONDS = 0.02
+
+NAME_SECONDS = 0.25
+"""For the store to answer what only people ask, and what a name means."""
+
+STORE_SECONDS = 2.0
+"""For what is left to be written to the store when the server stops."""
 
 _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
     State.STARTING: (ErrorCode.NOT_READY, "the model is not ready"),
@@ -68,10 +77,12 @@ class Service:
     """`start` and `stop` it once. It ends with its backend."""
 
     def __init__(self, settings: Settings, backend: Backend) -> None:
+        """Raises ValueError for a store that can't be: see `opened_store`."""
         self.settings = settings
         self.model = backend.model
         self.created = int(time.time())
         self.fingerprint = f"swyb_{_fingerprint(self.model)}"
+        self.database = opened_store(settings)
         self.grammars = Grammars(
             self.model.vocabulary,
             longest_answer=self.model.context_window,
@@ -79,7 +90,10 @@ class Service:
             count=settings.cached_grammars,
             states=settings.cached_states,
             threads=settings.compile_threads,
+            shared=SharedGrammars(self.database, self.model.vocabulary, settings.limits) if self.database else None,
         )
+        self.catalogue = self.database.catalogue(NAME_SECONDS) if self.database else None
+        self.named = NamedGrammars(self.catalogue)
         self._backend = backend
         self._admission = Admission(settings.running + settings.waiting)
         self._running = asyncio.Semaphore(settings.running)
@@ -112,11 +126,13 @@ class Service:
         """Fails what is still running. Blocks; not to be called on the event loop."""
         self.grammars.close()
         self._backend.stop()
+        if self.database is not None:
+            self.database.close(STORE_SECONDS)
 
-    def admit(self, request: ChatRequest) -> AbstractContextManager[None]:
-        """Places for its answers, to be held until they are out. Raises ApiError."""
+    def admit(self, answers: int) -> AbstractContextManager[None]:
+        """Places for so many answers, to be held until they are out. Raises ApiError."""
         self.check_ready()
-        return self._admission.places(request.n or 1)
+        return self._admission.places(answers)
 
     def check_ready(self) -> None:
         """Raises ApiError if no request is answered now."""
@@ -129,17 +145,16 @@ class Service:
             raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.model.name!r}", param="model")
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
-        asked = asked_for(request)
+        asked = await self.asked(request)
         if asked is not None and request.stop:
             raise ApiError(
                 ErrorCode.UNSUPPORTED_PARAMETER,
                 "stop would cut the answer short of its grammar: it is for plain text",
                 param="stop",
             )
-        self._check(
-            parameters_for(request, 1, constrained=asked is not None)
-        )  # what can't be kept is told before the work
-        certified = await self._certify(asked) if asked else None
+        # What can't be kept is told before the work.
+        self._check(parameters_for(request, 1, constrained=asked is not None))
+        certified = await self.certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
             request,
@@ -148,8 +163,20 @@ class Service:
             self.settings.default_max_tokens,
             certified,
         )
-        works = works_for(request, prompt, certified.grammar if certified else None, budget)
+        works = works_for(request, prompt, certified, budget)
         return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), request.n or 1, works, certified)
+
+    async def asked(self, request: Constrained) -> Asked | None:
+        """A request's constraint, if it has one. Raises ApiError."""
+        named = named_in(request)
+        return asked_for(request, await self.named.find(*named) if named else None)
+
+    async def certify(self, asked: Asked) -> Certified:
+        """The grammar of a constraint, compiled. Raises ApiError."""
+        try:
+            return await self.grammars.get(asked.constraint)
+        except GrammarError as error:
+            raise of_grammar(error, asked.field) from error
 
     async def answers(self, job: Job) -> AsyncGenerator[tuple[int, Piece | Answer]]:
         """Pieces of text and then the answer, for each answer by its number. Raises ApiError. Close it to cancel."""
@@ -175,12 +202,6 @@ class Service:
             self._backend.check(parameters)
         except UnsupportedWork as error:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
-
-    async def _certify(self, asked: Asked) -> Certified:
-        try:
-            return await self.grammars.get(asked.constraint)
-        except GrammarError as error:
-            raise of_grammar(error, asked.field) from error
 
     def _encode(self, request: ChatRequest) -> tuple[int, ...]:
         roles = {"developer": "system"}

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grammar_cache import Limits
+from grammar_cache.store.database import Timing
+from server.protocol.grammars import GrammarRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,21 @@ class Settings:
 
     compile_threads: int = 2
     """Grammars compiled at the same time."""
+
+    store: str | None = field(default=None, repr=False)
+    """The address of a store that replicas share, which may hold a password; None: nothing is shared or kept."""
+
+    store_secret: str | None = field(default=None, repr=False)
+    """What seals and names in the store are made with; None: that of an embedded store's own file."""
+
+    store_tenant: str = ""
+    """Others see nothing of this tenant's grammars in the same store."""
+
+    warm: tuple[GrammarRequest | str, ...] = ()
+    """Grammars that are compiled before any request is answered: to register, or by name."""
+
+    store_timing: Timing = field(default_factory=Timing)
+    """How long a store may take for an answer."""
 
     shutdown_seconds: int = 10
     """How long a stopping server lets running requests go on."""

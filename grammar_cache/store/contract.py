@@ -143,8 +143,8 @@ class Store(ABC):
         """Whether whoever has this token now holds the name's lease, which ends by itself after so many seconds."""
 
     @abstractmethod
-    def infos(self) -> list[Info]:
-        """Of all names, the last used first. Slow on a large server: for people."""
+    def infos(self, names: Sequence[str] | None = None) -> list[Info]:
+        """Of these names, or of all, the last used first. All of them are slow on a large server: for people."""
 
     @abstractmethod
     def remove(self, name: str) -> bool:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from grammar_cache.claims import Claim
 from grammar_cache.limits import Limits
+from grammar_cache.store.catalogue import Catalogue
 from grammar_cache.store.contract import (
     Change,
     Discard,
@@ -53,8 +54,8 @@ class Timing:
     write: float = 1.0
     """For a batch to be written, by a thread that nobody waits for."""
 
-    lease: float = 30.0
-    """After which a process that compiles counts as dead. One that takes longer loses nothing but its right."""
+    lease: float = 3.0
+    """After which a process that compiles, and doesn't say that it still does, counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,14 @@ class Known:
     """What the database has of a grammar: its artefact, or None, and claims to `offer` to it."""
 
     artefact: bytes | None = None
+    claims: Mapping[bytes, Claim] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """How many entries the table of a grammar has, and what of them to `offer`: nothing, where nothing has come."""
+
+    entries: int
     claims: Mapping[bytes, Claim] = field(default_factory=dict)
 
 
@@ -89,18 +98,27 @@ class Database:
     def load(self, grammar_id: str) -> Known:
         """What is there, whole and right. Waits no longer than `Timing` says for what there is."""
         name = self._seals.name(grammar_id, self._limits)
-        size = self._guard.read(lambda store: store.size(name), self._timing.answer, Size(0, 0))
+        size = self._size(name)
         if size == Size(0, 0):
             self.counters.count("misses")
             return Known()
-        timing = self._timing
-        seconds = timing.answer + size.artefact_bytes * timing.per_byte + size.entries * timing.per_entry
-        held = self._guard.read(lambda store: store.load(name), seconds, Held())
+        held = self._held(name, size)
         artefact = self._artefact(name, held.artefact)
         self.counters.count("misses" if artefact is None else "hits")
         if artefact is not None:
             self._behind.put(Use(name, time.time()))
         return Known(artefact, self._claims(name, held.entries))
+
+    def news(self, grammar_id: str, entries: int) -> News:
+        """What has come to the table of a grammar since it had so many entries. Waits as `load` does."""
+        name = self._seals.name(grammar_id, self._limits)
+        size = self._size(name)
+        if size.entries in (0, entries):
+            return News(entries)
+        held = self._held(name, size)
+        if held.artefact is not None:
+            self._behind.put(Use(name, time.time()))
+        return News(size.entries, self._claims(name, held.entries))
 
     def keep(self, grammar_id: str, artefact: bytes) -> None:
         """Writes it behind, unless it is too large to be read. The same grammar's is the same from everybody."""
@@ -118,21 +136,45 @@ class Database:
 
     def once(self, grammar_id: str, look: Callable[[], T | None], make: Callable[[], T], seconds: float) -> T:
         """See `lease.once`. Without the store, everybody makes it at once."""
-        return once(self, self._seals.name(grammar_id, self._limits), look, make, seconds)
+        name = self._seals.name(grammar_id, self._limits)
+        return once(self, name, look, make, seconds, renewal=self._timing.lease / 3)
 
     def acquire(self, name: str, token: str) -> bool:
-        """Whether to go on; True if there is nobody to ask."""
+        """Whether to go on; True if there is nobody to ask. That one answer was late doesn't say so yet."""
         lease = self._timing.lease
-        return self._guard.write(lambda store: store.acquire(name, token, lease), self._timing.answer, True)
+        answer = self._guard.write(lambda store: store.acquire(name, token, lease), self._timing.answer, None)
+        return not self.writing if answer is None else answer
 
     def release(self, name: str, token: str) -> None:
         """Behind all that has been written before."""
         self._behind.put(Release(name, token))
 
+    @property
+    def reading(self) -> bool:
+        """Whether the store is asked: not for a while after it has failed."""
+        return not self._guard.reading.open
+
+    @property
+    def writing(self) -> bool:
+        """Whether it is written to."""
+        return not self._guard.writing.open
+
+    def catalogue(self, seconds: float) -> Catalogue:
+        """What people ask of the same store, who may wait for so long."""
+        return Catalogue(self._guard, self._seals, self._limits, self._origin, self._bounds, seconds)
+
     def close(self, seconds: float) -> None:
         """Writes what is left, for so long at most."""
         self._behind.close(seconds)
         self._guard.close()
+
+    def _size(self, name: str) -> Size:
+        return self._guard.read(lambda store: store.size(name), self._timing.answer, Size(0, 0))
+
+    def _held(self, name: str, size: Size) -> Held:
+        timing = self._timing
+        seconds = timing.answer + size.artefact_bytes * timing.per_byte + size.entries * timing.per_entry
+        return self._guard.read(lambda store: store.load(name), seconds, Held())
 
     def _artefact(self, name: str, sealed: bytes | None) -> bytes | None:
         if sealed is None:

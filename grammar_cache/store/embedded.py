@@ -7,6 +7,7 @@ that was removed is begun anew by whoever asks next.
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import time
@@ -93,12 +94,14 @@ class EmbeddedStore(Store):
             holder = connection.execute("SELECT token FROM leases WHERE name = ?", (name,)).fetchone()
         return bool(holder[0] == token)
 
-    def infos(self) -> list[Info]:
+    def infos(self, names: Sequence[str] | None = None) -> list[Info]:
+        which = "" if names is None else " WHERE name IN (SELECT value FROM json_each(?))"
         with self._connection() as connection:
             rows = connection.execute(
                 "SELECT name, coalesce(length(value), 0),"
                 " (SELECT count(*) FROM entries WHERE entries.name = infos.name), origin, created, used, uses"
-                " FROM infos LEFT JOIN artefacts USING (name) ORDER BY used DESC, name"
+                f" FROM infos LEFT JOIN artefacts USING (name){which} ORDER BY used DESC, name",
+                () if names is None else (json.dumps(names),),
             ).fetchall()
         return [Info(*row) for row in rows]
 

@@ -1,9 +1,15 @@
-"""One process compiles a grammar, and the others wait for it: but not for long, and not for one that has died."""
+"""One process compiles a grammar, and the others wait for it: but not for long, and not for one that has died.
+
+Leases are short, and who is at work renews its own: so a process that has died is noticed soon, and one that takes long
+keeps its right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from secrets import token_hex
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Protocol, TypeVar
 
@@ -11,6 +17,8 @@ T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between two looks; each pause is half as long again as the one before."""
+RENEWAL = 1.0
+"""Seconds after which who is at work asks for its lease again."""
 
 
 class Leases(Protocol):
@@ -29,10 +37,12 @@ def once(
     seconds: float,
     pause: Callable[[float], None] = sleep,
     clock: Callable[[], float] = monotonic,
+    renewal: float = RENEWAL,
 ) -> T:
     """What `look` finds, or else what `make` makes, while others wait who ask for the same.
 
     Who has waited for so many seconds makes it all the same. What either raises ends it, and releases the lease.
+    `renewal`: seconds after which the lease is asked for again while `make` is at work.
     """
     found = look()
     if found is not None:
@@ -49,6 +59,26 @@ def once(
             return found
     try:
         found = look()  # whoever had the lease may have been done between look and lease
-        return make() if found is None else found
+        if found is not None:
+            return found
+        with _renewed(leases, name, token, renewal):
+            return make()
     finally:
         leases.release(name, token)
+
+
+@contextmanager
+def _renewed(leases: Leases, name: str, token: str, seconds: float) -> Iterator[None]:
+    over = Event()
+
+    def renew() -> None:
+        while not over.wait(seconds):
+            leases.acquire(name, token)
+
+    thread = Thread(target=renew, name="swyb-lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()  # or else it could ask for the lease once more when that has been released

@@ -72,17 +72,18 @@ class RedisStore(Store):
         with self._asked() as client:
             return bool(client.eval(scripts.ACQUIRE, 1, *_keys(name, "lease"), token, round(seconds * 1000)))
 
-    def infos(self) -> list[Info]:
+    def infos(self, names: Sequence[str] | None = None) -> list[Info]:
         with self._asked() as client:
-            found = filter(None, map(_INFO.fullmatch, client.scan_iter(f"{_PREFIX}*:info", count=1000)))
-            names = sorted({match[1].decode() for match in found})
+            if names is None:
+                found = filter(None, map(_INFO.fullmatch, client.scan_iter(f"{_PREFIX}*:info", count=1000)))
+                names = sorted({match[1].decode() for match in found})
             with client.pipeline(transaction=False) as pipeline:
                 for name in names:
                     artefact, table, info = _keys(name, "artefact", "table", "info")
                     pipeline.strlen(artefact).hlen(table).hgetall(info)
                 answers = pipeline.execute()
         rows = zip(names, answers[::3], answers[1::3], answers[2::3], strict=True)
-        return sorted((_info(*row) for row in rows), key=lambda info: (-info.used, info.name))
+        return sorted((_info(*row) for row in rows if row[3]), key=lambda info: (-info.used, info.name))
 
     def remove(self, name: str) -> bool:
         with self._asked() as client:

@@ -44,6 +44,10 @@ class Seals:
         content = json.dumps([grammar_id, asdict(limits), FORMAT], sort_keys=True).encode()
         return self._hash(b"swyb name", content).hex()
 
+    def place(self, kind: bytes, content: bytes) -> str:
+        """Of something else than a grammar: 32 hexadecimal digits, of which kinds have different ones."""
+        return self._hash(kind, content).hex()
+
     def sealed(self, kind: bytes, place: bytes, value: bytes) -> bytes:
         """The value, and its seal behind it. `kind`: at most 16 bytes."""
         return value + self._hash(kind, len(place).to_bytes(4, "big") + place + value)

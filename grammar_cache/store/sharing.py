@@ -14,7 +14,7 @@ from grammar_cache.errors import ArtefactError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
-from grammar_cache.store.database import Database
+from grammar_cache.store.database import Database, News
 from grammar_cache.vocabulary import Vocabulary
 
 
@@ -56,6 +56,10 @@ class SharedGrammars:
         It doesn't wait for the store.
         """
         self._database.learn(grammar_id, grammar.learned())
+
+    def news(self, grammar_id: str, entries: int) -> News:
+        """What others have told since the grammar's table had so many entries: for the owner to `offer`."""
+        return self._database.news(grammar_id, entries)
 
     def _found(self, grammar_id: str) -> Shared | None:
         known = self._database.load(grammar_id)

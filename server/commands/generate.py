@@ -13,18 +13,21 @@ from server.commands.options import (
     STDIN,
     add_constraint,
     add_model,
+    add_store,
     constraint,
     model_folder,
     positive,
     print_json,
     read,
     report,
+    store_options,
 )
 from server.completions import chunks, completion
 from server.protocol.errors import ApiError
 from server.protocol.reading import parse_chat, parse_json
 from server.service import Service
 from server.settings import Settings
+from server.sharing import check_store
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--system", help="a system message before it")
     add_constraint(parser, required=False)
     add_model(parser)
+    add_store(parser)
     add_engine(parser)
     parser.add_argument("--max-tokens", type=positive)
     parser.add_argument("--temperature", type=float)
@@ -47,7 +51,9 @@ def run(arguments: Namespace) -> int:
     """Prints the text as it is agreed, and the certificate to the standard error; or the error (then: 1)."""
     try:
         body = request_body(arguments, constraint(arguments))
-        settings = Settings()
+        store = store_options(arguments)
+        settings = Settings(store=store.address, store_secret=store.secret, store_tenant=store.tenant)
+        check_store(settings)
         service = Service(settings, backend_of(arguments, model_folder(arguments), settings))
         asyncio.run(_generate(service, {"model": service.model.name, **body}, whole=arguments.json))
     except ApiError as error:

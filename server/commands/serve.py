@@ -11,6 +11,8 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -18,10 +20,23 @@ import uvicorn
 from grammar_cache.warm_up import warm_up
 from server.app import create_app
 from server.commands.backends import EngineName, add_engine, backend_of, engine_name
-from server.commands.options import add_model, model_folder, port, positive, report, whole
+from server.commands.options import (
+    add_model,
+    add_store,
+    model_folder,
+    port,
+    positive,
+    read_bytes,
+    report,
+    store_options,
+    whole,
+)
 from server.protocol.errors import ApiError
+from server.protocol.grammars import GrammarRequest
+from server.protocol.reading import parse_grammar, parse_json
 from server.service import Service
 from server.settings import Settings
+from server.sharing import check_store
 
 API_KEY_VARIABLE = "SWYB_API_KEY"
 VLLM_RUNNING = 256
@@ -56,6 +71,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="MIB",
         help=f"of transformers, for prompts; 0: none (default: {default.prefix_cache_bytes >> 20})",
     )
+    add_store(parser)
+    parser.add_argument(
+        "--warm",
+        nargs="+",
+        default=[],
+        metavar="FILE|NAME",
+        help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars",
+    )
     add_engine(parser)
 
 
@@ -64,6 +87,7 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
     default = Settings()
     if engine == "vllm" and arguments.prefix_cache is not None:
         raise ValueError("--prefix-cache is for transformers; vLLM has --no-enable-prefix-caching, behind --")
+    store = store_options(arguments)
     prefix_cache = default.prefix_cache_bytes if arguments.prefix_cache is None else arguments.prefix_cache << 20
     return Settings(
         host=arguments.host,
@@ -76,12 +100,28 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         waiting=arguments.waiting,
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,
+        store=store.address,
+        store_secret=store.secret,
+        store_tenant=store.tenant,
+        warm=tuple(grammar for wanted in arguments.warm for grammar in _warm(wanted)),
     )
+
+
+def _warm(wanted: str) -> Iterable[GrammarRequest | str]:
+    """What a file lists, or else the name. Raises ValueError, OSError."""
+    if not Path(wanted).is_file():
+        return [wanted]
+    try:
+        listed = parse_json(read_bytes(wanted), Settings().body_nesting)
+        return [parse_grammar(body) for body in (listed if isinstance(listed, list) else [listed])]
+    except ApiError as error:
+        raise ValueError(f"{wanted}: {error.message}") from error
 
 
 def run(arguments: Namespace) -> int:
     """Serves until SIGINT or SIGTERM; 0 after a clean end, 1 if the server couldn't start."""
     settings = settings_of(arguments, engine_name(arguments))
+    check_store(settings)
     try:
         listening = _listen(settings.host, settings.port)
     except OSError as error:

@@ -52,16 +52,21 @@ class StreamOptions(StrictModel):
     continuous_usage_stats: Literal[False] | None = None
 
 
-class SwybOptions(StrictModel):
-    """Our own fields; see `server.decoding.parameters` and `grammar_cache.constraint` for what they mean."""
+class ConstraintOptions(StrictModel):
+    """How a constraint is read; see `grammar_cache.constraint`."""
 
-    beam_width: int = Field(default=1, ge=1, le=16)
-    alpha: float | None = Field(default=None, ge=0.0, le=1.0)
-    top_k: int = Field(default=64, ge=1, le=1024)
     whitespace: Whitespace | None = None
     lenient: bool | None = None
     start: str | None = Field(default=None, min_length=1, max_length=1_000)
     lexer: Lexer | None = None
+
+
+class SwybOptions(ConstraintOptions):
+    """Our own fields; see `server.decoding.parameters` for what those mean that are not of the constraint."""
+
+    beam_width: int = Field(default=1, ge=1, le=16)
+    alpha: float | None = Field(default=None, ge=0.0, le=1.0)
+    top_k: int = Field(default=64, ge=1, le=1024)
     jump_forward: bool = True
 
 

@@ -43,7 +43,7 @@ class Certificate(AnswerModel):
     grammar_id: str | None
     distance_version: str
     compile_ms: float | None
-    cache: Literal["hit", "miss"] | None
+    cache: Literal["hit", "miss", "shared"] | None
     ignored: list[str]
 
 

@@ -43,6 +43,7 @@ class ErrorCode(StrEnum):
     INVALID_API_KEY = "invalid_api_key"
     NOT_FOUND = "not_found"
     MODEL_NOT_FOUND = "model_not_found"
+    GRAMMAR_NOT_FOUND = "grammar_not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     REQUEST_TOO_LARGE = "request_too_large"
     OVERLOADED = "overloaded"
@@ -50,6 +51,7 @@ class ErrorCode(StrEnum):
     INTERNAL_ERROR = "internal_error"
     NOT_READY = "not_ready"
     ENGINE_RESTARTING = "engine_restarting"
+    STORE_UNAVAILABLE = "store_unavailable"
 
     @property
     def status(self) -> int:
@@ -79,6 +81,7 @@ _STATUS: Mapping[ErrorCode, int] = {
     ErrorCode.INVALID_API_KEY: 401,
     ErrorCode.NOT_FOUND: 404,
     ErrorCode.MODEL_NOT_FOUND: 404,
+    ErrorCode.GRAMMAR_NOT_FOUND: 404,
     ErrorCode.METHOD_NOT_ALLOWED: 405,
     ErrorCode.REQUEST_TOO_LARGE: 413,
     ErrorCode.OVERLOADED: 429,
@@ -86,6 +89,7 @@ _STATUS: Mapping[ErrorCode, int] = {
     ErrorCode.INTERNAL_ERROR: 500,
     ErrorCode.NOT_READY: 503,
     ErrorCode.ENGINE_RESTARTING: 503,
+    ErrorCode.STORE_UNAVAILABLE: 503,
 }
 
 

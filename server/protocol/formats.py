@@ -47,7 +47,7 @@ class JsonSchemaFormat(StrictModel):
 
 
 class NamedGrammar(StrictModel):
-    """A grammar that comes with the server: see `grammar_cache.shipped`."""
+    """A grammar that comes with the server (`grammar_cache.shipped`), or one that was registered."""
 
     name: str
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.fields import MESSAGE, REQUEST, without_neutral
+from server.protocol.grammars import GrammarRequest
 
 _REQUEST_FIELDS = frozenset(ChatRequest.model_fields)
 _MESSAGE_FIELDS = frozenset({"role", "content"})
@@ -51,6 +52,16 @@ def parse_chat(value: object) -> ChatRequest:
         fields["messages"] = [_message(message, at) for at, message in enumerate(messages)]
     try:
         return ChatRequest.model_validate(fields)
+    except ValidationError as error:
+        raise of_validation(error) from error
+
+
+def parse_grammar(value: object) -> GrammarRequest:
+    """The grammar to register that a JSON value describes."""
+    if not isinstance(value, dict):
+        raise ApiError(ErrorCode.INVALID_VALUE, "the body has to be a JSON object")
+    try:
+        return GrammarRequest.model_validate(value)
     except ValidationError as error:
         raise of_validation(error) from error
 

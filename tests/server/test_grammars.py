@@ -54,7 +54,7 @@ async def _all(cache: Grammars, *texts: str) -> list[Certified]:
 def test_a_grammar_is_compiled_once(compiled: list[str]) -> None:
     """The second request gets the same grammar, and is told that it was kept."""
     first, second = asyncio.run(_all(make(), "[ab]{3}", "[ab]{3}"))
-    assert (first.cached, second.cached) == (False, True)
+    assert (first.source, second.source) == ("miss", "hit")
     assert second.grammar is first.grammar
     assert compiled == ["[ab]{3}"]
 
@@ -72,7 +72,7 @@ def test_options_are_part_of_what_is_kept() -> None:
 
     loose, compact = asyncio.run(both())
     assert loose.grammar_id != compact.grammar_id
-    assert not compact.cached
+    assert compact.source == "miss"
 
 
 def test_what_is_known_beforehand() -> None:
@@ -128,7 +128,7 @@ def test_compiling_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -
         finally:
             cache.close()
 
-    assert not asyncio.run(ask()).cached
+    assert asyncio.run(ask()).source == "miss"
 
 
 def test_the_count_is_bounded(compiled: list[str]) -> None:

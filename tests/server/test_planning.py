@@ -18,7 +18,7 @@ from tests.server.running import VOCABULARY, request
 def certified() -> Certified:
     """A grammar whose one answer has seven tokens."""
     grammar = compile_grammar(Constraint("choice", '["abcdefg"]'), VOCABULARY, Limits())
-    return Certified(grammar, "id", grammar.minimum, "abcdefg", 1.0, cached=False)
+    return Certified(grammar, "id", grammar.minimum, "abcdefg", 1.0, "miss")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from threading import Event
 
-from grammar_cache.store.contract import Change, Held, Info, Merge, Put, Release, Size, Store, StoreError
+from grammar_cache.store.contract import Change, Discard, Held, Info, Merge, Put, Release, Size, Store, StoreError
 
 
 class Clock:
@@ -51,6 +51,9 @@ class MemoryStore(Store):
                     self.artefacts[name] = value
                 case Merge(name, entries):
                     self.tables.setdefault(name, {}).update(entries)
+                case Discard(name, entries):
+                    for key in entries:
+                        self.tables.get(name, {}).pop(key, None)
                 case Release(name, token) if self.leases.get(name) == token:
                     del self.leases[name]
 
@@ -58,11 +61,12 @@ class MemoryStore(Store):
         self.before()
         return self.leases.setdefault(name, token) == token
 
-    def infos(self) -> list[Info]:
+    def infos(self, names: Sequence[str] | None = None) -> list[Info]:
         raise NotImplementedError
 
     def remove(self, name: str) -> bool:
-        raise NotImplementedError
+        self.before()
+        return any([self.artefacts.pop(name, None) is not None, self.tables.pop(name, None) is not None])
 
     def close(self) -> None:
         self.closed = True

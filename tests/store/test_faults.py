@@ -54,9 +54,18 @@ def missed_quickly(opened: Database) -> None:
     begun = time.monotonic()
     for _ in range(100):
         assert opened.load("grammar") == Known()
-        assert opened.acquire(name(), "me")
+        opened.acquire(name(), "me")
     assert time.monotonic() - begun < LONGEST
     assert counted(opened)["skipped"] > 100
+
+
+def test_a_late_answer_is_no_leave_to_compile(server: RedisServer) -> None:
+    """One whose lease isn't granted in time asks again; only a store that goes on failing has nobody to ask."""
+    with database(server.address) as other:
+        assert other.acquire(name(), "other")
+    with database(server.address, HASTY) as opened, server.frozen():
+        asked = [opened.acquire(name(), "me") for _ in range(breaker.FAILURES + 1)]
+        assert asked == [False] * (breaker.FAILURES - 1) + [True, True]
 
 
 def test_a_server_that_is_lost(server: RedisServer) -> None:

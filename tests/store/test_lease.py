@@ -162,3 +162,24 @@ def test_of_many_at_once_one_makes_it(table: Table) -> None:
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(ask, range(8))) == ["made"] * 8
     assert made == [1]
+
+
+def test_who_is_at_work_renews_its_lease() -> None:
+    """For as long as it takes, and not any longer: the lease is given back in the end."""
+    renewed = Event()
+
+    class Counting(Table):
+        def acquire(self, name: str, token: str) -> bool:
+            held = super().acquire(name, token)
+            if self.asked > 3:
+                renewed.set()
+            return held
+
+    counting = Counting()
+
+    def make() -> str:
+        assert renewed.wait(60)
+        return "made"
+
+    assert once(counting, A, counting.look, make, 60, renewal=0.001) == "made"
+    assert counting.holder is None

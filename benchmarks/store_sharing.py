@@ -1,0 +1,218 @@
+"""What a shared store saves, and what it costs: between real server processes on one Redis server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.data import read_tasks
+from benchmarks.schema_corpus import read_items
+from benchmarks.store_server import Options
+from benchmarks.store_world import SECRET, Redis, Reply, Server, ask_all, chat, redis, servers, until
+from benchmarks.tables import markdown, number, quantile
+
+ROUNDS = 8
+"""Of the throughput, each with the store and without."""
+WORDS = 20_000
+"""Of the grammar that many ask for at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaRow:
+    """One schema, first at A and then at B: milliseconds until its grammar is ready, and of the whole answer."""
+
+    schema: str
+    a_ready: float
+    b_ready: float
+    a_answer: float
+    b_answer: float
+    a_cache: str
+    b_cache: str
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StampedeRow:
+    """Grammars compiled by all processes together that were not killed, answers, seconds until the last one."""
+
+    variant: str
+    compiled: int
+    answered: int
+    asked: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputRow:
+    """Tokens a second of one round."""
+
+    without: float
+    with_store: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearningRow:
+    """One answer with a tight budget: milliseconds of decoding where it is searched, and where the search is known."""
+
+    task: str
+    searched: float
+    known: float
+    same: bool
+
+
+def replicas(tokenizer: str, count: int) -> tuple[str, list[ReplicaRow]]:
+    """First requests at A, the same at B."""
+    schemas = [(item.name, item.schema) for item in read_items(count)]
+    bodies = [chat(schema) for _, schema in schemas]
+    with redis() as store:
+        options = Options(tokenizer, store.address, SECRET, kept=2 * count)
+        with servers(options, options) as (a, b):
+            first = a.ask(bodies, clients=1)
+            a.settle()
+            second = b.ask(bodies, clients=1)
+            compiled = b.compiled
+    rows = [
+        ReplicaRow(
+            name,
+            one.told["compile_ms"],
+            other.told["compile_ms"],
+            round(one.seconds * 1000, 3),
+            round(other.seconds * 1000, 3),
+            one.told["cache"],
+            other.told["cache"],
+            one.text == other.text,
+        )
+        for (name, _), one, other in zip(schemas, first, second, strict=True)
+        if one.text is not None and other.text is not None
+    ]
+    lines = [
+        _quantiles("ready on A: compiled", [row.a_ready for row in rows]),
+        _quantiles("ready on B: from the store", [row.b_ready for row in rows]),
+        _quantiles("whole answer on A", [row.a_answer for row in rows]),
+        _quantiles("whole answer on B", [row.b_answer for row in rows]),
+    ]
+    shared = sum(row.b_cache == "shared" for row in rows)
+    same = sum(row.same for row in rows)
+    table = markdown([f"{len(rows)} of {count} schemas, ms", "p50", "p95", "max"], lines)
+    return f"{table}\n\nB: {shared} from the store, {compiled} compiled; {same} texts as on A.", rows
+
+
+def stampede(tokenizer: str, count: int) -> tuple[str, list[StampedeRow]]:
+    """Concurrent first requests for one big grammar over four processes; and with the one killed that compiles."""
+    rows = []
+    for variant in ("nobody is killed", "the one that compiles is killed"):
+        with redis() as store:
+            options = Options(tokenizer, store.address, SECRET)
+            with servers(*[options] * 4) as four:
+                rows.append(_stampede(variant, four, store, count))
+    lines = [[row.variant, str(row.compiled), f"{row.answered} of {row.asked}", number(row.seconds)] for row in rows]
+    return markdown(["four processes", "compiled", "answered", "seconds"], lines), rows
+
+
+def _stampede(variant: str, four: Sequence[Server], store: Redis, count: int) -> StampedeRow:
+    kill = variant != "nobody is killed"
+    schema = json.dumps({"enum": [f"word {number * number}" for number in range(WORDS)]})
+    left = four[1:] if kill else four
+
+    async def all_at_once() -> list[Reply]:
+        first = asyncio.create_task(ask_all(four[:1], [chat(schema)], 1, {})) if kill else None
+        if first is not None:
+            await asyncio.to_thread(until, lambda: _leased(store))
+        asking = asyncio.create_task(ask_all(left, [chat(schema)] * count, count, {}))
+        if first is not None:
+            await asyncio.sleep(0.2)  # the others are waiting for it by then
+            four[0].process.kill()
+            await first
+        return await asking
+
+    begun = time.perf_counter()
+    replies = asyncio.run(all_at_once())
+    seconds = round(time.perf_counter() - begun, 3)
+    texts = {reply.text for reply in replies}
+    answered = sum(reply.text is not None for reply in replies)
+    if answered and len(texts - {None}) != 1:
+        raise AssertionError("greedy answers to one request differ")
+    return StampedeRow(variant, sum(server.compiled for server in left), answered, count, seconds)
+
+
+def _leased(store: Redis) -> bool:
+    with store.client() as client:
+        return any(client.scan_iter("swyb:*:lease"))
+
+
+def throughput(tokenizer: str, count: int) -> tuple[str, list[ThroughputRow]]:
+    """Tight budgets, so that there is something to tell, at a server without a store and one with it, by turns."""
+    with redis() as store:
+        without = Options(tokenizer, brief=False)
+        with servers(without, Options(tokenizer, store.address, SECRET, brief=False)) as (off, on):
+            bodies = _tight(off, count)
+            for server in (off, on):
+                server.ask(bodies)
+            rows = []
+            for turn in range(ROUNDS):
+                speeds = {server: _speed(server, bodies) for server in ((off, on) if turn % 2 else (on, off))}
+                rows.append(ThroughputRow(speeds[off], speeds[on]))
+    ratios = [row.with_store / row.without for row in rows]
+    total = sum(row.with_store for row in rows) / sum(row.without for row in rows)
+    lines = [
+        _quantiles("without a store, tokens/s", [row.without for row in rows]),
+        _quantiles("with it, tokens/s", [row.with_store for row in rows]),
+        _quantiles("ratio of a round", ratios),
+    ]
+    return f"{markdown([f'{ROUNDS} rounds', 'p50', 'p95', 'max'], lines)}\n\nRatio of the means: {total:.3f}", rows
+
+
+def learning(tokenizer: str, count: int) -> tuple[str, list[LearningRow]]:
+    """A finds by search; B, which begins afterwards, knows it; C, from whom it is taken away, searches as A did."""
+    with redis() as store:
+        options = Options(tokenizer, store.address, SECRET, brief=False, kept=2 * count)
+        with servers(options, options, options) as (a, b, c):
+            bodies = _tight(a, count)
+            first = a.ask(bodies, clients=1)
+            a.settle()
+            second = b.ask(bodies, clients=1)
+            b.settle()
+            with store.client() as client:
+                entries = sum(client.hlen(key) for key in client.scan_iter("swyb:*:table"))
+                for key in list(client.scan_iter("swyb:*:table")):
+                    client.delete(key)
+            third = c.ask(bodies, clients=1)
+    rows = [
+        LearningRow(f"{at}", _decoding(anew), _decoding(told), finder.text == told.text == anew.text)
+        for at, (finder, told, anew) in enumerate(zip(first, second, third, strict=True))
+        if None not in (finder.text, told.text, anew.text)
+    ]
+    lines = [
+        _quantiles("searched anew", [row.searched for row in rows]),
+        _quantiles("known from A", [row.known for row in rows]),
+    ]
+    total = sum(row.known for row in rows) / sum(row.searched for row in rows)
+    table = markdown([f"{len(rows)} answers, ms without getting the grammar", "p50", "p95", "max"], lines)
+    same = sum(row.same for row in rows)
+    return f"{table}\n\n{entries} findings; all answers take {total:.2f} of the time; {same} texts are the same.", rows
+
+
+def _tight(server: Server, count: int) -> list[dict[str, object]]:
+    """Requests whose budget is a little above the least that they need."""
+    schemas = [task.schema for task in read_tasks(count)]
+    refused = server.ask([chat(schema, max_tokens=1) for schema in schemas])
+    least = [reply.told.get("min_tokens") for reply in refused]
+    return [chat(schema, max_tokens=round(1.2 * n) + 1) for schema, n in zip(schemas, least, strict=True) if n]
+
+
+def _decoding(reply: Reply) -> float:
+    return round(reply.seconds * 1000 - float(reply.told["compile_ms"]), 3)
+
+
+def _speed(server: Server, bodies: Sequence[dict[str, object]]) -> float:
+    begun = time.perf_counter()
+    replies = server.ask(bodies)
+    tokens = sum(int(reply.told["tokens_used"]) for reply in replies if reply.text is not None)
+    return round(tokens / (time.perf_counter() - begun), 1)
+
+
+def _quantiles(name: str, values: Sequence[float]) -> list[str]:
+    return [name, *(number(quantile(values, share)) for share in (0.5, 0.95, 1.0))]

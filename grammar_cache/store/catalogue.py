@@ -1,0 +1,147 @@
+"""What people ask of a store: what is there, what is registered under which name, and to take it away.
+
+Here whoever asks is told when the store doesn't answer. Registered are constraints, under names that people give them.
+Like all else they are sealed, under places that don't show the name. The names themselves are in a table of their own,
+to be listed. A name of which only one of the two is left, since the store has dropped the other, is as good as none.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TypeVar, get_args
+
+from grammar_cache.constraint import Constraint, Kind, Whitespace
+from grammar_cache.limits import Limits
+from grammar_cache.store.contract import (
+    Change,
+    Discard,
+    Info,
+    Merge,
+    Put,
+    Store,
+    StoreError,
+    StoreLimits,
+    Use,
+)
+from grammar_cache.store.guard import Guard
+from grammar_cache.store.seals import Rejected, Seals
+from grammar_cache.store.values import packed, unpacked
+
+T = TypeVar("T")
+
+_DEFINITION, _LISTED = b"swyb definition", b"swyb listed"
+
+
+class Catalogue:
+    """Of one database. All calls wait for the store, for so many seconds, and raise StoreError. Any thread."""
+
+    def __init__(
+        self, guard: Guard, seals: Seals, limits: Limits, origin: str, bounds: StoreLimits, seconds: float
+    ) -> None:
+        self._guard = guard
+        self._seals = seals
+        self._limits = limits
+        self._origin = origin
+        self._bounds = bounds
+        self._seconds = seconds
+        self._index = seals.place(_LISTED, b"")
+
+    def place(self, grammar_id: str) -> str:
+        """Where a grammar is: the `name` of its `Info`."""
+        return self._seals.name(grammar_id, self._limits)
+
+    def infos(self, places: Sequence[str] | None = None) -> list[Info]:
+        """Of all that is in the store, whoever's it is, or of these places. Without what is registered here."""
+        own = {self._index, *map(self._definition, self.names() if places is None else ())}
+        return [info for info in self._read(lambda store: store.infos(places)) if info.name not in own]
+
+    def remove(self, place: str) -> bool:
+        """Whether something was there."""
+        return self._write(lambda store: store.remove(place))
+
+    def names(self) -> list[str]:
+        """Those that are registered, sorted."""
+        held = self._read(lambda store: store.load(self._index))
+        found = []
+        for key, sealed in held.entries.items():
+            try:
+                found.append(self._seals.unsealed(_LISTED, self._index.encode() + key, sealed).decode())
+            except (Rejected, UnicodeDecodeError):
+                continue  # somebody else's
+        return sorted(found)
+
+    def find(self, name: str) -> Constraint | None:
+        """What is registered under a name. To ask for it keeps it for longer."""
+        place = self._definition(name)
+        held = self._read(lambda store: store.load(place))
+        if held.artefact is None:
+            return None
+        try:
+            value = self._seals.unsealed(_DEFINITION, place.encode(), held.artefact)
+            found = _constraint(unpacked(value, self._bounds.unpacked_bytes))
+        except Rejected:
+            return None
+        now = time.time()
+        self._change(Use(place, now), Use(self._index, now))
+        return found
+
+    def register(self, name: str, constraint: Constraint) -> None:
+        """In place of what was there. Returns when it is written."""
+        place, now = self._definition(name), time.time()
+        value = packed(json.dumps(asdict(constraint)).encode())
+        sealed = self._seals.sealed(_DEFINITION, place.encode(), value)
+        self._change(Put(place, sealed, self._origin, now), Merge(self._index, self._listed(name), now))
+
+    def forget(self, name: str) -> bool:
+        """Whether it was there."""
+        self._change(Discard(self._index, self._listed(name)))
+        return self.remove(self._definition(name))
+
+    def _definition(self, name: str) -> str:
+        return self._seals.place(_DEFINITION, name.encode())
+
+    def _listed(self, name: str) -> dict[bytes, bytes]:
+        key = bytes.fromhex(self._seals.place(_LISTED, name.encode()))
+        return {key: self._seals.sealed(_LISTED, self._index.encode() + key, name.encode())}
+
+    def _change(self, *changes: Change) -> None:
+        def written(store: Store) -> bool:
+            store.write(changes)
+            return True
+
+        self._write(written)
+
+    def _read(self, call: Callable[[Store], T]) -> T:
+        return _answered(self._guard.read(lambda store: (call(store),), self._seconds, None))
+
+    def _write(self, call: Callable[[Store], T]) -> T:
+        return _answered(self._guard.write(lambda store: (call(store),), self._seconds, None))
+
+
+def _answered(answer: tuple[T] | None) -> T:
+    if answer is None:
+        raise StoreError("the store doesn't answer")
+    return answer[0]
+
+
+def _constraint(data: bytes) -> Constraint:
+    """Raises Rejected."""
+    try:
+        told = json.loads(data)
+        found = Constraint(**told)
+    except (TypeError, ValueError):
+        raise Rejected("this is no constraint") from None
+    right = (
+        found.kind in get_args(Kind)
+        and isinstance(found.text, str)
+        and isinstance(found.start, str | None)
+        and found.lexer in (None, "dynamic", "contextual")
+        and found.whitespace in get_args(Whitespace)
+        and isinstance(found.lenient, bool)
+    )
+    if not right:
+        raise Rejected("this is no constraint")
+    return found

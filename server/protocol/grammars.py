@@ -1,0 +1,93 @@
+"""`/v1/grammars`: what is asked and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from server.protocol.chat import ConstraintOptions
+from server.protocol.completion import AnswerModel
+from server.protocol.formats import GrammarText, ResponseFormat, Schema, StrictModel
+
+
+class GrammarRequest(StrictModel):
+    """`POST /v1/grammars`: a name for a constraint, which is told as in a chat request."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    response_format: ResponseFormat | None = None
+    grammar: GrammarText | None = None
+    json_schema: Schema | str | None = None
+    swyb: ConstraintOptions | None = None
+
+
+class Registered(AnswerModel):
+    """`shared`: whether all who share the store know the name. `size`: see `CompiledGrammar.size`."""
+
+    name: str
+    object: Literal["grammar"] = "grammar"
+    grammar_id: str
+    min_tokens: int
+    exact: bool
+    example: str | None
+    size: Mapping[str, int]
+    compile_ms: float
+    cache: Literal["hit", "miss", "shared"]
+    ignored: list[str]
+    shared: bool
+
+
+class Deleted(AnswerModel):
+    name: str
+    object: Literal["grammar"] = "grammar"
+    deleted: bool = True
+
+
+class Stored(AnswerModel):
+    """What the store tells of a grammar: bytes as stored, times in Unix time."""
+
+    artefact_bytes: int
+    entries: int
+    origin: str
+    created: float
+    used: float
+    uses: int
+
+
+class Listed(AnswerModel):
+    """A grammar that this server keeps compiled. `source`: whether it was compiled here or came out of the store."""
+
+    grammar_id: str
+    object: Literal["grammar"] = "grammar"
+    min_tokens: int
+    exact: bool
+    size: Mapping[str, int]
+    compile_ms: float
+    source: Literal["miss", "shared"]
+    store: Stored | None
+
+
+class Named(AnswerModel):
+    """`shipped`: it comes with the server."""
+
+    name: str
+    shipped: bool
+
+
+class StoreState(AnswerModel):
+    """`counters`: see docs/store.md."""
+
+    reading: Literal["on", "off"]
+    writing: Literal["on", "off"]
+    counters: Mapping[str, int]
+
+
+class GrammarList(AnswerModel):
+    """`data`: the last used last. `compiled`: grammars compiled here since the server began. `store`: null without."""
+
+    object: Literal["list"] = "list"
+    data: list[Listed]
+    named: list[Named]
+    compiled: int
+    store: StoreState | None

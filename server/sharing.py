@@ -1,0 +1,33 @@
+"""The store that settings name."""
+
+from __future__ import annotations
+
+from socket import gethostname
+
+from grammar_cache.store.database import Database
+from grammar_cache.store.opening import open_database
+from server.settings import Settings
+
+
+def opened_store(settings: Settings) -> Database | None:
+    """None where nothing is shared. Asks nothing yet.
+
+    Raises ValueError for an address that is none, a server's without a secret, and a file that can't have one.
+    """
+    if settings.store is None:
+        return None
+    return open_database(
+        settings.store,
+        settings.limits,
+        origin=gethostname(),
+        secret=settings.store_secret,
+        tenant=settings.store_tenant,
+        timing=settings.store_timing,
+    )
+
+
+def check_store(settings: Settings) -> None:
+    """Raises what `opened_store` does: before a model is loaded, which takes long."""
+    database = opened_store(settings)
+    if database is not None:
+        database.close(0)

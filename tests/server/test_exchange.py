@@ -1,0 +1,96 @@
+"""What searches of one grammar find, between two processes that share a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from grammar_cache.limits import Limits
+from grammar_cache.store.database import Database
+from grammar_cache.store.seals import Seals
+from grammar_cache.store.sharing import SharedGrammars
+from server.exchange import REFRESH_SECONDS, Exchange
+from tests.store.databases import PATIENT, SECRET, counted, until
+from tests.store.fakes import Clock, MemoryStore, breaking
+from tests.test_claims import LETTERS, fits, nest
+
+
+class Process:
+    """A grammar that decodes here, and its exchange."""
+
+    def __init__(self, store: MemoryStore, clock: Clock) -> None:
+        self.database = Database(store, Seals(SECRET), Limits(), "tests", timing=PATIENT)
+        self.grammar = nest()
+        _ = self.grammar.minimum
+        shared = SharedGrammars(self.database, LETTERS, Limits())
+        self.exchange = Exchange(shared, "nest", self.grammar, clock)
+        self.clock = clock
+
+    @property
+    def searches(self) -> int:
+        return self.grammar._tightening.searches
+
+
+@pytest.fixture
+def processes() -> Iterator[tuple[Process, Process, MemoryStore]]:
+    store, clock = MemoryStore(), Clock()
+    one, other = Process(store, clock), Process(store, clock)
+    yield one, other, store
+    for process in (one, other):
+        process.database.close(20)
+
+
+def test_it_is_time_now_and_then(processes: tuple[Process, Process, MemoryStore]) -> None:
+    """Not at the beginning, when all has just been loaded; and one caller is told."""
+    exchange, clock = processes[0].exchange, processes[0].clock
+    assert not exchange.due()
+    clock.sleep(REFRESH_SECONDS)
+    assert [exchange.due(), exchange.due()] == [True, False]
+    clock.sleep(REFRESH_SECONDS)
+    assert exchange.due()
+
+
+def test_what_one_finds_the_other_need_not_search(processes: tuple[Process, Process, MemoryStore]) -> None:
+    """Once it was brought and taken in, and not before."""
+    one, other, store = processes
+    assert fits(one.grammar, b"aaaac", 2)
+    one.exchange.give()
+    until(lambda: store.tables)
+    other.exchange.bring()
+    assert other.grammar._claims.waiting == 0  # the tables belong to another thread
+    other.exchange.take()
+    before = other.searches
+    assert fits(other.grammar, b"aaaac", 2)
+    assert other.searches == before
+
+
+def test_what_is_known_is_not_loaded_again(processes: tuple[Process, Process, MemoryStore]) -> None:
+    """A table that hasn't grown is only counted; what a process has found itself doesn't come back to it."""
+    one, other, store = processes
+    assert fits(one.grammar, b"aaaac", 2)
+    one.exchange.give()
+    until(lambda: store.tables)
+    calls = []
+    for _ in range(3):
+        before = counted(other.database)["calls"] if calls else 0
+        other.exchange.bring()
+        calls.append(counted(other.database)["calls"] - before)
+        other.exchange.take()
+    assert calls == [2, 1, 1]
+    one.exchange.bring()
+    one.exchange.take()
+    assert one.grammar._claims.waiting == 0
+
+
+def test_without_an_answer_nothing_comes(processes: tuple[Process, Process, MemoryStore]) -> None:
+    """And what is told meanwhile is written later."""
+    one, other, store = processes
+    store.before = breaking
+    assert fits(one.grammar, b"aaaac", 2)
+    one.exchange.give()
+    other.exchange.bring()
+    other.exchange.take()
+    assert other.grammar._claims.waiting == 0
+    store.before = lambda: None
+    until(lambda: store.tables)
