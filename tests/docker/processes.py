@@ -1,7 +1,8 @@
 """What the compose files and the image describe, as processes of this machine.
 
-Commands and variables are theirs. What differs is written here and nowhere else: hosts are loopback addresses, ports are
-free ones, folders are a test's own; the embedded model is the one that `make test` made, and loops are this machine's.
+Commands and variables are theirs. What differs is written here and nowhere else: hosts are loopback addresses, ports
+are free ones, folders are a test's own; the embedded model is the one that `make test` made, and loops are this
+machine's.
 """
 
 from __future__ import annotations

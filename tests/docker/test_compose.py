@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 import jsonschema
@@ -230,7 +231,7 @@ def test_command_lines_of_the_page_name_what_is_there() -> None:
     named = [shlex.split(line, comments=True) for line in lines if "docker" in line]
     assert len(named) > 5
     for words in named:
-        for option, value in zip(words, words[1:], strict=False):
+        for option, value in pairwise(words):
             if option == "--file":
                 assert value.removeprefix("docker/") in compose.files()
             if option == "--scale":
