@@ -53,7 +53,7 @@ def running(host: Host) -> Iterator[tuple[Started, list[tuple[Started, int]]]]:
 
 
 def test_two_servers_and_their_redis(host: Host, running: tuple[Started, list[tuple[Started, int]]]) -> None:
-    """They are well, answer, share what was compiled, compile no loop, and end cleanly; Redis knows it all after that."""
+    """They are well, answer, share what they know, compile no loop, and end cleanly; Redis still knows it then."""
     store, servers = running
     assert host.redis_check() == 0
     answers = []
