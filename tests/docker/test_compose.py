@@ -19,7 +19,12 @@ from tests.docker import compose
 from tests.docker.dockerfile import chain, exec_form, parsed
 from tests.documents import ROOT, Document, name_of, spans
 
-SET = {"SWYB_MODEL": "/models/some", "SWYB_STORE": "rediss://u:p@host:6379/2", "SWYB_CERTIFICATE": "/tls/both.pem"}
+SET = {
+    "SWYB_MODEL": "/models/some",
+    "SWYB_STORE": "rediss://u:p@host:6379/2",
+    "SWYB_CERTIFICATE": "/tls/both.pem",
+    "SWYB_API_KEY": "key",
+}
 """The variables that some file can't do without."""
 COMBINATIONS = [["compose.yaml"], *(["compose.yaml", file] for file in compose.files()[1:]), compose.files()]
 ARGUMENTS, STAGES = parsed()
@@ -93,7 +98,8 @@ def test_variables_are_told() -> None:
     assert {name_of(row): (spans(row[1]) or [""])[0] for row in rows} == {
         name: default or "" for name, default in written.items()
     }
-    for file, name in [("gpu", "SWYB_MODEL"), ("redis", "SWYB_STORE"), ("tls", "SWYB_CERTIFICATE")]:
+    asked = [("gpu", "SWYB_MODEL"), ("redis", "SWYB_STORE"), ("tls", "SWYB_CERTIFICATE"), ("tls", "SWYB_API_KEY")]
+    for file, name in asked:
         others = {other: value for other, value in SET.items() if other != name}
         with pytest.raises(compose.MissingVariable, match=name):
             compose.composed(f"compose.{file}.yaml", variables=others)
@@ -226,8 +232,11 @@ def test_another_redis_takes_the_place_of_ours() -> None:
 
 
 def test_command_lines_of_the_page_name_what_is_there() -> None:
-    """Files, services and build arguments."""
-    lines = [line for _, code in Document("docs/deploy.md").blocks("sh") for line in code.splitlines()]
+    """Files, services and build arguments; the README begins in the same way."""
+    blocks = [code.splitlines() for _, code in Document("docs/deploy.md").blocks("sh")]
+    [readme] = [code.splitlines() for _, code in Document("README.md").blocks("sh") if "docker" in code]
+    assert readme[:3] == blocks[0][:3]
+    lines = [line for code in [*blocks, readme] for line in code]
     named = [shlex.split(line, comments=True) for line in lines if "docker" in line]
     assert len(named) > 5
     for words in named:
