@@ -16,7 +16,7 @@ from uuid import uuid4
 from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
 from server.admission import Admission
-from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
+from server.backend import Backend, DoesNotFit, Piece, State, Unavailable, UnsupportedWork, Work
 from server.constraint import Asked, asked_for
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
@@ -122,7 +122,7 @@ class Service:
                 "stop would cut the answer short of its grammar: it is for plain text",
                 param="stop",
             )
-        self._check(parameters_for(request, 1))  # what can't be kept is told before the work
+        self._check(parameters_for(request, 1), 1)  # what can't be kept is told before the work
         certified = await self._certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
@@ -133,6 +133,7 @@ class Service:
             certified,
         )
         parameters = parameters_for(request, budget)
+        self._check(parameters, len(prompt))
         work = Work(prompt, certified.grammar if certified else None, parameters)
         return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), work, certified)
 
@@ -147,9 +148,11 @@ class Service:
             except EngineError as error:
                 raise ApiError(ErrorCode.ENGINE_ERROR, str(error)) from error
 
-    def _check(self, parameters: Parameters) -> None:
+    def _check(self, parameters: Parameters, prompt_tokens: int) -> None:
         try:
-            self._backend.check(parameters)
+            self._backend.check(parameters, prompt_tokens)
+        except DoesNotFit as error:
+            raise ApiError(ErrorCode.MEMORY_EXCEEDED, str(error), param="swyb.beam_width") from error
         except UnsupportedWork as error:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
 

@@ -85,8 +85,11 @@ def test_a_crowd_in_little_memory(starved: Serving) -> None:
 
 
 def test_beams_that_never_fit_are_refused(starved: Serving) -> None:
+    """Before a stream begins, too."""
     _, _, client = starved
-    refused = client.post("/v1/chat/completions", json=body(max_tokens=300, **beams(4)))
-    assert "the engine has 39 and 20" in error_of(refused)["message"]
+    for stream in (False, True):
+        refused = client.post("/v1/chat/completions", json=body(max_tokens=300, stream=stream, **beams(4)))
+        assert (refused.status_code, error_of(refused)["code"]) == (400, "memory_exceeded")
+        assert "the engine has 39 and 20" in error_of(refused)["message"]
     refused = client.post("/v1/chat/completions", json=body(max_tokens=2, **beams(16)))
     assert "32 places" in error_of(refused)["message"]
