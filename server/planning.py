@@ -62,6 +62,13 @@ def _check(parameters: Parameters) -> None:
             "set temperature to 0 or swyb.beam_width above 1",
             param="swyb.alpha",
         )
+    if parameters.samples and parameters.jump_forward == "text":
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            'swyb.jump_forward "text" cuts forced text as the tokenizer does, not as the model would draw it: '
+            "set temperature to 0 or swyb.beam_width above 1",
+            param="swyb.jump_forward",
+        )
     if parameters.beam_width > 1 and (parameters.top_p < 1 or parameters.top_k > 0):
         raise ApiError(
             ErrorCode.CONFLICTING_PARAMETERS,

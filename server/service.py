@@ -19,6 +19,8 @@ from server.admission import Admission
 from server.backend import Backend, DoesNotFit, Piece, State, Unavailable, UnsupportedWork, Work
 from server.constraint import Asked, asked_for
 from server.decoding.answer import Answer
+from server.decoding.forced_text import ForcedText
+from server.decoding.language import Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
 from server.grammars import Certified, Grammars
@@ -134,7 +136,7 @@ class Service:
         )
         parameters = parameters_for(request, budget)
         self._check(parameters, len(prompt))
-        work = Work(prompt, certified.grammar if certified else None, parameters)
+        work = Work(prompt, self._language(certified, parameters), parameters)
         return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), work, certified)
 
     async def answer(self, job: Job) -> AsyncGenerator[Piece | Answer]:
@@ -155,6 +157,11 @@ class Service:
             raise ApiError(ErrorCode.MEMORY_EXCEEDED, str(error), param="swyb.beam_width") from error
         except UnsupportedWork as error:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
+
+    def _language(self, certified: Certified | None, parameters: Parameters) -> Language | None:
+        if certified is None or parameters.jump_forward != "text":
+            return certified.grammar if certified else None
+        return ForcedText(certified.grammar, self.model.split)
 
     async def _certify(self, asked: Asked) -> Certified:
         try:

@@ -62,7 +62,7 @@ class SwybOptions(StrictModel):
     lenient: bool | None = None
     start: str | None = Field(default=None, min_length=1, max_length=1_000)
     lexer: Lexer | None = None
-    jump_forward: bool = True
+    jump_forward: bool | Literal["text"] = True
 
 
 class ChatRequest(StrictModel):

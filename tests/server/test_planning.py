@@ -104,6 +104,7 @@ def test_how_tokens_are_chosen(fields: dict[str, Any], expected: Parameters) -> 
     [
         ({"temperature": 0.5, "swyb": {"alpha": 0.5}}, "swyb.alpha"),
         ({"swyb": {"alpha": 0.5}}, "swyb.alpha"),
+        ({"swyb": {"jump_forward": "text"}}, "swyb.jump_forward"),
         ({"swyb": {"beam_width": 2}, "top_p": 0.5}, "top_p"),
         ({"swyb": {"beam_width": 2}, "top_k": 5}, "top_k"),
     ],

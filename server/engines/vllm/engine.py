@@ -56,6 +56,8 @@ class VllmEngine(Backend):
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
         if parameters.beam_width > 1 and self._engines > 1:
             raise UnsupportedWork("swyb.beam_width", "beams share one engine's memory: not with data parallel engines")
+        if parameters.beam_width == 1 and parameters.jump_forward == "text":
+            raise UnsupportedWork("swyb.jump_forward", "over forced text only beams jump: set swyb.beam_width above 1")
         if self._supervisor.running is not None:  # else whoever runs it is told
             self._supervisor.running.check(parameters, prompt_tokens)
 

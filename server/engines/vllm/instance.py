@@ -19,6 +19,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary import Vocabulary
 from server.backend import DoesNotFit, Piece, Work, first_work
 from server.decoding.answer import Answer
+from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
@@ -137,6 +138,8 @@ class Instance:
     def _key(self, grammar: Language | None) -> AbstractAsyncContextManager[str | None]:
         if grammar is None:
             return nullcontext()
+        if isinstance(grammar, ForcedText):
+            grammar = grammar.grammar  # jumps are taken here; the steps between them are the same
         if type(grammar) is not CompiledGrammar:
             raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine's workers")
         return self._grammars.loaded(grammar)

@@ -48,6 +48,20 @@ def test_beams_are_those_of_transformers(vllm: Serving, transformers: Serving, c
             assert here["swyb"][field] == there["swyb"][field]
 
 
+@pytest.mark.parametrize("constraint", ["schema", "grammar", "choice"])
+def test_jumps_over_forced_text_are_those_of_transformers(
+    vllm: Serving, transformers: Serving, constraint: str
+) -> None:
+    """As many tokens, too; a single text, whose tokens are chosen where the model is, is refused."""
+    options = {"jump_forward": "text"} | ({"whitespace": "compact"} if constraint == "schema" else {})
+    fields = {**CONSTRAINTS[constraint], **beams(3, **options)}
+    here, there = chat(vllm, **fields), chat(transformers, **fields)
+    assert text(here) == text(there)
+    assert here["swyb"]["tokens_used"] == there["swyb"]["tokens_used"]
+    alone = vllm[2].post("/v1/chat/completions", json=body(**{**fields, **beams(1, **options)}, temperature=0))
+    assert (alone.status_code, error_of(alone)["param"]) == (400, "swyb.jump_forward")
+
+
 @pytest.mark.parametrize("constraint", ["schema", "plain"])
 def test_a_stream_of_beams_is_the_answer(vllm: Serving, constraint: str) -> None:
     fields = {**CONSTRAINTS[constraint], **beams(3)}
