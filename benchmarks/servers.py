@@ -47,13 +47,14 @@ class Server:
         """Returns once it answers. Raises ServerFailed."""
         path = "/ready" if self.name == OURS else "/health"
         deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                if httpx.get(self.address + path, timeout=5.0).status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass  # not listening yet
-            time.sleep(0.25)
+        with httpx.Client(base_url=self.address) as client:
+            while time.monotonic() < deadline and self._process.poll() is None:
+                try:
+                    if client.get(path).status_code == 200:
+                        return
+                except httpx.TransportError:
+                    pass  # not listening yet
+                time.sleep(1.0)
         raise ServerFailed(f"{self.name} did not get ready: {self.log}")
 
     def stop(self) -> None:
