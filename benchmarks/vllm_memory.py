@@ -41,7 +41,7 @@ def run(server: Server, tasks: Sequence[Task], requests: int, out: Path) -> int:
     failed = 0
     for look in range(LOOKS):
         bounds = range(look * requests // LOOKS, (look + 1) * requests // LOOKS)
-        replies = asyncio.run(_answered(server.address, [_kind(tasks, at) for at in bounds]))
+        replies = asyncio.run(answered(server.address, [kind_of(tasks, at) for at in bounds]))
         failed += sum(reply.text is None and "budget_too_small" not in reply.reason for reply in replies)
         rows.append(_look(server, bounds.stop, failed))
     write_rows(out, "vllm-memory", rows)
@@ -63,7 +63,7 @@ def _look(server: Server, requests: int, failed: int) -> MemoryRow:
     return MemoryRow(requests, failed, front_end, engine)
 
 
-def _kind(tasks: Sequence[Task], at: int) -> tuple[str, dict[str, Any]]:
+def kind_of(tasks: Sequence[Task], at: int) -> tuple[str, dict[str, Any]]:
     """How the request of this number is asked: every kind with every task, in the end."""
     kinds = ("whole", "streamed", "cancelled")
     body = body_of(tasks[at % len(tasks)], MAX_TOKENS, constrained=at % 4 != 0)
@@ -74,7 +74,7 @@ def _kind(tasks: Sequence[Task], at: int) -> tuple[str, dict[str, Any]]:
     return kinds[at // 2 % 3], body
 
 
-async def _answered(address: str, kinds: Sequence[tuple[str, Body]]) -> list[Reply]:
+async def answered(address: str, kinds: Sequence[tuple[str, Body]]) -> list[Reply]:
     replies: list[Reply] = []
     numbers = count()
     ways: dict[str, Callable[..., Any]] = {"whole": reply_to, "streamed": _streamed, "cancelled": _cancelled}

@@ -24,7 +24,7 @@ from benchmarks.servers import OURS, THEIRS, Server
 from benchmarks.tables import machine, markdown, number, percent, quantile
 from server.engines.embedded import default_cache, ensure_embedded_model
 
-OPTIONS = ("--dtype", "bfloat16", "--max-model-len", "2048", "--block-size", "32")
+OPTIONS = ("--dtype", "bfloat16", "--max-model-len", "2048", "--block-size", "32", "--enforce-eager")
 FEWEST = 8
 """Requests of a cell; with more at once, one for each."""
 
