@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import artefact_time, compile_time, grammars, ranking_time, schemas, step_time, store_time
+from benchmarks import artefact_time, compile_time, grammars, ranking_time, schemas, step_time, store_time, vllm_server
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
@@ -37,12 +37,13 @@ def parser() -> ArgumentParser:
         "grammars": grammars,
         "artefact": artefact_time,
         "store": store_time,
+        "vllm": vllm_server,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
         module.add_arguments(command)
         _finish(command, module.run)
-    _finish(commands.add_parser("all", help=f"all of them, on {FEW_SCHEMAS} schemas"), _all)
+    _finish(commands.add_parser("all", help=f"all of them but vllm, on {FEW_SCHEMAS} schemas"), _all)
     return made
 
 

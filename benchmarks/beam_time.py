@@ -1,27 +1,32 @@
 """Beams with vLLM: what a step costs, beside decoding as many single texts and beside vLLM's own beam search.
 
 `python -m benchmarks.beam_time`, where vLLM is installed (`make test-vllm` does it). A step costs wall time, and CPU
-time of all processes; on a machine that others use, only the latter means something.
+time of all processes; on a machine that others use, only the latter means something. All take turns, and medians count.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Coroutine
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # vLLM's processes import this module, and have to be the first to import what compiles
     from vllm.v1.engine.async_llm import AsyncLLM
 
+    from grammar_cache.constraint import Whitespace
     from server.backend import Work
     from server.decoding.answer import Answer
     from server.engines.vllm.instance import Instance
+    from server.engines.vllm.model import FolderModel
 
-OPTIONS = ("--dtype", "bfloat16", "--max-model-len", "1024", "--block-size", "32", "--enforce-eager")
+OPTIONS = "--dtype bfloat16 --max-model-len 1024 --block-size 32 --enforce-eager"
 SHAPES = ((1, 4), (4, 2), (4, 4))
 """Requests at once, and beams of each."""
 TOKENS = 32
@@ -30,7 +35,13 @@ SCHEMA = """{"type": "object", "additionalProperties": false,
   "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer", "minimum": 0, "maximum": 30},
     "colour_of_the_fur": {"enum": ["black", "white", "tabby"]}, "is_friendly_to_children": {"type": "boolean"},
     "favourite_food": {"enum": ["fish", "chicken", "milk"]}}}"""
+WHITESPACE: tuple[Whitespace, ...] = ("compact", "bounded")
 SAID = ("Describe a cat.", "Write about the sea.", "Explain how bread is baked.", "Tell a story of a king.")
+
+
+Jobs: TypeAlias = list[Coroutine[Any, Any, Any]]
+Ways: TypeAlias = dict[str, Callable[[], Jobs]]
+"""What is compared, by name: each makes its jobs anew, which then run at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,15 @@ class _Renderer:
         return _Tokenizer()
 
 
-async def main() -> None:
+def arguments() -> Namespace:
+    parser = ArgumentParser(prog="python -m benchmarks.beam_time")
+    parser.add_argument("--model", type=Path, help="a model's folder (default: the embedded model)")
+    parser.add_argument("--options", default=OPTIONS, help="of vLLM's engine")
+    parser.add_argument("--turns", type=int, default=3)
+    return parser.parse_args()
+
+
+async def main(given: Namespace) -> None:
     from server.engines.embedded import default_cache, ensure_embedded_model
     from server.engines.vllm.environment import prepare
 
@@ -67,47 +86,68 @@ async def main() -> None:
     from server.engines.vllm.model import FolderModel
     from server.engines.vllm.options import engine_args
 
-    folder = Path(ensure_embedded_model(default_cache(), print))
+    folder = given.model or Path(ensure_embedded_model(default_cache(), print))
     model = FolderModel(folder, None, default_cache(), 1024)
     prompts = [tuple(model.encode([{"role": "user", "content": said}])) for said in SAID]
-    llm = AsyncLLM.from_engine_args(engine_args(folder, OPTIONS))
+    llm = AsyncLLM.from_engine_args(engine_args(folder, given.options.split()))
     instance = Instance(llm, model.vocabulary)
     try:
-        await _steps(llm, instance, prompts)
-        await _schema(instance, prompts, model.vocabulary)
+        await _steps(llm, instance, prompts, given.turns)
+        await _schema(instance, prompts, model, given.turns)
     finally:
         await instance.close()
 
 
-async def _steps(llm: AsyncLLM, instance: Instance, prompts: list[tuple[int, ...]]) -> None:
+async def _steps(llm: AsyncLLM, instance: Instance, prompts: list[tuple[int, ...]], turns: int) -> None:
     await asyncio.gather(*_beams(instance, prompts[:1], 4, None))  # compiles
     for requests, width in SHAPES:
         some = prompts[:requests]
         native = [(*prompts[number % 4], number) for number in range(requests * width)]
+        ways: Ways = {
+            "single texts": partial(_all_single, llm, native),
+            "ours": partial(_beams, instance, some, width, None),
+            "vLLM's beams": partial(_all_vllms, llm, some, width),
+        }
         print(f"{requests} x M = {width}, a step:", flush=True)
-        for name, jobs in (
-            ("single texts", [_single(llm, prompt) for prompt in native]),
-            ("ours", _beams(instance, some, width, None)),
-            ("vLLM's beams", [_vllms_beams(llm, prompt, width) for prompt in some]),
-        ):
-            cost, _ = await _measured(jobs)
-            print(f"  {name:14}{cost.each(TOKENS)}", flush=True)
+        for name, costs in (await _turns(ways, turns)).items():
+            print(f"  {name:14}{_median([cost for cost, _ in costs]).each(TOKENS)}", flush=True)
 
 
-async def _schema(instance: Instance, prompts: list[tuple[int, ...]], vocabulary: Any) -> None:
+async def _schema(instance: Instance, prompts: list[tuple[int, ...]], model: FolderModel, turns: int) -> None:
     from grammar_cache import Constraint, compile_grammar
+    from server.decoding.forced_text import ForcedText
 
-    grammar = compile_grammar(Constraint("json_schema", SCHEMA), vocabulary)
-    for jump in (True, False):
-        cost, answers = await _measured(_beams(instance, prompts, 4, grammar, jump=jump))
-        count = sum(answer.tokens_used for answer in answers)
-        rates = f"{count / cost.wall:5.0f} tokens/s, {count / cost.cpu:5.0f} per second of CPU"
-        print(f"schema, 4 x M = 4, {'jumping' if jump else 'not jumping'}: {rates}", flush=True)
+    for whitespace in WHITESPACE:
+        grammar = compile_grammar(Constraint("json_schema", SCHEMA, whitespace=whitespace), model.vocabulary)
+        ways: Ways = {
+            "no jumps": partial(_beams, instance, prompts, 4, grammar, jump=False),
+            "over tokens": partial(_beams, instance, prompts, 4, grammar),
+            "over text": partial(_beams, instance, prompts, 4, ForcedText(grammar, model.split)),
+        }
+        print(f"schema, white space {whitespace}, 4 x M = 4:", flush=True)
+        for name, costs in (await _turns(ways, turns)).items():
+            cost = _median([cost for cost, _ in costs])
+            count = sum(answer.tokens_used for answer in costs[0][1])
+            rates = f"{count / cost.wall:5.1f} tokens/s, {count / cost.cpu:5.1f} per second of CPU"
+            print(f"  {name:14}{rates}; {count} tokens", flush=True)
 
 
-def _beams(
-    instance: Instance, prompts: list[tuple[int, ...]], width: int, grammar: Any, *, jump: bool = True
-) -> list[Coroutine[Any, Any, Answer]]:
+async def _turns(ways: Ways, turns: int) -> dict[str, list[tuple[Cost, list[Any]]]]:
+    """What each way costs, turn by turn, and what it yields; the first turn is for warming up."""
+    found: dict[str, list[tuple[Cost, list[Any]]]] = {name: [] for name in ways}
+    for turn in range(turns + 1):
+        for name, jobs in ways.items():
+            measured = await _measured(jobs())
+            if turn:
+                found[name].append(measured)
+    return found
+
+
+def _median(costs: list[Cost]) -> Cost:
+    return Cost(median(cost.wall for cost in costs), median(cost.cpu for cost in costs))
+
+
+def _beams(instance: Instance, prompts: list[tuple[int, ...]], width: int, grammar: Any, *, jump: bool = True) -> Jobs:
     from server.backend import Work
     from server.decoding.parameters import Parameters
 
@@ -119,6 +159,14 @@ def _beams(
 async def _answer(instance: Instance, work: Work) -> Answer:
     found: Answer = await _last(instance.run(work))
     return found
+
+
+def _all_single(llm: AsyncLLM, prompts: list[tuple[int, ...]]) -> Jobs:
+    return [_single(llm, prompt) for prompt in prompts]
+
+
+def _all_vllms(llm: AsyncLLM, prompts: list[tuple[int, ...]], width: int) -> Jobs:
+    return [_vllms_beams(llm, prompt, width) for prompt in prompts]
 
 
 def _single(llm: AsyncLLM, prompt: tuple[int, ...]) -> Coroutine[Any, Any, Any]:
@@ -145,7 +193,7 @@ async def _last(events: AsyncGenerator[Any]) -> Any:
         return [event async for event in events][-1]
 
 
-async def _measured(jobs: list[Coroutine[Any, Any, Any]]) -> tuple[Cost, list[Any]]:
+async def _measured(jobs: Jobs) -> tuple[Cost, list[Any]]:
     wall, cpu = time.perf_counter(), _cpu_seconds()
     found = await asyncio.gather(*jobs)
     return Cost(time.perf_counter() - wall, _cpu_seconds() - cpu), found
@@ -161,4 +209,4 @@ def _cpu_seconds() -> float:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(arguments()))

@@ -26,7 +26,7 @@ pip=("$folder/bin/python" -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install "$torch"
 "${pip[@]}" install "$torch" "$vllm"
 "${pip[@]}" uninstall --yes "${unusable[@]}"
-# pip complains of two pins here: lark (vLLM names 1.2, and imports none) and those that were taken away.
+# pip complains here of the packages that were taken away.
 "${pip[@]}" install --editable ".[embedded,dev]"
 usable
 touch "$installed"

@@ -56,6 +56,10 @@ class Unavailable(EngineError):
     """The request was not begun, because nothing decodes now."""
 
 
+class DoesNotFit(EngineError):
+    """The request needs more memory than the engine has, even if nobody else is there."""
+
+
 class UnsupportedWork(ValueError):
     """This backend can't decode that way. `param`: the field of a request to blame."""
 
@@ -80,8 +84,11 @@ class Backend(ABC):
         """Requests under way or waiting."""
 
     @abstractmethod
-    def check(self, parameters: Parameters) -> None:
-        """Raises UnsupportedWork for parameters that `run` would not keep."""
+    def check(self, parameters: Parameters, prompt_tokens: int) -> None:
+        """Raises UnsupportedWork for parameters that `run` would not keep, or DoesNotFit for answers that are too long.
+
+        What isn't known yet may be told as if it were small, and asked again.
+        """
 
     @abstractmethod
     def start(self) -> None:

@@ -73,7 +73,7 @@ class EngineLoop(Backend):
     def active(self) -> int:
         return len(self._requests) + self._arriving.qsize()
 
-    def check(self, parameters: Parameters) -> None:
+    def check(self, parameters: Parameters, prompt_tokens: int) -> None:
         """Decodes whatever parameters say."""
 
     def start(self) -> None:

@@ -64,17 +64,14 @@ def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> P
     return parameters
 
 
-def works_for(
-    request: ChatRequest, prompt: tuple[int, ...], certified: Certified | None, budget: int
-) -> tuple[Work, ...]:
-    """What the answers of a request take: one search for all of them, or a draw for each. Raises ApiError."""
-    parameters = parameters_for(request, budget, constrained=certified is not None)
-    work = Work(prompt, None, parameters)
-    if certified is not None:
-        work = replace(work, grammar=certified.grammar, exchange=certified.exchange)
-    if not parameters.samples or parameters.seed is None:
-        return (work,) * (request.n or 1 if parameters.samples else 1)
-    seeds = ((parameters.seed + n) % (1 << 64) for n in range(request.n or 1))
+def works_of(work: Work, answers: int) -> tuple[Work, ...]:
+    """What it takes to have so many answers: one search for all of them, or a draw for each."""
+    parameters = work.parameters
+    if not parameters.samples:
+        return (work,)
+    if parameters.seed is None:
+        return (work,) * answers
+    seeds = ((parameters.seed + number) % (1 << 64) for number in range(answers))
     return tuple(replace(work, parameters=replace(parameters, seed=seed)) for seed in seeds)
 
 
@@ -91,6 +88,13 @@ def _check(parameters: Parameters, answers: int) -> None:
             "swyb.alpha guides beams and greedy answers; tokens drawn with a temperature are not guided: "
             "set temperature to 0 or swyb.beam_width above 1",
             param="swyb.alpha",
+        )
+    if parameters.samples and parameters.jump_forward == "text":
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            'swyb.jump_forward "text" cuts forced text as the tokenizer does, not as the model would draw it: '
+            "set temperature to 0 or swyb.beam_width above 1",
+            param="swyb.jump_forward",
         )
     if parameters.beam_width > 1 and (parameters.top_p < 1 or parameters.top_k > 0):
         raise ApiError(

@@ -17,15 +17,17 @@ from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.store.sharing import SharedGrammars
 from server.admission import Admission
-from server.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
+from server.backend import Backend, DoesNotFit, Piece, State, Unavailable, UnsupportedWork, Work
 from server.constraint import Asked, Constrained, asked_for, named_in
 from server.decoding.answer import Answer
+from server.decoding.forced_text import ForcedText
+from server.decoding.language import Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
 from server.grammars import Certified, Grammars
 from server.merging import merged
 from server.named_grammars import NamedGrammars
-from server.planning import budget_for, parameters_for, works_for
+from server.planning import budget_for, parameters_for, works_of
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.settings import Settings
@@ -153,7 +155,7 @@ class Service:
                 param="stop",
             )
         # What can't be kept is told before the work.
-        self._check(parameters_for(request, 1, constrained=asked is not None))
+        self._check(parameters_for(request, 1, constrained=asked is not None), 1)
         certified = await self.certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
@@ -163,8 +165,12 @@ class Service:
             self.settings.default_max_tokens,
             certified,
         )
-        works = works_for(request, prompt, certified, budget)
-        return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), request.n or 1, works, certified)
+        parameters = parameters_for(request, budget, constrained=certified is not None)
+        self._check(parameters, len(prompt))
+        exchange = certified.exchange if certified else None
+        work = Work(prompt, self._language(certified, parameters), parameters, exchange)
+        answers = request.n or 1
+        return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), answers, works_of(work, answers), certified)
 
     async def asked(self, request: Constrained) -> Asked | None:
         """A request's constraint, if it has one. Raises ApiError."""
@@ -197,11 +203,18 @@ class Service:
             except EngineError as error:
                 raise ApiError(ErrorCode.ENGINE_ERROR, str(error)) from error
 
-    def _check(self, parameters: Parameters) -> None:
+    def _check(self, parameters: Parameters, prompt_tokens: int) -> None:
         try:
-            self._backend.check(parameters)
+            self._backend.check(parameters, prompt_tokens)
+        except DoesNotFit as error:
+            raise ApiError(ErrorCode.MEMORY_EXCEEDED, str(error), param="swyb.beam_width") from error
         except UnsupportedWork as error:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
+
+    def _language(self, certified: Certified | None, parameters: Parameters) -> Language | None:
+        if certified is None or parameters.jump_forward != "text":
+            return certified.grammar if certified else None
+        return ForcedText(certified.grammar, self.model.split)
 
     def _encode(self, request: ChatRequest) -> tuple[int, ...]:
         roles = {"developer": "system"}

@@ -115,7 +115,8 @@ def wording(schema: Mapping[str, Any]) -> str:
     if "enum" in options[0]:
         first, *others = [f"`{value}`" for value in options[0]["enum"]]
         return f"{', '.join([first, *others[:-1]])} or {others[-1]}"
-    kinds = [{"array": "list"}.get(part["type"], part["type"]) for part in options]
+    names = [f"`{part['const']}`" if "const" in part else part["type"] for part in options]
+    kinds = [{"array": "list"}.get(name, name) for name in names]
     text = kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     return ", ".join([text, *(f"{sign} {bound(options[0][key])}" for key, sign in signs.items() if key in options[0])])

@@ -34,7 +34,7 @@ class ForcedText:
     def __init__(self, grammar: CompiledGrammar, split: Split) -> None:
         self.vocabulary: Vocabulary = grammar.vocabulary
         self.start = grammar.start
-        self._grammar = grammar
+        self.grammar = grammar
         self._split = split
         first, counts = np.unique(grammar.network.classes, return_index=True, return_counts=True)[1:]
         self._bytes = [(bytes([byte]), count == 1) for byte, count in zip(first.tolist(), counts.tolist(), strict=True)]
@@ -43,13 +43,13 @@ class ForcedText:
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next, or the next one of the forced text, unless that is its last."""
-        token = self._grammar.only_token(configuration, budget)
+        token = self.grammar.only_token(configuration, budget)
         if token is not None:
             return token
         tokens = self._cut(self.forced(configuration))
         if len(tokens) < 2:
             return None
-        return self._grammar.first_viable(configuration, np.array(tokens[:1], np.int32), budget - 1)
+        return self.grammar.first_viable(configuration, np.array(tokens[:1], np.int32), budget - 1)
 
     def forced(self, configuration: int) -> bytes:
         """The text that every way to go on begins with, up to `LONGEST` bytes."""
@@ -60,7 +60,7 @@ class ForcedText:
             if not byte:
                 break
             text += byte
-            after = self._grammar.consume_bytes(after, byte)
+            after = self.grammar.consume_bytes(after, byte)
         return text
 
     def _only_byte(self, configuration: int) -> bytes:
@@ -75,7 +75,7 @@ class ForcedText:
         if self.accepts(configuration):
             return found
         for byte, alone in self._bytes:
-            if self._grammar.consume_bytes(configuration, byte) is not None:
+            if self.grammar.consume_bytes(configuration, byte) is not None:
                 if found or not alone:
                     return b""
                 found = byte
@@ -92,25 +92,25 @@ class ForcedText:
         return known
 
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-        return self._grammar.consume_batch(configurations, tokens)
+        return self.grammar.consume_batch(configurations, tokens)
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
-        return self._grammar.distances(configurations, tokens)
+        return self.grammar.distances(configurations, tokens)
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
-        return self._grammar.first_viable(configuration, ranking, tokens)
+        return self.grammar.first_viable(configuration, ranking, tokens)
 
     def accepts(self, configuration: int) -> bool:
-        return self._grammar.accepts(configuration)
+        return self.grammar.accepts(configuration)
 
     def ends(self, configuration: int) -> bool:
-        return self._grammar.ends(configuration)
+        return self.grammar.ends(configuration)
 
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
-        return self._grammar.mask(configuration, budget)
+        return self.grammar.mask(configuration, budget)
 
     def proposals(self, configuration: int) -> NDArray[np.int32]:
-        return self._grammar.proposals(configuration)
+        return self.grammar.proposals(configuration)
 
     def witness(self, configuration: int) -> tuple[int, ...]:
-        return self._grammar.witness(configuration)
+        return self.grammar.witness(configuration)

@@ -10,6 +10,7 @@ Promotion: TypeAlias = Literal["viable", "closing", "proposals", "slack", "penal
 Softmax: TypeAlias = Literal["viable", "vocabulary"]
 Ranking: TypeAlias = Literal["sum", "normalised", "model"]
 Ending: TypeAlias = Literal["candidate", "freeze"]
+Jump: TypeAlias = bool | Literal["text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Parameters:
     `answers`: how many texts are wanted, at most M. `candidates`: the model's top-k tokens that a beam looks at.
     `temperature` > 0 with M = 1 samples, truncated to `top_k` tokens (0: all), then to the `top_p` nucleus, of the
     viable ones; with M > 1 it only scales the logits. `seed` None: drawn from the system when an answer begins.
-    `stops`: texts that end a plain answer, and are no part of it.
+    `stops`: texts that end a plain answer, and are no part of it. `jump_forward`: whether tokens without an alternative
+    are taken without the model; "text": the language is a `ForcedText`, which has more of them.
 
     Of beams and greedy answers there are variants. `promotion`: which tokens α moves, and where to (see `promotion`).
     `softmax`: what the guided scores are normalised over (see `scoring`). `ranking`: which complete text is the best
@@ -35,7 +37,7 @@ class Parameters:
     top_p: float = 1.0
     top_k: int = 0
     seed: int | None = None
-    jump_forward: bool = True
+    jump_forward: Jump = True
     stops: tuple[bytes, ...] = ()
     promotion: Promotion = "viable"
     softmax: Softmax = "viable"

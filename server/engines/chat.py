@@ -34,3 +34,9 @@ class ChatEncoder:
             # TypeError: the template computes with a field that is missing or of another type.
             raise ValueError(f"the chat template refuses these messages: {error}") from error
         return [int(token) for token in ids]
+
+    def split(self, text: str) -> list[int]:
+        """Ids of a text, without marks of begin and end."""
+        with self._lock:
+            ids = self._tokenizer.encode(text, add_special_tokens=False)
+        return [int(token) for token in ids]

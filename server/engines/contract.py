@@ -4,7 +4,7 @@ A *sequence* is one request's tree of beams over one prompt. A `Forward` says ho
 new step extends row `parents[i]` of the step before by `tokens[i]` (several tokens where the decoder jumped
 forward). The first `Forward` of a sequence is `parents=(0,), tokens=((),)`: the logits after the prompt alone.
 
-One thread, the owner of the engine, calls everything here except `encode`, which any thread may call.
+One thread, the owner of the engine, calls everything here except `encode` and `split`, which any thread may call.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ class ChatModel(ABC):
     @abstractmethod
     def encode(self, messages: Sequence[Message]) -> list[int]:
         """Token ids of a chat, generation prompt appended. Raises ValueError for a chat that the template refuses."""
+
+    @abstractmethod
+    def split(self, text: str) -> list[int]:
+        """Token ids of a text, without marks of begin and end."""
 
 
 class Engine(ChatModel):

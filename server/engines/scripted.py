@@ -46,14 +46,18 @@ class ScriptedEngine(Engine):
         return len(self._rows)
 
     def encode(self, messages: Sequence[Message]) -> list[int]:
-        """The contents, one a line, by greedy longest match; a byte that no token spells is token 0."""
+        """The contents, one a line; see `split`."""
         if not messages or not all({"role", "content"} <= message.keys() for message in messages):
             raise ValueError("a chat is at least one message, each with a role and a content")
-        text = "\n".join(message["content"] for message in messages).encode()
+        return self.split("\n".join(message["content"] for message in messages))
+
+    def split(self, text: str) -> list[int]:
+        """By greedy longest match; a byte that no token spells is token 0."""
+        data = text.encode()
         tokens = []
         at = 0
-        while at < len(text):
-            pieces = (text[at : at + size] for size in range(self.vocabulary.longest, 0, -1))
+        while at < len(data):
+            pieces = (data[at : at + size] for size in range(self.vocabulary.longest, 0, -1))
             piece = next((piece for piece in pieces if piece in self._first_id), b"")
             tokens.append(self._first_id.get(piece, 0))
             at += max(1, len(piece))

@@ -104,6 +104,9 @@ class TransformersEngine(Engine):
     def encode(self, messages: Sequence[Message]) -> list[int]:
         return self._chat.encode(messages)
 
+    def split(self, text: str) -> list[int]:
+        return self._chat.split(text)
+
     def open(self, prompt: Sequence[int]) -> SequenceId:
         if not 0 < len(prompt) <= self.context_window:
             raise ValueError(f"a prompt has 1 to {self.context_window} tokens, not {len(prompt)}")

@@ -67,7 +67,7 @@ class SwybOptions(ConstraintOptions):
     beam_width: int = Field(default=1, ge=1, le=16)
     alpha: float | None = Field(default=None, ge=0.0, le=1.0)
     top_k: int = Field(default=64, ge=1, le=1024)
-    jump_forward: bool = True
+    jump_forward: bool | Literal["text"] = True
 
 
 class ChatRequest(StrictModel):

@@ -27,6 +27,7 @@ class ErrorCode(StrEnum):
     UNSUPPORTED_PARAMETER = "unsupported_parameter"
     CONFLICTING_PARAMETERS = "conflicting_parameters"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
+    MEMORY_EXCEEDED = "memory_exceeded"
     BUDGET_TOO_SMALL = "budget_too_small"
     INVALID_GRAMMAR = "invalid_grammar"
     UNSUPPORTED_FEATURE = "unsupported_feature"

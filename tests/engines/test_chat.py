@@ -22,6 +22,15 @@ def test_a_chat_is_rendered_by_the_template(tiny_folder: Callable[[str], Path]) 
     assert ids.count(tokenizer.token_to_id("<|im_start|>")) == 3
 
 
+def test_a_text_is_split_without_marks(tiny_folder: Callable[[str], Path]) -> None:
+    """Into the tokenizer's own tokens, which spell it again."""
+    folder = tiny_folder("llama")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    ids = ChatEncoder(folder).split("the œuvre: 12")
+    assert ids == tokenizer.encode("the œuvre: 12", add_special_tokens=False).ids
+    assert tokenizer.decode(ids) == "the œuvre: 12"
+
+
 def test_many_threads_may_encode(tiny_folder: Callable[[str], Path]) -> None:
     """Chats that are encoded at the same time get the tokens that they get alone."""
     encoder = ChatEncoder(tiny_folder("llama"))

@@ -28,6 +28,7 @@ from tests.server.running import (
         {"temperature": 1.0, "seed": 5},
         {"temperature": 1.0, "seed": 5, "top_p": 0.5, "top_k": 9},
         {"swyb": {"beam_width": 3, "alpha": 0.25}},
+        {"swyb": {"beam_width": 3, "jump_forward": "text"}},
     ],
 )
 def test_every_answer_is_complete_within_its_budget(running: Running, kind: str, how: dict[str, Any]) -> None:
@@ -47,6 +48,18 @@ def test_every_answer_is_complete_within_its_budget(running: Running, kind: str,
         assert choice["finish_reason"] == "stop"
         assert body["usage"]["completion_tokens"] <= budget
         assert body["swyb"]["complete"] is True
+
+
+def test_forced_text_takes_fewer_steps(running: Running) -> None:
+    """Where the tokenizer's own tokens are taken as they are, and the model is asked for the rest."""
+    fields = {"grammar": 'root ::= "abcdefgh" [0-9]{2}', "temperature": 0, "max_tokens": 20}
+    taken = []
+    for jump in (False, "text"):
+        before = running.engine.steps
+        answer = running.chat(**fields, swyb={"jump_forward": jump})
+        assert answer.status_code == 200
+        taken.append(running.engine.steps - before)
+    assert taken[1] < taken[0]
 
 
 def test_a_refusal_for_the_budget_says_what_is_needed(running: Running) -> None:

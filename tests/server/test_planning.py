@@ -113,6 +113,7 @@ def test_beams_under_a_constraint_look_broadly(options: dict[str, Any], alpha: f
     [
         ({"temperature": 0.5, "swyb": {"alpha": 0.5}}, "swyb.alpha"),
         ({"swyb": {"alpha": 0.5}}, "swyb.alpha"),
+        ({"swyb": {"jump_forward": "text"}}, "swyb.jump_forward"),
         ({"swyb": {"beam_width": 2}, "top_p": 0.5}, "top_p"),
         ({"swyb": {"beam_width": 2}, "top_k": 5}, "top_k"),
     ],

@@ -14,11 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import ceil
 
-from server.engines.contract import EngineError
-
-
-class DoesNotFit(EngineError):
-    """The request needs more than the engine has, even if nobody else is there."""
+from server.backend import DoesNotFit
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +61,19 @@ class Capacity:
         self._firm = 0
         self._line: deque[_Waiting] = deque()
 
-    @asynccontextmanager
-    async def taken(self, need: Room, *, firm: bool) -> AsyncIterator[None]:
-        """Waits for its turn, and has the room while the block runs. `firm`: it holds on to it. Raises DoesNotFit."""
-        if firm and not self.whole.holds(need):
+    def check(self, need: Room) -> None:
+        """Raises DoesNotFit for what a firm request can never be given."""
+        if not self.whole.holds(need):
             raise DoesNotFit(
                 f"the beams may need {need.blocks} blocks of memory and {need.seats} places in a batch; "
                 f"the engine has {self.whole.blocks} and {self.whole.seats}"
             )
+
+    @asynccontextmanager
+    async def taken(self, need: Room, *, firm: bool) -> AsyncIterator[None]:
+        """Waits for its turn, and has the room while the block runs. `firm`: it holds on to it. Raises DoesNotFit."""
+        if firm:
+            self.check(need)
         waiting = _Waiting(need, firm, get_running_loop().create_future())
         self._line.append(waiting)
         self._admit()

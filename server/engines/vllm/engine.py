@@ -53,9 +53,13 @@ class VllmEngine(Backend):
     def active(self) -> int:
         return self._active
 
-    def check(self, parameters: Parameters) -> None:
+    def check(self, parameters: Parameters, prompt_tokens: int) -> None:
         if parameters.beam_width > 1 and self._engines > 1:
             raise UnsupportedWork("swyb.beam_width", "beams share one engine's memory: not with data parallel engines")
+        if parameters.beam_width == 1 and parameters.jump_forward == "text":
+            raise UnsupportedWork("swyb.jump_forward", "over forced text only beams jump: set swyb.beam_width above 1")
+        if self._supervisor.running is not None:  # else whoever runs it is told
+            self._supervisor.running.check(parameters, prompt_tokens)
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -67,7 +71,7 @@ class VllmEngine(Backend):
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         try:
-            self.check(work.parameters)
+            self.check(work.parameters, len(work.prompt))
         except UnsupportedWork as error:  # of somebody who didn't ask before
             raise EngineError(str(error)) from error
         instance = self._supervisor.running

@@ -17,11 +17,13 @@ from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary import Vocabulary
-from server.backend import Piece, Work, first_work
+from server.backend import DoesNotFit, Piece, Work, first_work
 from server.decoding.answer import Answer
+from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText, Language
+from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
-from server.engines.vllm.capacity import Capacity, DoesNotFit, Room, room_for
+from server.engines.vllm.capacity import Capacity, Room, room_for
 from server.engines.vllm.loading import LoadedGrammars
 from server.engines.vllm.sampling import sampling_params
 from server.engines.vllm.search import searched
@@ -61,17 +63,24 @@ class Instance:
         """Whether the engine has ended by itself."""
         return bool(self._llm.errored)
 
+    def check(self, parameters: Parameters, prompt_tokens: int) -> None:
+        """Raises DoesNotFit for beams that can't be held."""
+        if parameters.beam_width > 1:
+            self._capacity.check(self._room(parameters, prompt_tokens))
+
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         """As `Backend.run`. Raises DoesNotFit for beams that can't be held."""
-        parameters = work.parameters
-        need = room_for(len(work.prompt) + parameters.budget, parameters.beam_width, self._block)
+        need = self._room(work.parameters, len(work.prompt))
         async with (
-            self._capacity.taken(need, firm=parameters.beam_width > 1),
+            self._capacity.taken(need, firm=work.parameters.beam_width > 1),
             self._key(work.grammar) as key,
             aclosing(self._decoded(work, key)) as events,
         ):
             async for event in events:
                 yield event
+
+    def _room(self, parameters: Parameters, prompt_tokens: int) -> Room:
+        return room_for(prompt_tokens + parameters.budget, parameters.beam_width, self._block)
 
     def _decoded(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
         if work.parameters.beam_width == 1:
@@ -126,6 +135,8 @@ class Instance:
     def _key(self, grammar: Language | None) -> AbstractAsyncContextManager[str | None]:
         if grammar is None:
             return nullcontext()
+        if isinstance(grammar, ForcedText):
+            grammar = grammar.grammar  # jumps are taken here; the steps between them are the same
         if type(grammar) is not CompiledGrammar:
             raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine's workers")
         return self._grammars.loaded(grammar)

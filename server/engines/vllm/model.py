@@ -22,3 +22,6 @@ class FolderModel(ChatModel):
 
     def encode(self, messages: Sequence[Message]) -> list[int]:
         return self._chat.encode(messages)
+
+    def split(self, text: str) -> list[int]:
+        return self._chat.split(text)

@@ -3,6 +3,8 @@
 Named to vLLM as `server.engines.vllm.scheduler.scheduler`. Its scheduler begins a step as soon as one text can go on,
 while the front end still sends what the others go on with; steps would then be as many as requests, and each as long
 as one for all. Texts that nobody goes on with are closed, so none is waited for in vain for long.
+
+Beams that begin as others take over their memory: see `forks`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from typing import Any
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
+
+from server.engines.vllm.forks import taken_over
 
 PATIENCE_SECONDS = 0.05
 """How long beams wait at most, after a step, for others."""
@@ -37,6 +41,9 @@ class _Together:
         if self._holding and request.resumable:
             return False
         return super()._handle_blocked_waiting_request(request)  # type: ignore[misc]
+
+    def _get_local_prefix_cache_hit(self, request: Any) -> Any:
+        return taken_over(self, request) or super()._get_local_prefix_cache_hit(request)  # type: ignore[misc]
 
 
 class _Synchronous(_Together, Scheduler):  # type: ignore[misc]

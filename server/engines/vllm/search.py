@@ -12,13 +12,13 @@ from server.decoding.decoder import Decoder, Wanted
 from server.decoding.language import Language
 from server.engines.contract import EngineError
 from server.engines.vllm.beams import log_probabilities_of, successors_of
-from server.engines.vllm.tree import Branch, LogProbabilities, Opener, Tree
+from server.engines.vllm.tree import Branch, LogProbabilities, Opener, S, Tree
 
 _log = logging.getLogger(__name__)
 
 
 async def searched(
-    work: Work, language: Language, opener: Opener, step_seconds: float
+    work: Work, language: Language, opener: Opener[S], step_seconds: float
 ) -> AsyncGenerator[Piece | Answer]:
     """As `Backend.run`, for M ≥ 2. A step that takes longer than `step_seconds` ends the request: EngineError."""
     decoder = Decoder(language, work.parameters)
@@ -36,7 +36,7 @@ async def searched(
         yield answer
 
 
-async def _step(tree: Tree, decoder: Decoder, seconds: float) -> list[LogProbabilities]:
+async def _step(tree: Tree[S], decoder: Decoder, seconds: float) -> list[LogProbabilities]:
     wanted = decoder.wanted
     try:
         async with asyncio.timeout(seconds):

@@ -23,6 +23,7 @@ from vllm.v1.engine.output_processor import RequestOutputCollector
 
 from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
+from server.engines.vllm.forks import BEGINS_AS
 from server.engines.vllm.requests import KEY, RowRequest
 from server.engines.vllm.tree import LogProbabilities
 
@@ -70,10 +71,13 @@ class SessionOpener:
         self._llm = llm
         self._row = RowRequest.of("", grammar, prompt_tokens, parameters)
 
-    async def __call__(self, tokens: Sequence[int], most: int) -> VllmSession:
+    async def __call__(self, tokens: Sequence[int], most: int, parent: VllmSession | None) -> VllmSession:
         name = f"swyb-beam-{next(_numbers)}"
         session = VllmSession(self._llm, most)
         session.extend(tokens)
+        extra: dict[str, object] = {KEY: replace(self._row, request=name).to_dict()}
+        if parent is not None and parent.outputs is not None:
+            extra[BEGINS_AS] = parent.outputs.request_id
         sampling = SamplingParams(
             temperature=0.0,
             max_tokens=1,
@@ -82,7 +86,7 @@ class SessionOpener:
             output_kind=RequestOutputKind.DELTA,
             logprobs=most,
             flat_logprobs=True,
-            extra_args={KEY: replace(self._row, request=name).to_dict()},
+            extra_args=extra,
         )
         try:
             session.outputs = await self._llm.add_request(name, session.inputs(), sampling)

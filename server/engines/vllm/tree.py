@@ -1,7 +1,7 @@
 """The beams of one answer, each a text that the engine keeps between steps.
 
-The first child of a beam goes on with its text. Every further one begins a text of its own, which finds what it shares
-with its parent in the engine's cache of prefixes; texts without children are closed at once.
+The first child of a beam goes on with its text. Every further one begins a text of its own, which takes over what it
+shares with its parent; texts without children are closed at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 LogProbabilities: TypeAlias = Mapping[int, float]
 """Of tokens, by id."""
@@ -31,9 +31,15 @@ class Session(Protocol):
         """Frees the text, whatever state it is in."""
 
 
-class Opener(Protocol):
-    async def __call__(self, tokens: Sequence[int], most: int) -> Session:
-        """A session over a text: prompt and answer so far, at least one token. Raises EngineError."""
+S = TypeVar("S", bound=Session)
+
+
+class Opener(Protocol[S]):
+    async def __call__(self, tokens: Sequence[int], most: int, parent: S | None) -> S:
+        """A session over a text: prompt and answer so far, at least one token. Raises EngineError.
+
+        `parent`: an open session of the same answer, whose text so far this one begins with.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +52,23 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Generic[S]):
     text: tuple[int, ...]
-    session: Session | None
+    session: S | None
 
 
-class Tree:
+class Tree(Generic[S]):
     """Begins with one row, the prompt. `close` it, whatever happens."""
 
-    def __init__(self, opener: Opener, prompt: tuple[int, ...]) -> None:
+    def __init__(self, opener: Opener[S], prompt: tuple[int, ...]) -> None:
         self._opener = opener
-        self._rows = [_Row(prompt, None)]
-        self._sessions: list[Session] = []
+        self._rows: list[_Row[S]] = [_Row(prompt, None)]
+        self._sessions: list[S] = []
 
     async def extend(self, branches: Sequence[Branch]) -> list[LogProbabilities]:
         """One step: what may follow each row. Raises EngineError."""
-        going_on: list[tuple[Session, tuple[int, ...]]] = []
-        rows: list[_Row] = []
+        going_on: list[tuple[S, tuple[int, ...]]] = []
+        rows: list[_Row[S]] = []
         free = {row.session for row in self._rows}
         for branch in branches:
             parent = self._rows[branch.parent]
@@ -72,7 +78,7 @@ class Tree:
                 free.discard(session)
                 going_on.append((session, branch.tokens))
             else:
-                session = await self._open(text, branch.most)
+                session = await self._open(text, branch.most, parent.session)
             rows.append(_Row(text, session))
         for session, tokens in going_on:
             session.extend(tokens)
@@ -83,12 +89,12 @@ class Tree:
     async def close(self) -> None:
         await self._keep([])
 
-    async def _open(self, text: tuple[int, ...], most: int) -> Session:
-        session = await self._opener(text, most)
+    async def _open(self, text: tuple[int, ...], most: int, parent: S | None) -> S:
+        session = await self._opener(text, most, parent)
         self._sessions.append(session)
         return session
 
-    async def _keep(self, kept: list[Session]) -> None:
+    async def _keep(self, kept: list[S]) -> None:
         """Closes all others; once begun, that goes on to its end, even if nobody waits for it any more."""
         others = [session for session in self._sessions if session not in kept]
         self._sessions = kept

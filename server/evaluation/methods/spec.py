@@ -90,7 +90,7 @@ def _value(text: str, hint: Any, given: Spec, key: str) -> Any:
     kinds = [kind for kind in (get_args(hint) or (hint,)) if kind is not NoneType]
     if get_origin(hint) is Literal:
         return given.choice(key, kinds, "")
-    if kinds == [bool]:
+    if kinds[0] is bool:
         return given.choice(key, ("on", "off"), "") == "on"
     try:
         return kinds[0](text)

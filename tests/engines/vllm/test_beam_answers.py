@@ -48,6 +48,20 @@ def test_beams_are_those_of_transformers(vllm: Serving, transformers: Serving, c
             assert here["swyb"][field] == there["swyb"][field]
 
 
+@pytest.mark.parametrize("constraint", ["schema", "grammar", "choice"])
+def test_jumps_over_forced_text_are_those_of_transformers(
+    vllm: Serving, transformers: Serving, constraint: str
+) -> None:
+    """As many tokens, too; a single text, whose tokens are chosen where the model is, is refused."""
+    options = {"jump_forward": "text"} | ({"whitespace": "compact"} if constraint == "schema" else {})
+    fields = {**CONSTRAINTS[constraint], **beams(3, **options)}
+    here, there = chat(vllm, **fields), chat(transformers, **fields)
+    assert text(here) == text(there)
+    assert here["swyb"]["tokens_used"] == there["swyb"]["tokens_used"]
+    alone = vllm[2].post("/v1/chat/completions", json=body(**{**fields, **beams(1, **options)}, temperature=0))
+    assert (alone.status_code, error_of(alone)["param"]) == (400, "swyb.jump_forward")
+
+
 @pytest.mark.parametrize("constraint", ["schema", "plain"])
 def test_a_stream_of_beams_is_the_answer(vllm: Serving, constraint: str) -> None:
     fields = {**CONSTRAINTS[constraint], **beams(3)}
@@ -85,8 +99,11 @@ def test_a_crowd_in_little_memory(starved: Serving) -> None:
 
 
 def test_beams_that_never_fit_are_refused(starved: Serving) -> None:
+    """Before a stream begins, too."""
     _, _, client = starved
-    refused = client.post("/v1/chat/completions", json=body(max_tokens=300, **beams(4)))
-    assert "the engine has 39 and 20" in error_of(refused)["message"]
+    for stream in (False, True):
+        refused = client.post("/v1/chat/completions", json=body(max_tokens=300, stream=stream, **beams(4)))
+        assert (refused.status_code, error_of(refused)["code"]) == (400, "memory_exceeded")
+        assert "the engine has 39 and 20" in error_of(refused)["message"]
     refused = client.post("/v1/chat/completions", json=body(max_tokens=2, **beams(16)))
     assert "32 places" in error_of(refused)["message"]

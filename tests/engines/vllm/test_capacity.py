@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from server.engines.vllm.capacity import Capacity, DoesNotFit, Room, room_for
+from server.backend import DoesNotFit
+from server.engines.vllm.capacity import Capacity, Room, room_for
 
 WHOLE = Room(blocks=10, seats=8)
 

@@ -84,8 +84,10 @@ class FakeEngine:
     def open(self) -> list[FakeSession]:
         return [session for session in self.sessions if session.open]
 
-    async def __call__(self, tokens: Sequence[int], most: int) -> FakeSession:
+    async def __call__(self, tokens: Sequence[int], most: int, parent: FakeSession | None) -> FakeSession:
         assert tokens[: len(PROMPT)] == PROMPT
+        if parent is not None:
+            assert parent.open and not parent.waiting and list(tokens[: len(parent.text)]) == parent.text
         await asyncio.sleep(0)
         self.sessions.append(FakeSession(self, tokens, most))
         assert len(self.open) <= 2 * self._parameters.beam_width

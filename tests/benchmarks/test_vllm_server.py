@@ -1,0 +1,70 @@
+"""What is sent to servers and told of them: requests against a server of ours, tables from rows. No vLLM needed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from benchmarks.chats import asked, body_of, valid
+from benchmarks.data import Task
+from benchmarks.vllm_memory import MemoryRow, answered, growth, kind_of
+from benchmarks.vllm_server import LoadRow, report
+from tests.server.running import eventually, serving
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+TASK = Task("one", ({"role": "user", "content": "a"},), json.dumps(SCHEMA), '{"n":1}')
+
+HERE = {"model": "scripted"}
+
+
+def row(server: str, turn: int, seconds: float) -> LoadRow:
+    return LoadRow(server, "schema", 64, 4, turn, seconds, seconds / 2, 100, 0, 3, [seconds / 2] * 4)
+
+
+def test_requests_are_answered_and_judged() -> None:
+    """As many at once as asked for, in order; a refusal has its reason."""
+    bodies = [body_of(TASK, size, constrained=True) | HERE for size in (40, 1, 41)]
+    with serving() as running:
+        seconds, replies = asked(running.base, bodies, 2)
+    assert seconds >= max(reply.seconds for reply in replies)
+    assert [valid(reply.text, TASK) for reply in replies] == [True, False, True]
+    assert replies[1].text is None and "budget_too_small" in replies[1].reason
+    assert all(reply.tokens for reply in (replies[0], replies[2]))
+
+
+def test_all_kinds_are_answered() -> None:
+    """Whole, streamed and cancelled, plain and constrained, beams too: none fails, and nothing is left."""
+    kinds = [kind_of([TASK], at) for at in range(60)]
+    with serving() as running:
+        replies = asyncio.run(answered(running.base, [(how, {**body, **HERE}) for how, body in kinds]))
+        eventually(lambda: running.service.present == 0)
+    assert {how for how, _ in kinds} == {"whole", "streamed", "cancelled"}
+    assert [reply.reason for reply in replies if reply.text is None] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [('{"n":1}', True), ('{"n":"1"}', False), ('{"n":', False), (None, False)]
+)
+def test_valid_is_whole_and_meets_the_schema(text: str | None, expected: bool) -> None:
+    assert valid(text, TASK) is expected
+
+
+def test_ratios_are_those_of_one_turn() -> None:
+    """The medians of three turns: theirs took twice as long in each, while the machine got slower."""
+    rows = [
+        row(name, turn, factor * 4.0**turn) for turn in range(3) for name, factor in (("swyb", 1.0), ("other", 2.0))
+    ]
+    ours, theirs = report(rows).splitlines()[2:]
+    cells = [cell.strip() for cell in theirs.strip("|").split("|")]
+    assert cells[:4] == ["schema", "64", "4", "other"]
+    assert cells[4:7] == ["0.50", "12.5", "4.00"]
+    assert cells[-2:] == ["2.00", "2.00"]
+    assert "75.0 %" in ours
+
+
+def test_growth_counts_from_where_caches_are_full() -> None:
+    rows = [MemoryRow(at, 0, 100 if at else 10, 100) for at in range(0, 101, 10)]
+    assert growth(rows) == 0
+    assert growth([*rows[:-1], MemoryRow(100, 0, 120, 100)]) == pytest.approx(0.1)
