@@ -1,4 +1,4 @@
-"""How many requests are in the house. Knows nothing of what they are."""
+"""How many answers are in the house. Knows nothing of what they are."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from server.protocol.errors import ApiError, ErrorCode
 
 
 class Admission:
-    """Turns requests away once `places` are taken: a queue that only grows serves nobody."""
+    """Turns away what finds its places taken: a queue that only grows serves nobody."""
 
     def __init__(self, places: int) -> None:
         self._places = places
         self.taken = 0
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Holds one place. Raises ApiError(overloaded)."""
-        if self.taken >= self._places:
-            raise ApiError(ErrorCode.OVERLOADED, f"{self.taken} requests are waiting or running: try again soon")
-        self.taken += 1
+    def places(self, count: int) -> Iterator[None]:
+        """Holds so many. Raises ApiError(overloaded)."""
+        if self.taken + count > self._places:
+            raise ApiError(ErrorCode.OVERLOADED, f"{self.taken} answers are waiting or under way: try again soon")
+        self.taken += count
         try:
             yield
         finally:
-            self.taken -= 1
+            self.taken -= count

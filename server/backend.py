@@ -24,7 +24,7 @@ from server.exchange import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One answer to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
+    """What is to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
 
     By `exchange`, if there is one, a backend whose searches run here shares what they find.
     """
@@ -37,7 +37,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Newly agreed text, whole code points; all pieces of an answer make up its text."""
+    """Newly agreed text, whole code points: what the answer begins with, so far as it wasn't told before."""
 
     text: bytes
 
@@ -93,7 +93,10 @@ class Backend(ABC):
 
     @abstractmethod
     def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        """Pieces of text as they are agreed, then the answer. Raises EngineError. Closing the iterator cancels."""
+        """Pieces of text as they are agreed, then the answers, best first. Raises EngineError. Closing it cancels.
+
+        The rest of an answer's text comes with it. Where several are wanted there are no pieces.
+        """
 
 
 def first_work(vocabulary: Vocabulary) -> Work:

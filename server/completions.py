@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from grammar_cache.grammar import ALGORITHM_VERSION
@@ -21,10 +21,12 @@ from server.protocol.completion import (
 )
 from server.service import Job, Service
 
+_OPENING = Delta(role="assistant", content="", refusal=None)
+
 
 def certificate(job: Job, answer: Answer) -> Certificate:
     """What is guaranteed of this answer."""
-    known, parameters = job.certified, job.work.parameters
+    known, parameters = job.certified, job.parameters
     return Certificate(
         complete=answer.complete,
         budget=parameters.budget,
@@ -43,45 +45,71 @@ def certificate(job: Job, answer: Answer) -> Certificate:
 
 
 async def completion(service: Service, job: Job) -> ChatCompletion:
-    """The whole answer."""
-    found: Answer | None = None
-    async with aclosing(service.answer(job)) as events:
-        async for event in events:
-            if isinstance(event, Answer):
-                found = event
-    if found is None:
+    """All answers, whole."""
+    async with aclosing(service.answers(job)) as events:
+        found = {number: event async for number, event in events if isinstance(event, Answer)}
+    if not found:
         raise AssertionError("a request ended without an answer or an error")
-    message = AssistantMessage(content=found.text.decode(errors="replace"))
+    answers = [found[number] for number in sorted(found)]
     return ChatCompletion(
         id=job.id,
         created=job.created,
         model=service.model.name,
         system_fingerprint=service.fingerprint,
-        choices=[Choice(message=message, finish_reason=found.finish_reason)],
-        usage=_usage(job, found),
-        swyb=certificate(job, found),
+        choices=[_choice(job, number, answer) for number, answer in enumerate(answers)],
+        usage=_usage(job, answers),
+        swyb=certificate(job, answers[0]),
     )
 
 
 async def chunks(service: Service, job: Job, *, include_usage: bool) -> AsyncGenerator[ChatChunk]:
-    """The role, the text as it is agreed, the end with its certificate, and the usage if asked for."""
-    yield _chunk(service, job, Delta(role="assistant", content="", refusal=None), include_usage)
-    # Incremental: replaced bytes come out the same as in the whole text, wherever it is cut.
-    decoder = getincrementaldecoder("utf-8")("replace")
-    async with aclosing(service.answer(job)) as events:
-        async for event in events:
-            text = decoder.decode(event.text if isinstance(event, Piece) else b"", isinstance(event, Answer))
-            if text:
-                yield _chunk(service, job, Delta(content=text), include_usage)
+    """The role, the text as it is agreed, the end with its certificate, for each answer; and the usage if asked for."""
+    texts: dict[int, _Text] = {}
+    answers: list[Answer] = []
+    for number in range(len(job.works)):
+        texts[number] = _Text()
+        yield _chunk(service, job, number, _OPENING, include_usage)
+    async with aclosing(service.answers(job)) as events:
+        async for number, event in events:
+            if number not in texts:  # how many texts a search finds isn't known before
+                texts[number] = _Text()
+                yield _chunk(service, job, number, _OPENING, include_usage)
+            if text := texts[number].of(event):
+                yield _chunk(service, job, number, Delta(content=text), include_usage)
             if isinstance(event, Answer):
-                yield _last(_chunk(service, job, Delta(), include_usage), job, event)
-                if include_usage:
-                    empty = _chunk(service, job, Delta(), include_usage)
-                    yield empty.model_copy(update={"choices": [], "usage": _usage(job, event)})
+                answers.append(event)
+                yield _last(_chunk(service, job, number, Delta(), include_usage), job, event)
+    if include_usage:
+        empty = _chunk(service, job, 0, Delta(), include_usage)
+        yield empty.model_copy(update={"choices": [], "usage": _usage(job, answers)})
 
 
-def _chunk(service: Service, job: Job, delta: Delta, include_usage: bool) -> ChatChunk:
-    choice = ChunkChoice(index=0, delta=delta, logprobs=None, finish_reason=None)
+class _Text:
+    """What of an answer's text was not told before."""
+
+    def __init__(self) -> None:
+        self._told = 0
+        # Incremental: replaced bytes come out the same as in the whole text, wherever it is cut.
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def of(self, event: Piece | Answer) -> str:
+        last = isinstance(event, Answer)
+        data = event.text[self._told :] if last else event.text
+        self._told += len(data)
+        return self._decoder.decode(data, last)
+
+
+def _choice(job: Job, number: int, answer: Answer) -> Choice:
+    return Choice(
+        index=number,
+        message=AssistantMessage(content=answer.text.decode(errors="replace")),
+        finish_reason=answer.finish_reason,
+        swyb=certificate(job, answer) if job.answers > 1 else None,
+    )
+
+
+def _chunk(service: Service, job: Job, number: int, delta: Delta, include_usage: bool) -> ChatChunk:
+    choice = ChunkChoice(index=number, delta=delta, logprobs=None, finish_reason=None)
     chunk = ChatChunk(
         id=job.id,
         object="chat.completion.chunk",
@@ -99,10 +127,6 @@ def _last(chunk: ChatChunk, job: Job, answer: Answer) -> ChatChunk:
     return chunk.model_copy(update={"choices": [ended], "swyb": certificate(job, answer)})
 
 
-def _usage(job: Job, answer: Answer) -> Usage:
-    prompt = len(job.work.prompt)
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=answer.tokens_used,
-        total_tokens=prompt + answer.tokens_used,
-    )
+def _usage(job: Job, answers: Sequence[Answer]) -> Usage:
+    prompt, used = len(job.prompt), sum(answer.tokens_used for answer in answers)
+    return Usage(prompt_tokens=prompt, completion_tokens=used, total_tokens=prompt + used)

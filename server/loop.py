@@ -33,17 +33,18 @@ class _Request:
     def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
         self.work = work
         self.cancelled = threading.Event()
-        self.events: asyncio.Queue[Piece | Answer | Exception] = asyncio.Queue()
+        self.events: asyncio.Queue[Piece | Answer | Exception | None] = asyncio.Queue()
         self.decoder: Decoder | None = None
         self.sequence: SequenceId | None = None
         self.sent = 0
         self.fed = False
         self._loop = loop
 
-    def tell(self, event: Piece | Answer | Exception) -> None:
-        """Hands an event over; a caller whose event loop is gone no longer wants it."""
+    def tell(self, *events: Piece | Answer | Exception | None) -> None:
+        """Hands events over, None after the last; a caller whose event loop is gone no longer wants them."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.events.put_nowait, event)
+            for event in events:
+                self._loop.call_soon_threadsafe(self.events.put_nowait, event)
 
 
 class EngineLoop(Backend):
@@ -91,13 +92,10 @@ class EngineLoop(Backend):
         if self._stopping.is_set():  # asked after the put: a thread that ends later finds the request itself
             raise Unavailable("the server is shutting down")
         try:
-            while True:
-                event = await request.events.get()
+            while (event := await request.events.get()) is not None:
                 if isinstance(event, Exception):
                     raise event
                 yield event
-                if isinstance(event, Answer):
-                    return
         finally:
             request.cancelled.set()
 
@@ -167,7 +165,7 @@ class EngineLoop(Backend):
     def _round(self) -> None:
         """One step of every request."""
         for request in [r for r in self._requests if r.cancelled.is_set()]:
-            self._end(request, None)
+            self._end(request)
         stepping = list(self._requests)
         if not stepping:
             return
@@ -194,22 +192,20 @@ class EngineLoop(Backend):
 
     def _report(self, request: _Request, decoder: Decoder) -> bool:
         """Sends what is new; returns whether the request has ended."""
-        answer = decoder.answer
-        text = answer.text if answer is not None else decoder.agreed
-        if len(text) > request.sent:
+        answers = decoder.answers
+        if answers:
+            self._end(request, *answers, None)
+        elif decoder.parameters.answers == 1 and len(text := decoder.agreed) > request.sent:
             request.tell(Piece(text[request.sent :]))
             request.sent = len(text)
-        if answer is not None:
-            self._end(request, answer)
-        return answer is not None
+        return bool(answers)
 
-    def _end(self, request: _Request, event: Answer | Exception | None) -> None:
+    def _end(self, request: _Request, *events: Answer | Exception | None) -> None:
         if request in self._requests:
             self._requests.remove(request)
         if request.sequence is not None:
             self._engine.close(request.sequence)
-        if event is not None:
-            request.tell(event)
+        request.tell(*events)
         if request.work.exchange is not None and request.decoder is not None:
             try:
                 request.work.exchange.give()

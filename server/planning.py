@@ -5,10 +5,16 @@ Refuses what can't be kept. Pure: knows the protocol's models and what is known 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from server.backend import Work
 from server.decoding.parameters import Parameters
 from server.grammars import Certified
 from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
+
+SEARCH_ALPHA = 0.5
+"""Of beams under a constraint: they look more broadly, and more of their answers are right (docs/evaluation.md)."""
 
 DEFAULT_TEMPERATURE = 1.0
 """Of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
@@ -31,16 +37,20 @@ def budget_for(request: ChatRequest, prompt: int, window: int, default: int, cer
     return budget
 
 
-def parameters_for(request: ChatRequest, budget: int) -> Parameters:
+def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> Parameters:
     """Raises ApiError for options that contradict each other."""
     options = request.swyb or SwybOptions()
     temperature = request.temperature
     if temperature is None:
         temperature = 0.0 if options.beam_width > 1 else DEFAULT_TEMPERATURE
+    alpha = options.alpha
+    if alpha is None:
+        alpha = SEARCH_ALPHA if constrained and options.beam_width > 1 else 0.0
     parameters = Parameters(
         budget=budget,
         beam_width=options.beam_width,
-        alpha=options.alpha,
+        answers=(request.n or 1) if options.beam_width > 1 else 1,
+        alpha=alpha,
         candidates=options.top_k,
         temperature=temperature,
         top_p=1.0 if request.top_p is None else request.top_p,
@@ -50,11 +60,31 @@ def parameters_for(request: ChatRequest, budget: int) -> Parameters:
         jump_forward=options.jump_forward,
         stops=tuple(stop.encode() for stop in request.stop or ()),
     )
-    _check(parameters)
+    _check(parameters, request.n or 1)
     return parameters
 
 
-def _check(parameters: Parameters) -> None:
+def works_for(
+    request: ChatRequest, prompt: tuple[int, ...], certified: Certified | None, budget: int
+) -> tuple[Work, ...]:
+    """What the answers of a request take: one search for all of them, or a draw for each. Raises ApiError."""
+    parameters = parameters_for(request, budget, constrained=certified is not None)
+    work = Work(prompt, None, parameters)
+    if certified is not None:
+        work = replace(work, grammar=certified.grammar, exchange=certified.exchange)
+    if not parameters.samples or parameters.seed is None:
+        return (work,) * (request.n or 1 if parameters.samples else 1)
+    seeds = ((parameters.seed + n) % (1 << 64) for n in range(request.n or 1))
+    return tuple(replace(work, parameters=replace(parameters, seed=seed)) for seed in seeds)
+
+
+def _check(parameters: Parameters, answers: int) -> None:
+    if answers > 1 and not parameters.samples and answers > parameters.beam_width:
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            "greedy answers are all the same: n above 1 needs a temperature, or as many beams (swyb.beam_width)",
+            param="n",
+        )
     if parameters.samples and parameters.alpha > 0:
         raise ApiError(
             ErrorCode.CONFLICTING_PARAMETERS,

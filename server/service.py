@@ -23,8 +23,9 @@ from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
 from server.grammars import Certified, Grammars
+from server.merging import merged
 from server.named_grammars import NamedGrammars
-from server.planning import budget_for, parameters_for
+from server.planning import budget_for, parameters_for, works_for
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.settings import Settings
@@ -51,12 +52,25 @@ _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A request that will be answered: everything that could be refused has been looked at."""
+    """A request that will be answered: everything that could be refused has been looked at.
+
+    `answers` are wanted, of one work or of one work each; all works have the same prompt and budget.
+    """
 
     id: str
     created: int
-    work: Work
+    answers: int
+    works: tuple[Work, ...]
     certified: Certified | None
+
+    @property
+    def prompt(self) -> tuple[int, ...]:
+        return self.works[0].prompt
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the first answer; others have other seeds."""
+        return self.works[0].parameters
 
 
 class Service:
@@ -91,7 +105,7 @@ class Service:
 
     @property
     def present(self) -> int:
-        """Requests in preparation, waiting or running."""
+        """Answers in preparation, waiting or running."""
         return self._admission.taken
 
     async def until_ready(self) -> None:
@@ -115,10 +129,10 @@ class Service:
         if self.database is not None:
             self.database.close(STORE_SECONDS)
 
-    def admit(self) -> AbstractContextManager[None]:
-        """A place among the requests, to be held until the answer is out. Raises ApiError."""
+    def admit(self, answers: int) -> AbstractContextManager[None]:
+        """Places for so many answers, to be held until they are out. Raises ApiError."""
         self.check_ready()
-        return self._admission.place()
+        return self._admission.places(answers)
 
     def check_ready(self) -> None:
         """Raises ApiError if no request is answered now."""
@@ -138,7 +152,8 @@ class Service:
                 "stop would cut the answer short of its grammar: it is for plain text",
                 param="stop",
             )
-        self._check(parameters_for(request, 1))  # what can't be kept is told before the work
+        # What can't be kept is told before the work.
+        self._check(parameters_for(request, 1, constrained=asked is not None))
         certified = await self.certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
@@ -148,14 +163,8 @@ class Service:
             self.settings.default_max_tokens,
             certified,
         )
-        parameters = parameters_for(request, budget)
-        work = Work(
-            prompt,
-            certified.grammar if certified else None,
-            parameters,
-            certified.exchange if certified else None,
-        )
-        return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), work, certified)
+        works = works_for(request, prompt, certified, budget)
+        return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), request.n or 1, works, certified)
 
     async def asked(self, request: Constrained) -> Asked | None:
         """A request's constraint, if it has one. Raises ApiError."""
@@ -169,9 +178,17 @@ class Service:
         except GrammarError as error:
             raise of_grammar(error, asked.field) from error
 
-    async def answer(self, job: Job) -> AsyncGenerator[Piece | Answer]:
-        """Pieces of text, then the answer. Raises ApiError. Close it to cancel."""
-        async with self._running, aclosing(self._backend.run(job.work)) as events:  # closing it cancels the request
+    async def answers(self, job: Job) -> AsyncGenerator[tuple[int, Piece | Answer]]:
+        """Pieces of text and then the answer, for each answer by its number. Raises ApiError. Close it to cancel."""
+        several = 0
+        async with aclosing(merged([self._decoded(work) for work in job.works])) as events:
+            async for number, event in events:
+                yield number + several, event
+                # One work tells its answers one after the other.
+                several += isinstance(event, Answer) and len(job.works) == 1
+
+    async def _decoded(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        async with self._running, aclosing(self._backend.run(work)) as events:  # closing it cancels the request
             try:
                 async for event in events:
                     yield event

@@ -33,7 +33,7 @@ from grammar_cache.store.contract import (
 )
 
 WAIT_SECONDS = 0.25
-"""For another process that writes."""
+RETRY_SECONDS = 0.005
 
 _TABLES = (
     "CREATE TABLE infos (name TEXT PRIMARY KEY, origin TEXT, created REAL, used REAL, uses INTEGER)",
@@ -47,11 +47,15 @@ _log = logging.getLogger(__name__)
 
 
 class EmbeddedStore(Store):
-    """In the file of this path, whose folder is made. Connections are kept for the next call."""
+    """In the file of this path, whose folder is made. Connections are kept for the next call.
 
-    def __init__(self, path: Path, limits: StoreLimits) -> None:
+    `wait`: seconds for another process that writes.
+    """
+
+    def __init__(self, path: Path, limits: StoreLimits, wait: float = WAIT_SECONDS) -> None:
         self._path = path
         self._limits = limits
+        self._wait = wait
         self._idle: list[tuple[sqlite3.Connection, int]] = []  # with the number of the file that each has open
         self._closed = False
 
@@ -188,8 +192,9 @@ class EmbeddedStore(Store):
                 return connection, file
             connection.close()  # somebody has put that file aside, or removed it
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self._path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self._path, self._wait, isolation_level=None, check_same_thread=False)
         try:
+            _use_log(connection, self._wait)
             _prepare(connection)
         except BaseException:
             connection.close()
@@ -216,10 +221,23 @@ def _number(path: Path) -> int:
         return 0
 
 
+def _use_log(connection: sqlite3.Connection, wait: float) -> None:
+    """A write-ahead log. Who finds another process about to do the same is told that at once, not after a wait."""
+    until = time.monotonic() + wait
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > until:
+                raise
+            time.sleep(RETRY_SECONDS)
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
 def _prepare(connection: sqlite3.Connection) -> None:
     """Makes the tables of an empty file. Raises sqlite3.Error, StoreError for a file of another make."""
-    for pragma in ("auto_vacuum = INCREMENTAL", "journal_mode = WAL", "synchronous = NORMAL"):
-        connection.execute(f"PRAGMA {pragma}")
     if _schema(connection) == SCHEMA:
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -23,7 +23,7 @@ async def create_chat_completion(request: Request) -> Response:
     body = await read_body(request, service.settings.body_bytes)
     chat = parse_chat(parse_json(body, service.settings.body_nesting))
     with ExitStack() as held:
-        held.enter_context(service.admit())
+        held.enter_context(service.admit(chat.n or 1))
         job = await unless_gone(request.receive, service.prepare(chat))
         if chat.stream:
             include_usage = bool(chat.stream_options and chat.stream_options.include_usage)

@@ -26,7 +26,7 @@ async def register_grammar(request: Request) -> Response:
     service = service_of(request)
     body = await read_body(request, service.settings.body_bytes)
     asked = parse_grammar(parse_json(body, service.settings.body_nesting))
-    with service.admit():
+    with service.admit(1):
         answer = await unless_gone(request.receive, registered(service, asked))
     return _json(answer.model_dump_json())
 

@@ -37,7 +37,7 @@ class Wanted:
 
 
 class Decoder:
-    """Call `advance` with the steps of `wanted` until `answer` is there.
+    """Call `advance` with the steps of `wanted` until `answers` are there.
 
     `language` and `parameters` are those that these steps are to be taken with; the parameters have a seed.
     """
@@ -56,27 +56,25 @@ class Decoder:
 
     @property
     def wanted(self) -> Wanted:
-        """What the model is to be asked, while there is no answer."""
+        """What the model is to be asked, while there are no answers."""
         live = [b for b in self._beams if not b.ended]
         places = tuple(self._place_of(b) for b in live)
         return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), places)
 
     @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The best texts, best first, once no beam under way can overtake them (see `ranking`); none before.
+
+        Fewer than `parameters.answers` where the candidates lead to no more texts.
+        """
+        ranked = sorted(self._beams, key=lambda b: self._worth(b, self.parameters.budget), reverse=True)
+        best = ranked[: self.parameters.answers]
+        return tuple(map(self._answer, best)) if all(b.ended for b in best) else ()
+
+    @property
     def answer(self) -> Answer | None:
-        """The best complete text, once no beam under way can overtake it (see `ranking`)."""
-        best = max(self._beams, key=lambda b: self._worth(b, self.parameters.budget))
-        if not best.ended:
-            return None
-        cut = not best.stopped and not best.halted and not self._complete(best)
-        return Answer(
-            text=best.text,
-            tokens=best.tokens,
-            tokens_used=best.used,
-            complete=not cut,
-            finish_reason="length" if cut else "stop",
-            score=best.scores.guided,
-            budget_forced_tokens=best.forced,
-        )
+        """The best one."""
+        return next(iter(self.answers), None)
 
     @property
     def agreed(self) -> bytes:
@@ -104,6 +102,18 @@ class Decoder:
         if len(beam.tokens) > self.parameters.budget or not self.language.accepts(beam.configuration):
             raise AssertionError("the witness does not fit: distances are inconsistent")
         self._beams = [replace(beam, ended=True)]
+
+    def _answer(self, beam: Beam) -> Answer:
+        cut = not beam.stopped and not beam.halted and not self._complete(beam)
+        return Answer(
+            text=beam.text,
+            tokens=beam.tokens,
+            tokens_used=beam.used,
+            complete=not cut,
+            finish_reason="length" if cut else "stop",
+            score=beam.scores.guided,
+            budget_forced_tokens=beam.forced,
+        )
 
     def _place_of(self, beam: Beam) -> Place:
         return Place(beam.configuration, self.parameters.budget - len(beam.tokens))

@@ -16,10 +16,10 @@ Ending: TypeAlias = Literal["candidate", "freeze"]
 class Parameters:
     """`budget`: tokens the answer may have (T). `beam_width`: M ≥ 1. `alpha`: α_min of the distance-guided scoring.
 
-    `candidates`: the model's top-k tokens that a beam looks at. `temperature` > 0 with M = 1 samples, truncated to
-    `top_k` tokens (0: all), then to the `top_p` nucleus, of the viable ones; with M > 1 it only scales the logits.
-    `seed` None: drawn from the system when an answer begins. `stops`: texts that end a plain answer, and are no part
-    of it.
+    `answers`: how many texts are wanted, at most M. `candidates`: the model's top-k tokens that a beam looks at.
+    `temperature` > 0 with M = 1 samples, truncated to `top_k` tokens (0: all), then to the `top_p` nucleus, of the
+    viable ones; with M > 1 it only scales the logits. `seed` None: drawn from the system when an answer begins.
+    `stops`: texts that end a plain answer, and are no part of it.
 
     Of beams and greedy answers there are variants. `promotion`: which tokens α moves, and where to (see `promotion`).
     `softmax`: what the guided scores are normalised over (see `scoring`). `ranking`: which complete text is the best
@@ -28,6 +28,7 @@ class Parameters:
 
     budget: int
     beam_width: int = 1
+    answers: int = 1
     alpha: float = 0.0
     candidates: int = 64
     temperature: float = 0.0

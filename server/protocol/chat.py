@@ -65,7 +65,7 @@ class SwybOptions(ConstraintOptions):
     """Our own fields; see `server.decoding.parameters` for what those mean that are not of the constraint."""
 
     beam_width: int = Field(default=1, ge=1, le=16)
-    alpha: float = Field(default=0.0, ge=0.0, le=1.0)
+    alpha: float | None = Field(default=None, ge=0.0, le=1.0)
     top_k: int = Field(default=64, ge=1, le=1024)
     jump_forward: bool = True
 
@@ -79,6 +79,7 @@ class ChatRequest(StrictModel):
     top_p: float | None = Field(default=None, gt=0.0, le=1.0)
     top_k: int | None = Field(default=None, ge=-1)
     seed: int | None = Field(default=None, ge=-(1 << 63), lt=1 << 64)
+    n: int | None = Field(default=None, ge=1, le=128)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     stop: Annotated[list[StopText] | None, BeforeValidator(_listed), Field(max_length=4)] = None

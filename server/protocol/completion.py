@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from server.decoding.answer import FinishReason
 
@@ -54,10 +54,13 @@ class AssistantMessage(AnswerModel):
 
 
 class Choice(AnswerModel):
-    index: int = 0
+    """`swyb` is sent where there are several."""
+
+    index: int
     message: AssistantMessage
     logprobs: None = None
     finish_reason: FinishReason
+    swyb: Certificate | None = Field(default=None, exclude_if=lambda known: known is None)
 
 
 class ChatCompletion(AnswerModel):

@@ -30,7 +30,6 @@ _OPENAI: Mapping[str, Neutral] = {
     "logprobs": _OFF,
     "modalities": (["text"],),
     "moderation": _NEVER,
-    "n": _ONE,
     "parallel_tool_calls": _EITHER,
     "prediction": _NEVER,
     "presence_penalty": _ZERO,

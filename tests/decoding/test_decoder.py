@@ -138,6 +138,27 @@ def test_wider_beam_finds_the_likelier_text():
     assert decode(grammar, Parameters(budget=8, beam_width=2), model)[0].text == b"be"
 
 
+@pytest.mark.parametrize("wanted", [1, 2, 5, 9, 10])
+def test_the_best_texts_are_those_of_all_texts(wanted: int):
+    """With room for every prefix, the answers are the likeliest words of all, in order, as enumeration finds them."""
+    letter = char_class([(97, 99)])
+    grammar = compiled(Grammar({"root": Seq((letter, letter))}, "root"), Vocabulary([b"a", b"b", b"c", None], [3]))
+    logits = {text: np.random.default_rng(len(text)).normal(size=4) for text in (b"", b"a", b"b", b"c")}
+    likely = {text: row[:3] - np.log(np.exp(row[:3]).sum()) for text, row in logits.items()}
+    words = {
+        bytes([97 + first, 97 + second]): likely[b""][first] + likely[bytes([97 + first])][second]
+        for first, second in itertools.product(range(3), repeat=2)
+    }
+    decoder = Decoder(grammar, Parameters(budget=3, beam_width=9, answers=wanted, promotion="none"))
+    for texts in ([b""], [b"a", b"b", b"c"]):
+        assert not decoder.answers
+        rows = sorted(texts, key=lambda text: likely[b""][text[0] - 97] if text else 0, reverse=True)
+        advance(decoder, np.array([logits[text] for text in rows], np.float32))
+    found = {answer.text: answer.score for answer in decoder.answers}
+    assert list(found) == sorted(words, key=lambda word: words[word], reverse=True)[:wanted]
+    assert found == pytest.approx({word: words[word] for word in found}, abs=1e-5)
+
+
 def test_single_viable_tokens_cost_no_model_call():
     """Forced tokens are jumped over, at the start and in the middle; without jumps the text is the same."""
     grammar = compiled(

@@ -127,6 +127,9 @@ def test_a_dead_end_fails(tests: bool) -> None:
     language = PeerLanguage(SMALL, WordGuide(["cab"], tests=tests, stuck=b"c"))
     with pytest.raises(PeerFailed, match="dead end"):
         decoded(language, follow(SMALL.size, [2, 0, 1]), 9)
+    [[stuck]] = language.consume_batch(np.array([language.start], np.int32), np.array([[2]], np.int32))
+    with pytest.raises(PeerFailed, match="dead end"):  # whoever wants to complete the text is told the same
+        language.witness(int(stuck))
 
 
 def test_masks_have_end_tokens_where_the_text_may_end_and_only_tokens_of_text() -> None:

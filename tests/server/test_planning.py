@@ -96,7 +96,16 @@ def test_two_different_limits_contradict_each_other() -> None:
 )
 def test_how_tokens_are_chosen(fields: dict[str, Any], expected: Parameters) -> None:
     """One answer is drawn and beams are ranked, unless a temperature says otherwise."""
-    assert parameters_for(parse_chat(request(**fields)), 9) == expected
+    assert parameters_for(parse_chat(request(**fields)), 9, constrained=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "alpha"),
+    [({}, 0.0), ({"beam_width": 2}, 0.5), ({"beam_width": 2, "alpha": 0}, 0.0), ({"beam_width": 2, "alpha": 1}, 1.0)],
+)
+def test_beams_under_a_constraint_look_broadly(options: dict[str, Any], alpha: float) -> None:
+    """Unless the request says how broadly."""
+    assert parameters_for(parse_chat(request(swyb=options)), 9, constrained=True).alpha == alpha
 
 
 @pytest.mark.parametrize(
@@ -111,5 +120,5 @@ def test_how_tokens_are_chosen(fields: dict[str, Any], expected: Parameters) -> 
 def test_options_that_contradict_each_other(fields: dict[str, Any], param: str) -> None:
     """Guidance with sampling, and truncation with beams, would be ignored: they are refused."""
     with pytest.raises(ApiError) as caught:
-        parameters_for(parse_chat(request(**fields)), 9)
+        parameters_for(parse_chat(request(**fields)), 9, constrained=True)
     assert (caught.value.code, caught.value.param) == (ErrorCode.CONFLICTING_PARAMETERS, param)

@@ -8,7 +8,7 @@ import random
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,8 @@ package.__path__ = ["grammar_cache"]
 sys.modules["grammar_cache"] = package
 from grammar_cache.store.contract import Merge, StoreLimits
 from grammar_cache.store.embedded import EmbeddedStore
-store, own, now = EmbeddedStore(Path(sys.argv[1]), StoreLimits()), int(sys.argv[2]), float(sys.argv[3])
+store = EmbeddedStore(Path(sys.argv[1]), StoreLimits(), wait=60)  # a slow disk is no failure
+own, now = int(sys.argv[2]), float(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.read()
 for n in range(30):
@@ -47,15 +48,17 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "store.sqlite3"
     commands = [[sys.executable, "-c", WRITER, str(path), own, str(NOW)] for own in ("3", "1", "2")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    processes = [subprocess.Popen(command, cwd=ROOT, text=True, **pipes) for command in commands]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-    for process in processes:
-        with process:
+    with ExitStack() as started:
+        processes = [subprocess.Popen(command, cwd=ROOT, text=True, **pipes) for command in commands]
+        for process in processes:
+            started.enter_context(process)
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.close()
+        for process in processes:
             assert process.stderr is not None
             assert (process.stderr.read(), process.wait()) == ("", 0)
     store = EmbeddedStore(path, StoreLimits())

@@ -90,10 +90,7 @@ class Instance:
                         yield Piece(text)
                     if transcript.ended:
                         break
-        answer = transcript.answer()
-        if text := transcript.news():
-            yield Piece(text)
-        yield answer
+        yield transcript.answer()
 
     async def until_ended(self) -> None:
         """Returns when the engine has failed, or was closed."""

@@ -23,18 +23,17 @@ async def searched(
     """As `Backend.run`, for M ≥ 2. A step that takes longer than `step_seconds` ends the request: EngineError."""
     decoder = Decoder(language, work.parameters)
     tree = Tree(opener, work.prompt)
-    told = 0
+    alone, told = work.parameters.answers == 1, 0
     try:
-        while (answer := decoder.answer) is None:
-            if text := decoder.agreed[told:]:
+        while not (answers := decoder.answers):
+            if alone and (text := decoder.agreed[told:]):
                 told += len(text)
                 yield Piece(text)
             _advance(decoder, await _step(tree, decoder, step_seconds))
     finally:
         await tree.close()
-    if text := answer.text[told:]:
-        yield Piece(text)
-    yield answer
+    for answer in answers:
+        yield answer
 
 
 async def _step(tree: Tree, decoder: Decoder, seconds: float) -> list[LogProbabilities]:

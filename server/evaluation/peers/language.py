@@ -90,9 +90,10 @@ class PeerLanguage:
         return np.empty(0, np.int32)
 
     def witness(self, configuration: int) -> tuple[int, ...]:
-        """None is known. If the peer has failed, that is why somebody asks: raises it again."""
+        """None is known. Who asks does so because the peer has failed, or knows no token: raises that again."""
         if self._guide.failure is not None:
             raise self._guide.failure
+        self.mask(configuration)
         return ()
 
     def _at(self, configuration: int) -> Following:

@@ -1,0 +1,166 @@
+"""The Dockerfile: no engine builds it here, so what can be known without one is checked."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from server.cli import parse
+from server.engines.vllm.environment import check_version
+from tests.docker.dockerfile import Stage, base_of, chain, exec_form, parsed
+from tests.docker.ignored import sent
+from tests.documents import ROOT
+
+ARGUMENTS, STAGES = parsed()
+LAST = STAGES[-1]
+DEVICES = ["cpu", "gpu"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def environment(device: str, name: str) -> set[str]:
+    """The values that a variable has in all stages that an image, or what is copied into it, is made of."""
+    made = [*chain(device), *([stage for stage in STAGES if stage.name == "installed"] if device == "cpu" else [])]
+    return {stage.environment[name] for stage in made if name in stage.environment}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_stages_lead_to_a_pinned_image(device: str) -> None:
+    """By each value of the build argument."""
+    base = base_of(chain(device)[-1])
+    assert re.fullmatch(r"[\w/-]+:v?\d+\.\d+[\w.-]*", base), base
+    assert base.startswith({"cpu": "python:", "gpu": "vllm/vllm-openai:"}[device])
+
+
+def test_stages_come_before_they_are_used() -> None:
+    """And each is used."""
+    used = {base_of(LAST, DEVICE=device) for device in DEVICES}
+    for at, stage in enumerate(STAGES):
+        before = {earlier.name for earlier in STAGES[:at]}
+        taken = {source for source, _, _ in stage.copies if source is not None}
+        assert taken <= before
+        used |= taken
+    assert used == {stage.name for stage in STAGES[:-1]}
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name or "last")
+def test_what_is_copied_is_there(stage: Stage) -> None:
+    """In the repository, and let through by .dockerignore."""
+    for source, paths, _ in stage.copies:
+        for path in paths if source is None else ():
+            found = [ROOT / path, *(ROOT / path).rglob("*")] if (ROOT / path).is_dir() else [ROOT / path]
+            files = [file for file in found if file.is_file() and "__pycache__" not in file.parts]
+            assert files, path
+            assert [file for file in files if not sent(file)] == []
+
+
+def test_nothing_else_reaches_the_builder(tmp_path: Path) -> None:
+    """No secret, no data, no compiled file, whatever lies around."""
+    for path in (
+        ".git/config",
+        ".venv/bin/python",
+        "docker/.env",
+        "docker/secrets/store",
+        "results/rows.jsonl",
+        "tests/cached.py",
+        "server/__pycache__/cli.cpython-311.pyc",
+        "grammar_cache/store/__pycache__/seals.cpython-311.pyc",
+        "Dockerfile",
+    ):
+        assert not sent(ROOT / path), path
+    assert sent(ROOT / "server/decoding/step.py")
+
+
+def test_versions_are_those_of_the_makefile() -> None:
+    """The image has the torch, weights and Python that `make install` installs, by the same steps."""
+    makefile = dict(re.findall(r"^(\w+) \??:?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    [installed] = [stage for stage in STAGES if stage.name == "installed"]
+    runs = "\n".join(installed.values("RUN"))
+    places = [runs.index(step) for step in (makefile["TORCH"], "[embedded,redis]", f"--no-deps {makefile['WEIGHTS']}")]
+    assert places == sorted(places)
+    assert makefile["TORCH"] in PROJECT["optional-dependencies"]["embedded"]
+    assert makefile["PYTHON"] == f"python{ARGUMENTS['PYTHON']}"
+    assert "grammar_cache.warm_up" in runs
+    assert set(re.findall(r"\[([\w,]+)\]", runs)) <= {"embedded,redis"}
+    assert {"embedded", "redis"} <= PROJECT["optional-dependencies"].keys()
+
+
+def test_the_version_of_vllm_is_one_that_works() -> None:
+    """It is in the range of the package, and the engine takes it."""
+    check_version(ARGUMENTS["VLLM"])
+    assert f"vllm=={ARGUMENTS['VLLM']}" in (ROOT / "docs/vllm.md").read_text()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_loops_are_compiled_for_the_image(device: str) -> None:
+    """For the processor that it names, at the place that they are taken from, and the cache is one."""
+    assert environment(device, "NUMBA_CPU_NAME") == {"generic"}
+    assert environment(device, "NUMBA_CACHE_DIR") == {LAST.environment["SWYB_LOOPS"], "/tmp/swyb-loops"}
+    assert environment(device, "SWYB_CACHE") == {"/var/cache/swyb"}
+    stages = {stage.name: stage for stage in STAGES}
+    warm = stages["installed" if device == "cpu" else "gpu"]
+    at = [name for name, value in warm.lines if name == "ENV" or "warm_up" in value]
+    assert at == ["ENV", "ENV", "RUN"] if device == "cpu" else ["ENV", "RUN"], "they are set before anything compiles"
+
+
+def test_loops_outlive_the_times_of_layers() -> None:
+    """vLLM's numba knows sources by their times, of which layers keep seconds: these are whole before it compiles."""
+    [gpu] = [stage for stage in STAGES if stage.name == "gpu"]
+    run = gpu.values("RUN")[-1]
+    assert 0 < run.index('touch --date="@$(date +%s)"') < run.index("grammar_cache.warm_up")
+
+
+def test_the_user_is_nobody_special() -> None:
+    """USER is a number, so that who runs it can tell that it isn't root; the files of the cache are its own."""
+    [user] = LAST.values("USER")
+    assert int(user) >= 10_000
+    assert f"useradd --uid {user} " in " ".join(LAST.values("RUN"))
+    order = [name for name, _ in LAST.lines]
+    assert "RUN" not in order[order.index("USER") :]
+    copies = " ".join(value for stage in STAGES for value in stage.values("COPY"))
+    owners = set(re.findall(r"chown=(\S+)", copies))
+    assert owners == {f"{user}:{user}"}
+
+
+def test_the_command_is_one_of_ours() -> None:
+    """No shell stands between: signals reach the server. It listens where clients of a container come from."""
+    [entry], [command], [exposed] = (LAST.values(name) for name in ("ENTRYPOINT", "CMD", "EXPOSE"))
+    assert exec_form(entry) == ["swyb-entrypoint"]
+    arguments = parse(exec_form(command))
+    assert (arguments.command, arguments.host, arguments.port) == ("serve", "0.0.0.0", int(exposed))
+    assert [(sources, target) for _, sources, target in LAST.copies] == [
+        (["docker/entrypoint.sh"], "/usr/local/bin/swyb-entrypoint")
+    ]
+
+
+def test_the_health_check_asks_for_readiness() -> None:
+    """At the port of the server, with less patience than Docker has."""
+    options, words = LAST.healthcheck
+    [exposed] = LAST.values("EXPOSE")
+    assert words[:2] == ["python3", "-c"]
+    assert f"http://127.0.0.1:{exposed}/ready" in words[2]
+    [patience] = re.findall(r"timeout=(\d+)", words[2])
+    assert int(patience) < int(options["timeout"].removesuffix("s"))
+
+
+def test_the_entry_point_copies_the_loops_once(tmp_path: Path) -> None:
+    """To where they may be written, and leaves those that are there; then the command is in its place."""
+    given, taken, programs = tmp_path / "given", tmp_path / "taken", tmp_path / "bin"
+    given.mkdir()
+    (given / "loop.nbi").write_text("compiled")
+    programs.mkdir()
+    (programs / "swyb").write_text('#!/bin/sh\necho "$$" "$@"\n')
+    (programs / "swyb").chmod(0o755)
+    script = ROOT / "docker" / "entrypoint.sh"
+    assert os.access(script, os.X_OK)
+    variables = {"PATH": f"{programs}:{os.defpath}", "SWYB_LOOPS": str(given), "NUMBA_CACHE_DIR": str(taken)}
+    for content in ("compiled", "changed"):
+        process = subprocess.Popen([script, "serve", "a b"], env=variables, stdout=subprocess.PIPE, text=True)
+        assert process.communicate()[0] == f"{process.pid} serve a b\n"
+        assert process.returncode == 0
+        assert (taken / "loop.nbi").read_text() == content
+        (taken / "loop.nbi").write_text("changed")
