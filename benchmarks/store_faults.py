@@ -152,12 +152,20 @@ def old_version(world: World) -> Hooks:
 def two_writers(world: World) -> Hooks:
     """Rightly sealed: what one says is longer than what was found, and what the other says is too short."""
 
+    told: list[int] = []
+
     def tell(database: Database, grammar_id: str) -> None:
         claims = database.load(grammar_id).claims
+        told.append(len(claims))
         database.learn(grammar_id, {key: Claim(c.distance + 1, c.witness) for key, c in claims.items()})
         database.learn(grammar_id, {key: Claim(c.distance - 1, c.witness[1:]) for key, c in claims.items()})
 
-    return {0: _soon(lambda: world.writer(tell))}
+    def differ() -> None:
+        world.writer(tell)
+        if not any(told):
+            raise AssertionError("searches have found nothing that writers could differ about")
+
+    return {0: _soon(differ)}
 
 
 FAULTS: dict[str, Fault] = {
@@ -177,13 +185,13 @@ def faults(tokenizer: str, count: int) -> tuple[str, list[FaultRow]]:
     vocabulary = read_vocabulary(tokenizer_folder(tokenizer))
     schemas = [task.schema for task in read_tasks(SCHEMAS)]
     ids = [constraint_id(Constraint("json_schema", schema), vocabulary) for schema in schemas]
-    with servers(Options(tokenizer, delay=0.0)) as (alone,):
+    with servers(Options(tokenizer, brief=False)) as (alone,):
         least = [r.told.get("min_tokens") for r in alone.ask([chat(schema, max_tokens=1) for schema in schemas])]
         kinds = [chat(schema, max_tokens=round(1.2 * n) + 1) for schema, n in zip(schemas, least, strict=True) if n]
         order = random.Random(1)
         bodies = [order.choice(kinds) for _ in range(count)]
         right = [reply.text for reply in alone.ask(bodies)]
-    with redis() as store, servers(Options(tokenizer, store.address, SECRET, DELAY, KEPT)) as (server,):
+    with redis() as store, servers(Options(tokenizer, store.address, SECRET, DELAY, KEPT, brief=False)) as (server,):
         world = World(store, server, ids, kinds, count)
         rows = [_row(world, name, bodies, right) for name in FAULTS]
     lines = [

@@ -69,6 +69,25 @@ def test_generate_refuses_as_the_server_does(write: Any, model: Path, capsys: py
     assert told(capsys)["error"]["code"] == "budget_too_small"
 
 
+def test_generate_keeps_what_it_has_compiled(
+    write: Any, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the store that is named; the next command finds it there, and writes the same text."""
+    choice = write("c", '["left", "right"]')
+    texts, sources = set(), []
+    for store in ("none", f"sqlite://{tmp_path}/store.sqlite3", f"sqlite://{tmp_path}/store.sqlite3"):
+        arguments = ["generate", "hi", "--temperature", "0", "--model", str(model), "--choice", choice]
+        assert main([*arguments, "--store", store]) == 0
+        printed = capsys.readouterr()
+        texts.add(printed.out)
+        sources.append(json.loads(printed.err.splitlines()[-1])["cache"])
+    assert len(texts) == 1
+    assert sources[:2] == ["miss", "miss"]
+    assert sources[2] in ("shared", "miss")  # a machine may be too busy for the store to answer in time
+    assert main(["grammars", "list", "--store", f"sqlite://{tmp_path}/store.sqlite3"]) == 0
+    assert len(told(capsys)["grammars"]) == 1
+
+
 @pytest.fixture
 def served(model: Path) -> Iterator[subprocess.Popen[str]]:
     """The command, running, with its output."""

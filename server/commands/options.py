@@ -64,10 +64,12 @@ class StoreOptions(NamedTuple):
 def store_options(arguments: Namespace) -> StoreOptions:
     """What the command line says, or else the environment. Raises OSError for a file that can't be read, ValueError."""
     address = arguments.store or os.environ.get(STORE_VARIABLE) or _default_store()
+    if address == NO_STORE:
+        return StoreOptions(None, None, "")
     tenant = arguments.store_tenant or os.environ.get(TENANT_VARIABLE) or ""
     file = arguments.store_secret_file or os.environ.get(SECRET_FILE_VARIABLE)
     secret = read(str(file)).strip() if file else os.environ.get(SECRET_VARIABLE)
-    return StoreOptions(None if address == NO_STORE else address, secret or None, tenant)
+    return StoreOptions(address, secret or None, tenant)
 
 
 def _default_store() -> str:
