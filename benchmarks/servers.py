@@ -87,6 +87,14 @@ class Server:
         return [front, *front.children(recursive=True)]
 
 
+def taken_by_theirs(schema: dict[str, Any]) -> bool:
+    """Whether none of vLLM's ways to constrain answers refuses a schema: a refusal takes no time."""
+    from vllm.v1.structured_output.backend_guidance import has_guidance_unsupported_json_features
+    from vllm.v1.structured_output.backend_xgrammar import has_xgrammar_unsupported_json_features
+
+    return not (has_guidance_unsupported_json_features(schema) or has_xgrammar_unsupported_json_features(schema))
+
+
 def _command(name: str, folder: Path, port: int, options: Sequence[str]) -> list[str]:
     if name == OURS:
         ours = ["serve", "--engine", "vllm", "--model", str(folder), "--name", MODEL, "--port", str(port)]

@@ -8,6 +8,7 @@ have the memory. Ratios are those of one turn, and of these the median.
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,7 +21,7 @@ from statistics import median
 from benchmarks import vllm_memory
 from benchmarks.chats import asked, body_of, valid
 from benchmarks.data import MissingData, Task, read_tasks, write_rows
-from benchmarks.servers import OURS, THEIRS, Server
+from benchmarks.servers import OURS, THEIRS, Server, taken_by_theirs
 from benchmarks.tables import machine, markdown, number, percent, quantile
 from server.engines.embedded import default_cache, ensure_embedded_model
 
@@ -58,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--kinds", nargs="*", choices=("plain", "schema"), default=("plain", "schema"))
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--together", action="store_true", help="all servers are up at once; see above")
-    parser.add_argument("--n", type=int, default=16, help="the first N tasks of json-mode-eval")
+    parser.add_argument("--n", type=int, default=16, help="the first N tasks of json-mode-eval whose schemas all take")
     parser.add_argument("--options", default=" ".join(OPTIONS), help="of vLLM's engine, for all servers")
     parser.add_argument("--memory", type=int, default=0, metavar="N", help="N requests to our server; see above")
 
@@ -71,7 +72,8 @@ def run(arguments: Namespace) -> int:
     if arguments.memory:
         with _running([OURS], folder, arguments) as [server]:
             return vllm_memory.run(server, read_tasks(), arguments.memory, arguments.out)
-    rows = list(_measured(folder, read_tasks(arguments.n), arguments))
+    taken = (task for task in read_tasks() if taken_by_theirs(json.loads(task.schema)))
+    rows = list(_measured(folder, list(islice(taken, arguments.n)), arguments))
     write_rows(arguments.out, "vllm-server", rows)
     print(f"{folder.name}, {arguments.n} tasks, {arguments.options}; medians of {arguments.turns}\n")
     print(report(rows))

@@ -106,7 +106,7 @@ def serving_backend(
 ) -> Iterator[tuple[str, Service, httpx.Client]]:
     """The server over any backend: its address, its service and a client, until the block ends.
 
-    `seconds`: until it is ready.
+    `seconds`: until it is ready, and for an answer if that is more than 60.
     """
     app = create_app(settings, backend)
     listening = socket.create_server(("127.0.0.1", 0))
@@ -115,7 +115,7 @@ def serving_backend(
     thread.start()
     base = f"http://127.0.0.1:{listening.getsockname()[1]}"
     try:
-        with httpx.Client(base_url=base, timeout=60) as client:
+        with httpx.Client(base_url=base, timeout=max(60.0, seconds)) as client:
             eventually(lambda: client.get("/ready").status_code == 200, seconds)
             yield base, app.state.service, client
     finally:

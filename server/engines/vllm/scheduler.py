@@ -9,6 +9,7 @@ Beams that begin as others take over their memory: see `forks`.
 
 from __future__ import annotations
 
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -18,20 +19,29 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from server.engines.vllm.forks import taken_over
 
 PATIENCE_SECONDS = 0.05
-"""How long beams wait at most, after a step, for others."""
+"""How long beams wait at most, after a step, for others; as long as the step took, if that is longer.
+
+Where steps are slow, on a busy machine, the front end is slow too; and a step for a part of the beams costs little less
+than one for all.
+"""
 
 
 class _Together:
     """To be mixed into a scheduler. Requests that are no beams don't wait."""
 
     num_waiting_for_streaming_input: int
+    _began = inf
     _since = 0.0
     _holding = False
 
     def schedule(self, *arguments: Any) -> Any:
-        late = monotonic() - self._since > PATIENCE_SECONDS
+        now = monotonic()
+        late = now - self._since > max(PATIENCE_SECONDS, self._since - self._began)
         self._holding = self.num_waiting_for_streaming_input > 0 and not late
-        return super().schedule(*arguments)  # type: ignore[misc]
+        step = super().schedule(*arguments)  # type: ignore[misc]
+        if step.total_num_scheduled_tokens:
+            self._began = now
+        return step
 
     def _handle_stopped_request(self, request: Any) -> Any:
         self._since = monotonic()

@@ -19,10 +19,10 @@ class Base:
         self.num_waiting_for_streaming_input = 0
         self.waiting: list[SimpleNamespace] = []
 
-    def schedule(self, throttle_prefills: bool = False) -> list[str]:
+    def schedule(self, throttle_prefills: bool = False) -> SimpleNamespace:
         taken = [request for request in self.waiting if self._handle_blocked_waiting_request(request)]
         self.waiting = [request for request in self.waiting if request not in taken]
-        return [request.name for request in taken]
+        return SimpleNamespace(names=[request.name for request in taken], total_num_scheduled_tokens=len(taken))
 
     def _handle_stopped_request(self, request: SimpleNamespace) -> bool:
         self.num_waiting_for_streaming_input += 1
@@ -56,10 +56,10 @@ def test_beams_wait_for_each_other_and_nobody_waits_for_them(scheduler: Any, mon
     monkeypatch.setattr("server.engines.vllm.scheduler.PATIENCE_SECONDS", 1000.0)
     go_on(scheduler, "a")
     scheduler.waiting.append(request("plain", resumable=False))
-    assert scheduler.schedule() == ["plain"]
+    assert scheduler.schedule().names == ["plain"]
     scheduler.waiting.append(request("a's child"))
     go_on(scheduler, "b")
-    assert scheduler.schedule() == ["a", "a's child", "b"]
+    assert scheduler.schedule().names == ["a", "a's child", "b"]
 
 
 def test_patience_ends(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,20 @@ def test_patience_ends(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.monotonic()
     go_on(scheduler, "a")
     monkeypatch.setattr("server.engines.vllm.scheduler.monotonic", lambda: now + 1.0)
-    assert scheduler.schedule(True) == ["a"]
+    assert scheduler.schedule(True).names == ["a"]
+
+
+def test_patience_lasts_as_long_as_a_step(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are slow where the front end is."""
+    times = iter([100.0, 102.0, 103.9, 104.1])
+    monkeypatch.setattr("server.engines.vllm.scheduler.monotonic", lambda: next(times))
+    go_on(scheduler, "a")
+    scheduler._since = 99.0
+    assert scheduler.schedule().names == ["a"]
+    scheduler._handle_stopped_request(request("a"))
+    go_on(scheduler, "a")
+    assert scheduler.schedule().names == []
+    assert scheduler.schedule().names == ["a"]
 
 
 def test_vllms_scheduler_is_as_it_was_read(make_engine: MakeEngine) -> None:
