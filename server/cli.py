@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from server.commands import certify, check, eval, generate, serve
+from server.commands import certify, check, eval, generate, precompute, serve
 from server.commands.backends import separated
 from server.commands.options import report
 
@@ -15,6 +15,7 @@ _COMMANDS = {
     "generate": (generate.add_arguments, generate.run, "answer one prompt, without HTTP"),
     "certify": (certify.add_arguments, certify.run, "how many tokens does a constraint need at least?"),
     "check": (check.add_arguments, check.run, "does a text belong, and where does it leave the language?"),
+    "precompute": (precompute.add_arguments, precompute.run, "distances offline, for a store that servers share"),
     "eval": (eval.add_arguments, eval.run, "the paper's experiments, on any model or server"),
 }
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
 
 from grammar_cache import Constraint
 from grammar_cache.constraint import Whitespace
 from grammar_cache.shipped import names, shipped
 from server.constraint import grammar_kind
+from server.engines.embedded import default_cache
 
 STDIN = "-"
+STORE_VARIABLE = "SWYB_STORE"
+SECRET_VARIABLE, SECRET_FILE_VARIABLE = "SWYB_STORE_SECRET", "SWYB_STORE_SECRET_FILE"
+TENANT_VARIABLE = "SWYB_STORE_TENANT"
+NO_STORE = "none"
 
 
 def add_model(parser: ArgumentParser) -> None:
@@ -23,6 +31,53 @@ def add_model(parser: ArgumentParser) -> None:
         metavar="DIR",
         help="a model's folder (default: the embedded SmolLM2-135M-Instruct)",
     )
+
+
+def add_store(parser: ArgumentParser) -> None:
+    """Which store, and what it is sealed with."""
+    parser.add_argument(
+        "--store",
+        metavar="ADDRESS",
+        help="where compiled grammars are kept and shared: sqlite:///path, redis://host:port, and others; "
+        f"{NO_STORE}: nowhere (default: ${STORE_VARIABLE}, or a file in the cache folder)",
+    )
+    parser.add_argument(
+        "--store-secret-file",
+        type=Path,
+        metavar="FILE",
+        help=f"the secret that all who share a server's store have (default: ${SECRET_FILE_VARIABLE}; "
+        f"${SECRET_VARIABLE} may hold the secret itself)",
+    )
+    parser.add_argument(
+        "--store-tenant", metavar="NAME", help=f"whose grammars these are (default: ${TENANT_VARIABLE})"
+    )
+
+
+class StoreOptions(NamedTuple):
+    """As `Settings` has them."""
+
+    address: str | None
+    secret: str | None
+    tenant: str
+
+
+def store_options(arguments: Namespace) -> StoreOptions:
+    """What the command line says, or else the environment. Raises OSError for a file that can't be read, ValueError."""
+    address = arguments.store or os.environ.get(STORE_VARIABLE) or _default_store()
+    tenant = arguments.store_tenant or os.environ.get(TENANT_VARIABLE) or ""
+    file = arguments.store_secret_file or os.environ.get(SECRET_FILE_VARIABLE)
+    secret = read(str(file)).strip() if file else os.environ.get(SECRET_VARIABLE)
+    return StoreOptions(None if address == NO_STORE else address, secret or None, tenant)
+
+
+def _default_store() -> str:
+    """A file in the cache folder, as far as one can be made there."""
+    folder = default_cache().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return NO_STORE
+    return f"sqlite://{quote(str(folder))}/store.sqlite3" if os.access(folder, os.W_OK) else NO_STORE
 
 
 def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
@@ -76,7 +131,7 @@ def model_folder(arguments: Namespace) -> Path:
     """The model's folder, made if it is the embedded one; progress goes to the standard error."""
     if arguments.model is not None:
         return Path(arguments.model)
-    from server.engines.embedded import default_cache, ensure_embedded_model
+    from server.engines.embedded import ensure_embedded_model
 
     return ensure_embedded_model(default_cache(), report)
 
