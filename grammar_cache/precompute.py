@@ -31,7 +31,12 @@ from grammar_cache.precomputed import Entry, Table
 from grammar_cache.tables import Tables
 
 PIECE = 256
-"""Configurations walked at a time: a second or less. Part of what a piece depends on."""
+"""Configurations of a piece, if nobody says otherwise: a second or less."""
+
+NODES = 100_000
+"""Configurations, if nobody says otherwise: some minutes, and about a gigabyte."""
+INTERNED = 4
+"""Configurations that may be met in all, for each one of the enumeration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,25 @@ class Outcome:
 class Precomputation:
     """Of one grammar, to a height. It has tables of its own: the grammar's stay as they are, for whoever uses it."""
 
-    def __init__(self, grammar: CompiledGrammar, height: int, most: int, interrupt: Interrupt | None = None) -> None:
-        """Enumerates up to `most` configurations. Raises LimitExceeded(configurations), Interrupted."""
+    def __init__(
+        self,
+        grammar: CompiledGrammar,
+        height: int,
+        most: int = NODES,
+        size: int = PIECE,
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        """Enumerates up to `most` configurations. `size`: of a piece.
+
+        Raises LimitExceeded(configurations), Interrupted.
+        """
         self.height = height
         self.most = most
+        self.size = size
         self.vocabulary = grammar.vocabulary
         interrupt = interrupt or Interrupt()
-        table = configurations_of(grammar.network, grammar.limits.configurations, interrupt)
+        limit = grammar.limits.configurations + INTERNED * most
+        table = configurations_of(grammar.network, limit, interrupt)
         self._table = table
         self._tables = Tables(table, grammar.vocabulary, grammar.limits.table_bytes, interrupt)
         self._distances = distances_of(table, grammar.vocabulary, interrupt)
@@ -72,20 +89,20 @@ class Precomputation:
     @property
     def pieces(self) -> int:
         """How many there are."""
-        return -(-len(self._numbers) // PIECE)
+        return -(-len(self._numbers) // self.size)
 
     def piece(self, number: int) -> Piece:
         """What tokens lead to from some of the configurations. Raises LimitExceeded(configurations), Interrupted."""
-        begin, past = PIECE * number, min(PIECE * (number + 1), len(self._numbers))
-        return Piece.of([self._edges(place) for place in range(begin, past)])
+        begin = self.size * number
+        return Piece.of([self._edges(place) for place in range(begin, begin + self._length(number))])
 
     def read(self, number: int, data: bytes) -> Piece:
         """What another process has written of a piece. Raises ArtefactError."""
-        return Piece.from_bytes(data, self._size(number), len(self._numbers), len(self.vocabulary.strings))
+        return Piece.from_bytes(data, self._length(number), len(self._numbers), len(self.vocabulary.strings))
 
     def table(self, grammar_id: str, pieces: Mapping[int, Piece]) -> tuple[Table, Outcome]:
         """The distances that are below the additive ones. A piece that isn't there makes some of them higher."""
-        sizes = [self._size(number) for number in range(self.pieces)]
+        sizes = [self._length(number) for number in range(self.pieces)]
         nothing = {number: Piece.of([NO_EDGES] * size) for number, size in enumerate(sizes) if number not in pieces}
         found = Piece.joined([piece for _, piece in sorted((nothing | dict(pieces)).items())])
         upper = found.solved(np.minimum(self._additive, found.beyond + 1))
@@ -109,8 +126,8 @@ class Precomputation:
         whole = len(self.enumeration.through) - 1
         return Table.of(grammar_id, self.vocabulary, whole, int(lower[0]), entries), outcome
 
-    def _size(self, number: int) -> int:
-        return min(PIECE, len(self._numbers) - PIECE * number)
+    def _length(self, number: int) -> int:
+        return min(self.size, len(self._numbers) - self.size * number)
 
     def _edges(self, place: int) -> Edges:
         """Of a configuration, those tokens that could bring it below its additive distance."""
@@ -132,3 +149,10 @@ class Precomputation:
         bounds, beyond = self._distances.additive[after[~inside]], strings[~inside]
         best = np.lexsort((beyond, self.vocabulary.lengths[beyond], bounds))[0]
         return Edges(places[inside], strings[inside], int(bounds[best]), int(beyond[best]), int(least[~inside].min()))
+
+
+def computed_table(grammar: CompiledGrammar, grammar_id: str, height: int, most: int = NODES) -> Table:
+    """All of it in this process. Raises LimitExceeded(configurations)."""
+    precomputation = Precomputation(grammar, height, most)
+    pieces = {number: precomputation.piece(number) for number in range(precomputation.pieces)}
+    return precomputation.table(grammar_id, pieces)[0]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from grammar_cache.errors import ArtefactError
 from grammar_cache.pieces import Piece
-from grammar_cache.precompute import PIECE, Precomputation
+from grammar_cache.precompute import Precomputation
 from grammar_cache.store.database import Database
 
 
@@ -41,7 +41,7 @@ class SharedPieces:
 
     def _piece(self, number: int) -> Piece:
         told = self._precomputation
-        place = f"piece {number} of {self._grammar_id}: {told.height}, {told.most}, {PIECE}"
+        place = f"piece {number} of {self._grammar_id}: {told.height}, {told.most}, {told.size}"
 
         def look() -> Piece | None:
             data = self._database.load(place).artefact

@@ -19,7 +19,7 @@ from time import monotonic
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.compile import constraint_id
 from grammar_cache.pieces import Piece
-from grammar_cache.precompute import Outcome, Precomputation
+from grammar_cache.precompute import NODES, Outcome, Precomputation
 from grammar_cache.precomputed import Table, name_with_table
 from grammar_cache.store.database import Database, Timing
 from grammar_cache.store.opening import open_database
@@ -42,8 +42,6 @@ from server.engines.embedded import default_cache
 from server.evaluation.progress import Progress
 from server.protocol.errors import of_grammar
 
-NODES = 100_000
-"""Configurations, if nobody says otherwise: some minutes, and about a gigabyte."""
 TIMING = Timing(answer=5.0)
 """For a store that no request waits for."""
 CLOSING_SECONDS = 60.0
