@@ -116,6 +116,13 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
     return _told(TabledGrammar(grammar, table), grammar_id, precomputation, table, outcome)
 
 
+def work(task: Task, first: int) -> None:
+    """What another process does: it leaves pieces in the store, from that one on."""
+    _, grammar_id, precomputation = _prepared(task)
+    with _opened(task) as database:
+        _collected(precomputation, database, grammar_id, first, lambda _: monotonic() < task.ends)
+
+
 def _prepared(task: Task) -> tuple[CompiledGrammar, str, Precomputation]:
     vocabulary = Vocabulary.from_pretrained(task.folder, cache=default_cache())
     grammar = compile_grammar(task.constraint, vocabulary)
@@ -148,7 +155,7 @@ def _others(task: Task, first: int, pieces: int, count: int) -> Iterator[None]:
     """So many processes beside this one, each from another piece on. They end when all pieces are there."""
     context = get_context("spawn")
     begins = [(first + pieces * (i + 1) // (count + 1)) % pieces for i in range(count)]
-    processes = [context.Process(target=_work, args=(task, begin), daemon=True) for begin in begins]
+    processes = [context.Process(target=work, args=(task, begin), daemon=True) for begin in begins]
     for process in processes:
         process.start()
     try:
@@ -157,13 +164,6 @@ def _others(task: Task, first: int, pieces: int, count: int) -> Iterator[None]:
         for process in processes:
             process.terminate()
             process.join()
-
-
-def _work(task: Task, first: int) -> None:
-    """Another process: leaves pieces in the store."""
-    _, grammar_id, precomputation = _prepared(task)
-    with _opened(task) as database:
-        _collected(precomputation, database, grammar_id, first, lambda _: monotonic() < task.ends)
 
 
 def _told(

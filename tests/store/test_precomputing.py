@@ -88,8 +88,9 @@ def test_several_at_once_make_each_piece_once(address: str) -> None:
     assert sorted(number for counting in countings for number in counting.made) == list(range(countings[0].pieces))
 
 
-def test_a_run_that_was_killed_goes_on(address: str) -> None:
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     """`kill -9` in the middle of a piece: those before it are there, that one is made once its lease has ended."""
+    address = f"sqlite://{tmp_path}/store.sqlite3"
     command = [sys.executable, "-m", "tests.store.precomputing_process", address]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
