@@ -34,7 +34,7 @@ PIECE = 256
 """Configurations of a piece, if nobody says otherwise: a second or less."""
 
 NODES = 100_000
-"""Configurations, if nobody says otherwise: some minutes, and about a gigabyte."""
+"""Configurations, if nobody says otherwise: a minute or two, and half a gigabyte."""
 INTERNED = 4
 """Configurations that may be met in all, for each one of the enumeration."""
 
