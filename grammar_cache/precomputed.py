@@ -42,6 +42,7 @@ class Table:
     """
 
     name: str
+    grammar_id: str
     height: int
     least: int
     data: bytes
@@ -85,7 +86,7 @@ class Table:
         known = within(distances, 1, INFINITE) and within(strings, 0, len(vocabulary.strings))
         listed = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}").reshape(-1)
         require(known and bool((listed[1:] > listed[:-1]).all()), "a table has what can't be in one")
-        return Table(sha256(data).hexdigest()[:32], height, least, data, listed, distances, strings)
+        return Table(sha256(data).hexdigest()[:32], grammar_id, height, least, data, listed, distances, strings)
 
 
 def name_with_table(grammar_id: str, table: Table | None) -> str:

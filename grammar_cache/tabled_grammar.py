@@ -25,6 +25,7 @@ class TabledGrammar(CompiledGrammar):
         """`grammar`: compiled from what the table's grammar id stands for; of another one, no entry is found."""
         searched = grammar.minimum
         vars(self).update(vars(grammar))
+        self.plain = grammar
         self.table = table
         self.rejected_entries = 0
         self._keys = ConfigurationKeys(self._configurations)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grammar_cache.artefact import from_bytes, to_bytes
 from grammar_cache.configuration_keys import ConfigurationKeys
 from grammar_cache.exploration import BoundedGrammar
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
@@ -207,3 +208,17 @@ def test_the_minimum_is_lowered_and_proved() -> None:
     assert (grammar.minimum.tokens, grammar.minimum.exact) == (4, False)
     tabled = TabledGrammar(grammar, computed_table(grammar, "id", 3, MOST))
     assert (tabled.minimum.tokens, tabled.minimum.exact) == (3, True)
+
+
+def test_a_table_travels_with_its_grammar() -> None:
+    """What is loaded has it, answers as what was saved, and is the same bytes; of another grammar it is refused."""
+    grammar = compile_expression(NEST, LETTERS, ADDITIVE)
+    saved = TabledGrammar(grammar, computed_table(grammar, "id", 3))
+    loaded = from_bytes(to_bytes(saved), LETTERS, grammar.limits)
+    assert isinstance(loaded, TabledGrammar)
+    assert (loaded.table.name, loaded.table.grammar_id) == (saved.table.name, "id")
+    opened = at(loaded, b"aaaa")
+    assert (loaded.plain.distance(opened), loaded.distance(opened), loaded.minimum) == (5, 3, saved.minimum)
+    assert to_bytes(loaded) == to_bytes(saved) != to_bytes(grammar)
+    with pytest.raises(TypeError):
+        to_bytes(TabledGrammar(BoundedGrammar(grammar, 1), saved.table))
