@@ -6,10 +6,12 @@
     nullable, lexer_start, rules    of the network; `rules` are their names
     ignored                         what a lenient schema dropped
     least, dry                      of the search for the minimum; see `findings`
+    table_of                        the id that its table is for; empty without one
 
-and the arrays are those of the network (`network_arrays.KINDS`) and those of `Findings`. All of them hold int32, uint8
-or booleans. Equal grammars are equal bytes, in whatever process and whatever they have been asked. What is loaded
-answers as what was saved: decoding uses nothing but the network, the vocabulary, the limits and what was found.
+and the arrays are those of the network (`network_arrays.KINDS`), those of `Findings`, and the bytes of the table, if it
+has one (`precomputed`). All of them hold int32, uint8 or booleans. Equal grammars are equal bytes, in whatever process
+and whatever they have been asked. What is loaded answers as what was saved: decoding uses nothing but the network, the
+vocabulary, the limits, what was found, and the table.
 
 Whoever wrote the bytes isn't trusted. Indices are checked, since compiled loops check none. The costs of states don't
 travel: one that is too low would break the promise that an answer fits its budget, and what is known of one grammar's
@@ -34,17 +36,21 @@ from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.network_arrays import KINDS as NETWORK
 from grammar_cache.network_arrays import Facts, arrays_of, network_of
+from grammar_cache.precomputed import Table
+from grammar_cache.tabled_grammar import TabledGrammar
 from grammar_cache.vocabulary import Vocabulary
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the bytes of a grammar may mean something else."""
 _WHAT = b"swyb-cfg"
 _FOUND: Kinds = dict.fromkeys(("path", "level_first", "parent", "string", "onward"), ("<i4", 1))
+_TABLE: Kinds = {"table": ("|u1", 1)}
 
 
 def to_bytes(grammar: CompiledGrammar) -> bytes:
     """Searches for the minimum, if nobody has asked for it yet."""
-    if type(grammar) is not CompiledGrammar:
+    plain, table = (grammar.plain, grammar.table) if isinstance(grammar, TabledGrammar) else (grammar, None)
+    if type(plain) is not CompiledGrammar:
         raise TypeError(f"a {type(grammar).__name__} has no bytes, only the grammar that it is made of")
     network, found = grammar.network, grammar.findings
     header = {
@@ -55,9 +61,11 @@ def to_bytes(grammar: CompiledGrammar) -> bytes:
         "ignored": grammar.ignored,
         "least": found.least,
         "dry": found.dry,
+        "table_of": "" if table is None else table.grammar_id,
     }
     searched: dict[str, NDArray[np.int32]] = {name: getattr(found, name) for name in _FOUND}
-    return pack(_WHAT, FORMAT, header, {**arrays_of(network), **searched})
+    own = np.frombuffer(b"" if table is None else table.data, np.uint8)
+    return pack(_WHAT, FORMAT, header, {**arrays_of(network), **searched, "table": own})
 
 
 def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledGrammar:
@@ -65,7 +73,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
 
     Raises ArtefactError for anything that isn't a whole, right artefact.
     """
-    header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND})
+    header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND, **_TABLE})
     for name, own in _told(vocabulary, limits).items():
         require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
     facts = Facts(_of(bool, header.get("nullable")), _of(int, header.get("lexer_start")), _texts(header.get("rules")))
@@ -73,8 +81,12 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     searched = {name: arrays[name] for name in _FOUND}
     found = Findings(**searched, least=_of(int, header.get("least")), dry=_of(bool, header.get("dry")))
     ignored = _texts(header.get("ignored"))
+    table_of, own = _of(str, header.get("table_of")), arrays["table"].tobytes()
+    require(bool(table_of) == bool(own), "a table is missing, or whose it is")
+    table = Table.from_bytes(own, table_of, vocabulary) if own else None
     try:
-        return CompiledGrammar(network, vocabulary, limits, ignored, found=found)
+        grammar = CompiledGrammar(network, vocabulary, limits, ignored, found=found)
+        return grammar if table is None else TabledGrammar(grammar, table)
     except GrammarError as error:
         raise ArtefactError(f"this is a grammar that doesn't compile: {error}") from error
 

@@ -67,7 +67,7 @@ class CompiledGrammar:
         self.network = network
         self._configurations = configurations_of(network, limits.configurations, interrupt)
         self._tables = Tables(self._configurations, vocabulary, limits.table_bytes, interrupt)
-        self._distances = _distances(self._configurations, vocabulary, interrupt)
+        self._distances = distances_of(self._configurations, vocabulary, interrupt)
         self._claims = Claims(self._configurations, self._tables, vocabulary)
         self._tightening = Tightening(self._tables, self._claims)
         self._minimum: Minimum | None = None
@@ -299,9 +299,10 @@ class CompiledGrammar:
         return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])
 
 
-def _distances(
+def distances_of(
     configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt
 ) -> Distances | LexedDistances:
+    """Of any network's configurations. Raises EmptyLanguage, LimitExceeded(configurations), Interrupted."""
     if isinstance(configurations, LexedConfigurations):
         return LexedDistances(configurations, vocabulary, interrupt)
     return Distances(configurations, vocabulary, interrupt)

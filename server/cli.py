@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from server.commands import certify, check, eval, generate, grammars, serve
+from server.commands import certify, check, eval, generate, grammars, precompute, serve
 from server.commands.backends import separated
 from server.commands.options import report
 
@@ -16,6 +16,7 @@ _COMMANDS = {
     "certify": (certify.add_arguments, certify.run, "how many tokens does a constraint need at least?"),
     "check": (check.add_arguments, check.run, "does a text belong, and where does it leave the language?"),
     "grammars": (grammars.add_arguments, grammars.run, "what is in a store of compiled grammars?"),
+    "precompute": (precompute.add_arguments, precompute.run, "distances offline, for a store that servers share"),
     "eval": (eval.add_arguments, eval.run, "the paper's experiments, on any model or server"),
 }
 

@@ -127,6 +127,14 @@ class Database:
             return
         self._behind.put(Put(self._seals.name(grammar_id, self._limits), artefact, self._origin, time.time()))
 
+    def table(self, grammar_id: str) -> bytes | None:
+        """The table that was computed for a grammar offline, if there is one: see `precomputed`."""
+        return self.load(_table_of(grammar_id)).artefact
+
+    def keep_table(self, grammar_id: str, table: bytes) -> None:
+        """Writes it behind, in place of any other one: those who have that one keep it, and say so."""
+        self.keep(_table_of(grammar_id), table)
+
     def learn(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
         """Writes them behind, but for those too long to be read. Of two for one key the lesser distance stays."""
         room = self._bounds.entry_bytes - SEAL_BYTES
@@ -216,6 +224,10 @@ class Database:
                 return replace(change, entries=own)
             case _:
                 return change
+
+
+def _table_of(grammar_id: str) -> str:
+    return f"table of {grammar_id}"
 
 
 def _written(store: Store, changes: Sequence[Change]) -> bool:

@@ -14,7 +14,9 @@ from grammar_cache.errors import ArtefactError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
+from grammar_cache.precomputed import Table
 from grammar_cache.store.database import Database, News
+from grammar_cache.tabled_grammar import TabledGrammar
 from grammar_cache.vocabulary import Vocabulary
 
 
@@ -49,6 +51,20 @@ class SharedGrammars:
             return Shared(grammar, found=False)
 
         return self._database.once(grammar_id, look, made, seconds)
+
+    def tabled(self, grammar_id: str, grammar: CompiledGrammar) -> CompiledGrammar:
+        """The grammar with the table that the store has for it; as it is, if there is none, or none that is right.
+
+        Certificates have to say which: see `precomputed.name_with_table`.
+        """
+        data = self._database.table(grammar_id)
+        if data is None:
+            return grammar
+        try:
+            return TabledGrammar(grammar, Table.from_bytes(data, grammar_id, self._vocabulary))
+        except ArtefactError:
+            self._database.counters.count("rejected")
+            return grammar
 
     def tell(self, grammar_id: str, grammar: CompiledGrammar) -> None:
         """What searches have found since this was last called, for others. The owner of the grammar's tables calls it.

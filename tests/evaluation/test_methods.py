@@ -56,6 +56,9 @@ def test_settings_are_those_of_decoding() -> None:
         ("swyb:whitespace=none", "compact"),
         ("swyb:jump=far", "token, text"),
         ("swyb:tightening=1", "on, off"),
+        ("swyb:H=x", "no number"),
+        ("swyb:H=1:nodes=0", "at least 1"),
+        ("swyb:nodes=9", "beside H"),
         ("base:temperature=-1", "no number"),
         ("base:M=2", "it has: temperature"),
         ("sample-verify:samples=0", "at least one"),
@@ -109,9 +112,9 @@ def test_whitespace_is_a_setting_of_ours(tasks: list[Task], tmp_path: Path) -> N
 
 
 def test_settings_of_the_grammar(tmp_path: Path) -> None:
-    """The exploration bound, additive distances and jumps over text: answers are complete with each."""
+    """The exploration bound, additive distances, jumps over text, tables: answers are complete with each."""
     tasks = read_tasks(tmp_path / "data")
-    methods = "swyb,swyb:B=1,swyb:tightening=off,swyb:M=2:jump=text"
+    methods = "swyb,swyb:B=1,swyb:tightening=off,swyb:M=2:jump=text,swyb:H=2:nodes=50:tightening=off"
     rows = evaluated(tasks[:1], tmp_path / "r.jsonl", methods, "30")
     assert [row.method for row in rows] == methods.split(",")
     assert all(row.complete and row.verdict is not None and row.verdict.valid for row in rows)

@@ -26,7 +26,7 @@ def test_the_sample_runs() -> None:
     """It prints what it says."""
     namespace: dict[str, Any] = {}
     told = [line for _, code in STORE.blocks("python") for line in run(code, namespace)]
-    assert len(told) == 2
+    assert len(told) == 4
     for promised, printed in told:
         assert printed == promised
 

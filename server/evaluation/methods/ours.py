@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
@@ -9,6 +10,9 @@ from typing import cast
 from grammar_cache import CompiledGrammar, GrammarError
 from grammar_cache.constraint import Whitespace
 from grammar_cache.exploration import BoundedGrammar
+from grammar_cache.precompute import NODES, computed_table
+from grammar_cache.precomputed import Table
+from grammar_cache.tabled_grammar import TabledGrammar
 from server.decoding.forced_text import ForcedText
 from server.evaluation.methods.spec import Spec, decoding_settings, parameters
 from server.evaluation.model import LocalModel
@@ -24,24 +28,31 @@ class Ours:
     """Settings: those of decoding (`M`, `alpha`, `k`, `temperature`, …), and of the grammar.
 
     `whitespace` is for JSON. `B` is the paper's exploration bound. `tightening=off` leaves distances additive.
-    `jump=text` jumps forward over text that has no alternative, not only over tokens.
+    `jump=text` jumps forward over text that has no alternative, not only over tokens. `H` is the stack height up to
+    which distances are precomputed, for at most `nodes` configurations: once for each grammar, in no answer's time.
     """
 
     def __init__(self, spec: Spec, model: LocalModel, grammars: Mapping[bool, Grammars]) -> None:
         """`grammars`, with and without tightening, may be shared. Raises ValueError for a setting that isn't one."""
-        spec.only([*decoding_settings(), "whitespace", "B", "tightening", "jump"])
+        spec.only([*decoding_settings(), "whitespace", "B", "H", "nodes", "tightening", "jump"])
         self.label = spec.label
         self._parameters = parameters(spec)
         self._whitespace: Whitespace | None = None
         if "whitespace" in spec.settings:
             self._whitespace = cast(Whitespace, spec.choice("whitespace", WHITESPACE, "bounded"))
         self._bound = int(spec.number("B", 0))
+        self._height = int(spec.number("H", 0)) if "H" in spec.settings else None
+        self._nodes = int(spec.number("nodes", NODES))
+        if self._nodes < 1 or ("nodes" in spec.settings and self._height is None):
+            raise ValueError(f"{spec.label}: nodes is at least 1, and beside H")
         self._model = model
         self._split = model.split if spec.choice("jump", ("token", "text"), "token") == "text" else None
         if "jump" in spec.settings and model.split is None:
             raise ValueError(f"{spec.label}: the model's tokenizer can't be asked")
         self._grammars = grammars[spec.choice("tightening", ("on", "off"), "on") == "on"]
         self._bounded: dict[str, BoundedGrammar] = {}
+        self._tables: dict[str, asyncio.Future[Table]] = {}
+        self._tabled: dict[str, TabledGrammar] = {}
 
     async def answer(self, task: Task, budget: int, seed: int) -> Reply:
         """Refused: a grammar that isn't supported, or a budget below the fewest tokens of an answer."""
@@ -50,7 +61,7 @@ class Ours:
             constraint = replace(constraint, whitespace=self._whitespace)
         try:
             certified = await self._grammars.get(constraint)
-            grammar = self._with_bound(certified)
+            grammar = await self._with_table(certified, self._with_bound(certified))
         except GrammarError as error:
             return Reply("refused", reason=str(error), settled=True)
         minimum = grammar.minimum
@@ -69,6 +80,19 @@ class Ours:
         if certified.grammar_id not in self._bounded:
             self._bounded[certified.grammar_id] = BoundedGrammar(certified.grammar, self._bound)
         return self._bounded[certified.grammar_id]
+
+    async def _with_table(self, certified: Certified, grammar: CompiledGrammar) -> CompiledGrammar:
+        """Raises LimitExceeded."""
+        if self._height is None:
+            return grammar
+        name = certified.grammar_id
+        if name not in self._tables:
+            computing = asyncio.to_thread(computed_table, certified.grammar, name, self._height, self._nodes)
+            self._tables[name] = asyncio.ensure_future(computing)
+        table = await self._tables[name]
+        if name not in self._tabled:
+            self._tabled[name] = TabledGrammar(grammar, table)
+        return self._tabled[name]
 
 
 def shared_grammars(model: LocalModel) -> dict[bool, Grammars]:

@@ -1,0 +1,109 @@
+"""What tokens lead to from many configurations, as flat arrays, and shortest ways through it.
+
+Configurations are places in an enumeration. A process that shares the work writes pieces of it as bytes, and reads
+those of others. Their arrays are checked to be whole; who reads them trusts that tokens lead where they say, or looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.array_bytes import Kinds, pack, unpack
+from grammar_cache.array_checks import divides, require, within
+from grammar_cache.distance import INFINITE
+
+Ints = NDArray[np.int32]
+
+_WHAT, _FORMAT = b"swyb-pre", 1
+_KINDS: Kinds = dict.fromkeys(("first", "target", "string", "beyond", "beyond_string", "least_beyond"), ("<i4", 1))
+
+
+class Edges(NamedTuple):
+    """Of one configuration: the places that tokens lead to, by the string for each.
+
+    `beyond`: the least bound of those that are not in the enumeration, and the string that leads there. `least_beyond`:
+    how few tokens might do from any of them. INFINITE where there are none.
+    """
+
+    targets: Ints
+    strings: Ints
+    beyond: int = INFINITE
+    beyond_string: int = -1
+    least_beyond: int = INFINITE
+
+
+NO_EDGES = Edges(np.empty(0, np.int32), np.empty(0, np.int32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """The targets and strings of configuration i are those from `first[i]` to `first[i + 1]`; see `Edges`."""
+
+    first: Ints
+    target: Ints
+    string: Ints
+    beyond: Ints
+    beyond_string: Ints
+    least_beyond: Ints
+
+    @staticmethod
+    def of(edges: Sequence[Edges]) -> Piece:
+        """Of consecutive configurations, at least one."""
+        sizes = [len(one.targets) for one in edges]
+        return Piece(
+            np.cumsum([0, *sizes], dtype=np.int32),
+            np.concatenate([one.targets for one in edges], dtype=np.int32),
+            np.concatenate([one.strings for one in edges], dtype=np.int32),
+            np.array([one.beyond for one in edges], np.int32),
+            np.array([one.beyond_string for one in edges], np.int32),
+            np.array([one.least_beyond for one in edges], np.int32),
+        )
+
+    @staticmethod
+    def joined(pieces: Sequence[Piece]) -> Piece:
+        """One piece of all, in their order."""
+        sizes = np.concatenate([[0], *(np.diff(piece.first) for piece in pieces)])
+        rest = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in _KINDS if name != "first"}
+        return Piece(first=np.cumsum(sizes, dtype=np.int32), **rest)
+
+    def solved(self, bounds: Ints) -> Ints:
+        """The least of the bounds and of all ways to another bound, each target a token away."""
+        [rows] = np.nonzero(np.diff(self.first))
+        begins = self.first[rows]
+        while len(rows):
+            ahead = np.minimum.reduceat(bounds[self.target], begins) + 1
+            nearer = ahead < bounds[rows]
+            if not nearer.any():
+                break
+            bounds = bounds.copy()
+            bounds[rows[nearer]] = ahead[nearer]
+        return bounds
+
+    def onward(self, solved: Ints, place: int, lengths: Ints) -> int:
+        """The string that begins a way of the solved length: the shortest, then the least."""
+        own = slice(int(self.first[place]), int(self.first[place + 1]))
+        strings: list[int] = self.string[own][solved[self.target[own]] + 1 == solved[place]].tolist()
+        if self.beyond[place] + 1 == solved[place]:
+            strings.append(int(self.beyond_string[place]))
+        return min(strings, key=lambda string: (lengths[string], string))
+
+    def to_bytes(self) -> bytes:
+        return pack(_WHAT, _FORMAT, {}, {name: getattr(self, name) for name in _KINDS})
+
+    @staticmethod
+    def from_bytes(data: bytes, size: int, places: int, strings: int) -> Piece:
+        """Of so many configurations, of an enumeration of so many places. Raises ArtefactError."""
+        _, arrays = unpack(data, _WHAT, _FORMAT, _KINDS)
+        piece = Piece(**arrays)
+        beyond = (piece.beyond, piece.beyond_string, piece.least_beyond)
+        require(all(len(array) == size for array in beyond), "a piece is of other configurations")
+        whole = divides(piece.first, size, len(piece.target)) and len(piece.string) == len(piece.target)
+        named = within(piece.string, 0, strings) and within(piece.beyond_string, -1, strings)
+        bounded = within(piece.beyond, 0, INFINITE + 1) and within(piece.least_beyond, 0, INFINITE + 1)
+        require(whole and named and bounded and within(piece.target, 0, places), "a piece is not whole")
+        return piece

@@ -1,0 +1,96 @@
+"""A table of distances that were computed offline, as bytes: fixed, and named by a hash of them.
+
+It has those configurations whose distance is below the additive one, by key: the distance, and the string that leads to
+a configuration that is a token nearer. Who uses it follows the strings to the end before a distance counts (see
+`tabled_grammar`), so nothing that is in a table has to be true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.array_bytes import Kinds, pack, unpack
+from grammar_cache.array_checks import require, within
+from grammar_cache.configuration_keys import KEY_BYTES
+from grammar_cache.distance import INFINITE
+from grammar_cache.errors import ArtefactError
+from grammar_cache.vocabulary import Vocabulary
+
+_WHAT, _FORMAT = b"swyb-tab", 1
+_KINDS: Kinds = {"keys": ("|u1", 2), "distances": ("<i4", 1), "strings": ("<i4", 1)}
+
+
+class Entry(NamedTuple):
+    """`distance` tokens complete a configuration, and `string` is the first of them."""
+
+    distance: int
+    string: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Of one grammar, vocabulary and version of the algorithm, which its id stands for.
+
+    `height`: everything up to this stack height was looked at; -1 if less. `least`: no answer has fewer tokens, as far
+    as whoever made it is believed.
+    """
+
+    name: str
+    grammar_id: str
+    height: int
+    least: int
+    data: bytes
+    _keys: NDArray[np.bytes_]
+    _distances: NDArray[np.int32]
+    _strings: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def entry(self, key: bytes) -> Entry | None:
+        """What it says of the configuration with this key."""
+        wanted = np.frombuffer(key, self._keys.dtype)[0]
+        place = int(np.searchsorted(self._keys, wanted))
+        if place == len(self._keys) or self._keys[place] != wanted:
+            return None
+        return Entry(int(self._distances[place]), int(self._strings[place]))
+
+    @staticmethod
+    def of(grammar_id: str, vocabulary: Vocabulary, height: int, least: int, entries: Mapping[bytes, Entry]) -> Table:
+        """Equal contents are equal bytes."""
+        keys = sorted(entries)
+        header = {"grammar": grammar_id, "height": height, "least": least}
+        arrays: dict[str, NDArray[Any]] = {
+            "keys": np.frombuffer(b"".join(keys), np.uint8).reshape(-1, KEY_BYTES),
+            "distances": np.array([entries[key].distance for key in keys], np.int32),
+            "strings": np.array([entries[key].string for key in keys], np.int32),
+        }
+        return Table.from_bytes(pack(_WHAT, _FORMAT, header, arrays), grammar_id, vocabulary)
+
+    @staticmethod
+    def from_bytes(data: bytes, grammar_id: str, vocabulary: Vocabulary) -> Table:
+        """Raises ArtefactError for what is no whole table of this grammar."""
+        header, arrays = unpack(data, _WHAT, _FORMAT, _KINDS)
+        require(header.get("grammar") == grammar_id, "a table of another grammar")
+        height, least = header.get("height"), header.get("least")
+        if type(height) is not int or type(least) is not int:
+            raise ArtefactError("the header of a table is not whole")
+        keys, distances, strings = arrays["keys"], arrays["distances"], arrays["strings"]
+        require(keys.shape == (len(distances), KEY_BYTES) and len(strings) == len(distances), "a table is not whole")
+        known = within(distances, 1, INFINITE) and within(strings, 0, len(vocabulary.strings))
+        listed = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}").reshape(-1)
+        require(known and bool((listed[1:] > listed[:-1]).all()), "a table has what can't be in one")
+        return Table(sha256(data).hexdigest()[:32], grammar_id, height, least, data, listed, distances, strings)
+
+
+def name_with_table(grammar_id: str, table: Table | None) -> str:
+    """What certificates call a grammar: its id, or with a table, which may lower its distances, another one."""
+    if table is None:
+        return grammar_id
+    return sha256(f"{grammar_id} with {table.name}".encode()).hexdigest()[:32]

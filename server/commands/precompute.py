@@ -1,0 +1,189 @@
+"""`swyb precompute`: distances of all configurations of a grammar up to a stack height, kept in a store.
+
+What is there already isn't made again: a run that was stopped goes on, and others on the same store share the work.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import inf
+from multiprocessing import get_context
+from pathlib import Path
+from random import SystemRandom
+from socket import gethostname
+from time import monotonic
+
+from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
+from grammar_cache.compile import constraint_id
+from grammar_cache.pieces import Piece
+from grammar_cache.precompute import NODES, Outcome, Precomputation
+from grammar_cache.precomputed import Table, name_with_table
+from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.opening import open_database
+from grammar_cache.store.precomputing import SharedPieces
+from grammar_cache.tabled_grammar import TabledGrammar
+from server.commands.options import (
+    StoreOptions,
+    add_constraint,
+    add_model,
+    add_store,
+    constraint,
+    model_folder,
+    positive,
+    print_json,
+    report,
+    store_options,
+    whole,
+)
+from server.engines.embedded import default_cache
+from server.evaluation.progress import Progress
+from server.protocol.errors import of_grammar
+
+TIMING = Timing(answer=5.0)
+"""For a store that no request waits for."""
+CLOSING_SECONDS = 60.0
+"""For what is still to be written in the end."""
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, by custom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a process needs to know. `ends`: when to stop, by the clock that all processes of a machine share."""
+
+    constraint: Constraint
+    folder: Path
+    height: int
+    nodes: int
+    ends: float
+    store: StoreOptions
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_constraint(parser, required=True)
+    add_model(parser)
+    parser.add_argument("--height", type=whole, required=True, metavar="H", help="of the highest stacks")
+    parser.add_argument(
+        "--nodes", type=positive, default=NODES, metavar="N", help=f"configurations at most (default: {NODES})"
+    )
+    parser.add_argument("--seconds", type=positive, metavar="S", help="then make a table of what is done by then")
+    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes at work (default: 1)")
+    add_store(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Prints what was found, or why nothing was (then: 1)."""
+    wanted = constraint(arguments)
+    assert wanted is not None, "the parser requires one"
+    begun = monotonic()
+    ends = begun + (arguments.seconds or inf)
+    task = Task(wanted, model_folder(arguments), arguments.height, arguments.nodes, ends, store_options(arguments))
+    try:
+        told = precompute(task, arguments.workers)
+    except GrammarError as error:
+        print_json(of_grammar(error, None).body)
+        return 1
+    except KeyboardInterrupt:
+        report("interrupted: the same command goes on from here")
+        return INTERRUPTED
+    print_json({**told, "seconds": round(monotonic() - begun, 2)})
+    return 0
+
+
+def precompute(task: Task, workers: int = 1) -> dict[str, object]:
+    """What there is to say of the table, which is in the store then.
+
+    Raises GrammarError; ValueError where there is no store, RuntimeError where it doesn't take everything.
+    """
+    grammar, grammar_id, precomputation = _prepared(task)
+    first = SystemRandom().randrange(precomputation.pieces)
+    progress = Progress(precomputation.pieces)
+
+    def done(number: int) -> bool:
+        progress.step(f"piece {number}")
+        return monotonic() < task.ends
+
+    with _opened(task) as database:
+        with _others(task, first, precomputation.pieces, workers - 1):
+            pieces = _collected(precomputation, database, grammar_id, first, done)
+        table, outcome = precomputation.table(grammar_id, pieces)
+        database.keep_table(grammar_id, table.data)
+    if database.counters.snapshot["dropped"]:
+        raise RuntimeError("the store hasn't taken everything: perhaps not the table, or a part of the work")
+    return _told(TabledGrammar(grammar, table), grammar_id, precomputation, table, outcome)
+
+
+def work(task: Task, first: int) -> None:
+    """What another process does: it leaves pieces in the store, from that one on."""
+    _, grammar_id, precomputation = _prepared(task)
+    with _opened(task) as database:
+        _collected(precomputation, database, grammar_id, first, lambda _: monotonic() < task.ends)
+
+
+def _prepared(task: Task) -> tuple[CompiledGrammar, str, Precomputation]:
+    vocabulary = Vocabulary.from_pretrained(task.folder, cache=default_cache())
+    grammar = compile_grammar(task.constraint, vocabulary)
+    grammar_id = constraint_id(task.constraint, vocabulary)
+    return grammar, grammar_id, Precomputation(grammar, task.height, task.nodes)
+
+
+@contextmanager
+def _opened(task: Task) -> Iterator[Database]:
+    store = task.store
+    if store.address is None:
+        raise ValueError("without a store there is no place for what is computed: --store names one")
+    database = open_database(
+        store.address, Limits(), origin=gethostname(), secret=store.secret, tenant=store.tenant, timing=TIMING
+    )
+    try:
+        yield database
+    finally:
+        database.close(CLOSING_SECONDS)
+
+
+def _collected(
+    precomputation: Precomputation, database: Database, grammar_id: str, first: int, done: Callable[[int], bool]
+) -> dict[int, Piece]:
+    return SharedPieces(precomputation, database, grammar_id).collect(first, done)
+
+
+@contextmanager
+def _others(task: Task, first: int, pieces: int, count: int) -> Iterator[None]:
+    """So many processes beside this one, each from another piece on. They end when all pieces are there."""
+    context = get_context("spawn")
+    begins = [(first + pieces * (i + 1) // (count + 1)) % pieces for i in range(count)]
+    processes = [context.Process(target=work, args=(task, begin), daemon=True) for begin in begins]
+    for process in processes:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _told(
+    grammar: TabledGrammar, grammar_id: str, precomputation: Precomputation, table: Table, outcome: Outcome
+) -> dict[str, object]:
+    enumeration = precomputation.enumeration
+    return {
+        "grammar_id": grammar_id,
+        "table": table.name,
+        "grammar_id_with_table": name_with_table(grammar_id, table),
+        "min_tokens": grammar.minimum.tokens,
+        "exact": grammar.minimum.exact,
+        "height": table.height,
+        "height_asked": precomputation.height,
+        "higher_stacks": enumeration.endless,
+        "configurations": outcome.configurations,
+        "configurations_by_height": enumeration.through,
+        "pairs": outcome.pairs,
+        "walked": outcome.walked,
+        "proved_exact": outcome.exact,
+        "below_additive": outcome.lower,
+        "bytes": len(table.data),
+    }

@@ -1,0 +1,87 @@
+"""Tables as bytes: looked up by key, named by content, and refused unless whole and of the grammar."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammar_cache.array_bytes import pack
+from grammar_cache.errors import ArtefactError
+from grammar_cache.precomputed import Entry, Table, name_with_table
+from tests.strategies import examples
+from tests.test_claims import LETTERS
+
+KEYS = st.binary(min_size=16, max_size=16) | st.sampled_from([bytes(16), b"\0" * 15 + b"\1", b"\1" + bytes(15)])
+ENTRIES = st.dictionaries(KEYS, st.builds(Entry, st.integers(1, 99), st.integers(0, 3)), max_size=9)
+
+
+@given(ENTRIES, KEYS)
+@examples(150)
+def test_entries_are_found_by_key(entries: dict[bytes, Entry], other: bytes) -> None:
+    """Also where a key ends with zeros, and from bytes."""
+    table = Table.of("id", LETTERS, 3, 1, entries)
+    read = Table.from_bytes(table.data, "id", LETTERS)
+    assert len(read) == len(entries)
+    assert (read.name, read.height, read.least) == (table.name, 3, 1)
+    for key in (*entries, other):
+        assert read.entry(key) == table.entry(key) == entries.get(key)
+
+
+def test_names_are_of_the_content() -> None:
+    """Equal for equal contents in any order, else different; a certificate's name is that of grammar and table."""
+    one, two = {bytes(16): Entry(1, 0)}, {b"\1" * 16: Entry(1, 0)}
+    table = Table.of("id", LETTERS, 3, 1, one | two)
+    assert Table.of("id", LETTERS, 3, 1, two | one).name == table.name
+    others = [
+        Table.of("id", LETTERS, 3, 1, one),
+        Table.of("id", LETTERS, 4, 1, one | two),
+        Table.of("id", LETTERS, 3, 2, one | two),
+        Table.of("another", LETTERS, 3, 1, one | two),
+        Table.of("id", LETTERS, 3, 1, one | {b"\1" * 16: Entry(2, 0)}),
+    ]
+    names = {name_with_table("id", each) for each in (None, table, *others)}
+    assert len(names) == 7
+    assert name_with_table("id", None) == "id"
+    assert {len(name) for name in names - {"id"}} == {32}
+
+
+def test_damaged_bytes() -> None:
+    """Cut anywhere, or another byte anywhere."""
+    data = Table.of("id", LETTERS, 3, 1, {bytes(16): Entry(1, 0)}).data
+    damaged = [data[:cut] for cut in range(len(data))]
+    damaged += [data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :] for i in range(len(data))]
+    for each in damaged:
+        with pytest.raises(ArtefactError):
+            Table.from_bytes(each, "id", LETTERS)
+
+
+def test_a_table_of_another_grammar() -> None:
+    with pytest.raises(ArtefactError, match="another grammar"):
+        Table.from_bytes(Table.of("id", LETTERS, 3, 1, {}).data, "other", LETTERS)
+
+
+@pytest.mark.parametrize(
+    ("keys", "distances", "strings", "height"),
+    [
+        ([1, 0], [1, 1], [0, 0], 3),
+        ([1, 1], [1, 1], [0, 0], 3),
+        ([0, 1], [1, 0], [0, 0], 3),
+        ([0, 1], [1, -1], [0, 0], 3),
+        ([0, 1], [1, 1], [0, 4], 3),
+        ([0, 1], [1, 1], [-1, 0], 3),
+        ([0, 1], [1, 1, 1], [0, 0], 3),
+        ([0, 1], [1, 1], [0], 3),
+        ([0, 1], [1, 1], [0, 0], True),
+    ],
+)
+def test_what_can_not_be_in_a_table(keys: list[int], distances: list[int], strings: list[int], height: int) -> None:
+    """Keys that don't ascend, distances below 1, strings that aren't there, arrays of different lengths."""
+    arrays = {
+        "keys": np.array([[key] * 16 for key in keys], np.uint8),
+        "distances": np.array(distances, np.int32),
+        "strings": np.array(strings, np.int32),
+    }
+    with pytest.raises(ArtefactError):
+        Table.from_bytes(pack(b"swyb-tab", 1, {"grammar": "id", "height": height, "least": 1}, arrays), "id", LETTERS)
