@@ -49,8 +49,10 @@ def test_throughput_and_learning(world: Path, monkeypatch: pytest.MonkeyPatch) -
     measured(world, "throughput", 1)
     assert len(rows(world, "store-throughput")) == 2
     assert all(min(row.values()) > 0 for row in rows(world, "store-throughput"))
-    measured(world, "learning", 1)
-    assert [row["same"] for row in rows(world, "store-learning")] == [True]
+    measured(world, "learning", 2)
+    found = rows(world, "store-learning")
+    assert {row["group"] for row in found} == {"json-mode-eval", "python_subset", "sql"}
+    assert all(row["same"] for row in found)
 
 
 @pytest.mark.full
