@@ -16,7 +16,7 @@ PARTS: dict[str, tuple[Part, int]] = {
     "replicas": (replicas, 50),
     "stampede": (stampede, 200),
     "throughput": (throughput, 40),
-    "learning": (learning, 30),
+    "learning": (learning, 20),
     "faults": (faults, 200),
 }
 """With how many schemas, requests or tasks unless it is said."""
