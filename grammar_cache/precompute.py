@@ -151,8 +151,10 @@ class Precomputation:
         return Edges(places[inside], strings[inside], int(bounds[best]), int(beyond[best]), int(least[~inside].min()))
 
 
-def computed_table(grammar: CompiledGrammar, grammar_id: str, height: int, most: int = NODES) -> Table:
-    """All of it in this process. Raises LimitExceeded(configurations)."""
-    precomputation = Precomputation(grammar, height, most)
+def computed_table(
+    grammar: CompiledGrammar, grammar_id: str, height: int, most: int = NODES, interrupt: Interrupt | None = None
+) -> Table:
+    """All of it in this process. Raises LimitExceeded(configurations), Interrupted."""
+    precomputation = Precomputation(grammar, height, most, interrupt=interrupt)
     pieces = {number: precomputation.piece(number) for number in range(precomputation.pieces)}
     return precomputation.table(grammar_id, pieces)[0]

@@ -87,10 +87,3 @@ class Table:
         listed = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}").reshape(-1)
         require(known and bool((listed[1:] > listed[:-1]).all()), "a table has what can't be in one")
         return Table(sha256(data).hexdigest()[:32], grammar_id, height, least, data, listed, distances, strings)
-
-
-def name_with_table(grammar_id: str, table: Table | None) -> str:
-    """What certificates call a grammar: its id, or with a table, which may lower its distances, another one."""
-    if table is None:
-        return grammar_id
-    return sha256(f"{grammar_id} with {table.name}".encode()).hexdigest()[:32]

@@ -8,8 +8,18 @@ import logging
 from grammar_cache.shipped import names
 from grammar_cache.store.contract import Info, StoreError
 from server.constraint import Asked
+from server.grammars import Certified
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.grammars import GrammarList, GrammarRequest, Listed, Named, Registered, Stored, StoreState
+from server.protocol.grammars import (
+    GrammarList,
+    GrammarRequest,
+    Listed,
+    Named,
+    Registered,
+    Stored,
+    StoreState,
+    TableInfo,
+)
 from server.service import Service
 
 _log = logging.getLogger(__name__)
@@ -21,6 +31,8 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
     if asked is None:
         raise ApiError(ErrorCode.MISSING_PARAMETER, "a grammar has one constraint, and this has none", param="grammar")
     certified = await service.certify(asked)
+    if request.precompute is not None:
+        certified = await service.precompute(asked, request.precompute.height, request.precompute.configurations)
     shared = await service.named.register(request.name, asked.constraint)
     return Registered(
         name=request.name,
@@ -32,8 +44,14 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
         compile_ms=certified.compile_ms,
         cache=certified.source,
         ignored=list(certified.ignored),
+        table=_table_info(certified),
         shared=shared,
     )
+
+
+def _table_info(certified: Certified) -> TableInfo | None:
+    table = certified.table
+    return TableInfo(name=table.name, height=table.height, entries=len(table)) if table else None
 
 
 async def warm_up(service: Service) -> None:
@@ -67,6 +85,7 @@ async def listed(service: Service) -> GrammarList:
             size=certified.grammar.size,
             compile_ms=certified.compile_ms,
             source="shared" if certified.source == "shared" else "miss",
+            table=_table_info(certified),
             store=_stored(infos.get(certified.grammar_id)),
         )
         for certified in kept

@@ -20,7 +20,10 @@ from typing import Literal, TypeAlias
 from grammar_cache import CompiledGrammar, Constraint, Limits, Minimum, Vocabulary, compile_grammar
 from grammar_cache.compile import constraint_id
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.precompute import computed_table
+from grammar_cache.precomputed import Table
 from grammar_cache.store.sharing import SharedGrammars
+from grammar_cache.tabled_grammar import TabledGrammar
 from server.exchange import Exchange
 
 Source: TypeAlias = Literal["hit", "miss", "shared"]
@@ -54,6 +57,11 @@ class Certified:
     def ignored(self) -> tuple[str, ...]:
         """What of the constraint is not enforced."""
         return self.grammar.ignored
+
+    @property
+    def table(self) -> Table | None:
+        """Distances that were computed offline."""
+        return self.grammar.table if isinstance(self.grammar, TabledGrammar) else None
 
     @property
     def states(self) -> int:
@@ -94,6 +102,7 @@ class Grammars:
         self._shared = shared
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="swyb-compile")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="swyb-waiting")
+        self._offline = ThreadPoolExecutor(1, thread_name_prefix="swyb-precompute")
         self._kept: OrderedDict[str, Certified] = OrderedDict()
         self._pending: dict[str, _Pending] = {}
         self.compiled = 0
@@ -131,11 +140,36 @@ class Grammars:
                 pending.compiling.cancel()
                 self._forget(grammar_id, pending)
 
+    async def precompute(self, constraint: Constraint, height: int, most: int) -> Certified:
+        """Computes a table of up to `most` configurations, for all who share the store, and uses it from now on.
+
+        Needs a store. Raises GrammarError.
+        """
+        grammar_id, interrupt = constraint_id(constraint, self._vocabulary), Interrupt()
+        computing = self._offline.submit(self._computed, constraint, grammar_id, height, most, interrupt)
+        try:
+            certified = await asyncio.wrap_future(computing)
+        except asyncio.CancelledError:
+            interrupt.set()
+            raise
+        self._kept[grammar_id] = certified
+        self._shrink()
+        return certified
+
+    def _computed(
+        self, constraint: Constraint, grammar_id: str, height: int, most: int, interrupt: Interrupt
+    ) -> Certified:
+        assert self._shared is not None, "a table is for those who share it"
+        certified = self._compile(constraint, grammar_id, interrupt)  # the one that is kept is in use
+        table = computed_table(certified.grammar, grammar_id, height, most, interrupt)
+        self._shared.keep_table(grammar_id, table)
+        return self._tabled(certified, TabledGrammar(certified.grammar, table))
+
     def close(self) -> None:
         """Compiles nothing more, and stops what is being compiled."""
         for pending in self._pending.values():
             pending.interrupt.set()
-        for pool in (self._waiters, self._threads):
+        for pool in (self._waiters, self._offline, self._threads):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self, constraint: Constraint, grammar_id: str) -> _Pending:
@@ -160,7 +194,18 @@ class Grammars:
 
         grammar, _ = self._shared.get(grammar_id, make, WAIT_SECONDS, interrupt)
         certified = made or self._certified(grammar, grammar_id, begun, "shared")
-        return replace(certified, exchange=Exchange(self._shared, grammar_id, grammar))
+        return self._tabled(certified, self._shared.tabled(grammar_id, grammar))
+
+    def _tabled(self, certified: Certified, grammar: CompiledGrammar) -> Certified:
+        """The same, of the grammar with its table; and shared."""
+        assert self._shared is not None, "tables and findings are in a store"
+        return replace(
+            certified,
+            grammar=grammar,
+            minimum=grammar.minimum,
+            witness_text=witness_text(grammar, self._longest_answer),
+            exchange=Exchange(self._shared, certified.grammar_id, grammar),
+        )
 
     def _compile(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
         begun = perf_counter()

@@ -184,6 +184,16 @@ class Service:
         except GrammarError as error:
             raise of_grammar(error, asked.field) from error
 
+    async def precompute(self, asked: Asked, height: int, most: int) -> Certified:
+        """The same with a table of distances, which all who share the store use from now on. Raises ApiError."""
+        if self.database is None:
+            message = "a table is computed for all who share a store, and this server has none"
+            raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="precompute")
+        try:
+            return await self.grammars.precompute(asked.constraint, height, most)
+        except GrammarError as error:
+            raise of_grammar(error, asked.field) from error
+
     async def answers(self, job: Job) -> AsyncGenerator[tuple[int, Piece | Answer]]:
         """Pieces of text and then the answer, for each answer by its number. Raises ApiError. Close it to cancel."""
         several = 0

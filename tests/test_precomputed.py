@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grammar_cache.array_bytes import pack
 from grammar_cache.errors import ArtefactError
-from grammar_cache.precomputed import Entry, Table, name_with_table
+from grammar_cache.precomputed import Entry, Table
 from tests.strategies import examples
 from tests.test_claims import LETTERS
 
@@ -41,10 +41,9 @@ def test_names_are_of_the_content() -> None:
         Table.of("another", LETTERS, 3, 1, one | two),
         Table.of("id", LETTERS, 3, 1, one | {b"\1" * 16: Entry(2, 0)}),
     ]
-    names = {name_with_table("id", each) for each in (None, table, *others)}
-    assert len(names) == 7
-    assert name_with_table("id", None) == "id"
-    assert {len(name) for name in names - {"id"}} == {32}
+    names = {each.name for each in (table, *others)}
+    assert len(names) == 6
+    assert {len(name) for name in names} == {32}
 
 
 def test_damaged_bytes() -> None:

@@ -55,7 +55,7 @@ class SharedGrammars:
     def tabled(self, grammar_id: str, grammar: CompiledGrammar) -> CompiledGrammar:
         """The grammar with the table that the store has for it; as it is, if there is none, or none that is right.
 
-        Certificates have to say which: see `precomputed.name_with_table`.
+        Certificates have to say which.
         """
         data = self._database.table(grammar_id)
         if data is None:
@@ -65,6 +65,10 @@ class SharedGrammars:
         except ArtefactError:
             self._database.counters.count("rejected")
             return grammar
+
+    def keep_table(self, grammar_id: str, table: Table) -> None:
+        """For all who open the grammar from now on. It doesn't wait for the store."""
+        self._database.keep_table(grammar_id, table.data)
 
     def tell(self, grammar_id: str, grammar: CompiledGrammar) -> None:
         """What searches have found since this was last called, for others. The owner of the grammar's tables calls it.

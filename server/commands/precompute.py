@@ -20,7 +20,7 @@ from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Voc
 from grammar_cache.compile import constraint_id
 from grammar_cache.pieces import Piece
 from grammar_cache.precompute import NODES, Outcome, Precomputation
-from grammar_cache.precomputed import Table, name_with_table
+from grammar_cache.precomputed import Table
 from grammar_cache.store.database import Database, Timing
 from grammar_cache.store.opening import open_database
 from grammar_cache.store.precomputing import SharedPieces
@@ -173,7 +173,6 @@ def _told(
     return {
         "grammar_id": grammar_id,
         "table": table.name,
-        "grammar_id_with_table": name_with_table(grammar_id, table),
         "min_tokens": grammar.minimum.tokens,
         "exact": grammar.minimum.exact,
         "height": table.height,

@@ -26,6 +26,7 @@ class Usage(AnswerModel):
 class Certificate(AnswerModel):
     """What was guaranteed, and what it took. Without a constraint, the grammar's fields are null.
 
+    `table`: the one computed offline whose distances were used, if there is one.
     `complete`: the answer belongs to the constraint's language (without one: the model ended by itself).
     `min_tokens` is the fewest tokens of any complete answer, `exact` whether that number can't be lowered.
     `budget_forced_tokens` is null where tokens are chosen out of the server's sight.
@@ -41,6 +42,7 @@ class Certificate(AnswerModel):
     beam_width: int
     alpha: float
     grammar_id: str | None
+    table: str | None
     distance_version: str
     compile_ms: float | None
     cache: Literal["hit", "miss", "shared"] | None

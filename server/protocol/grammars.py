@@ -12,6 +12,13 @@ from server.protocol.completion import AnswerModel
 from server.protocol.formats import GrammarText, ResponseFormat, Schema, StrictModel
 
 
+class Precompute(StrictModel):
+    """Distances of configurations up to a stack height, and of so many of them at most."""
+
+    height: int = Field(ge=0, le=1_000)
+    configurations: int = Field(default=10_000, ge=1, le=50_000)
+
+
 class GrammarRequest(StrictModel):
     """`POST /v1/grammars`: a name for a constraint, which is told as in a chat request."""
 
@@ -20,6 +27,15 @@ class GrammarRequest(StrictModel):
     grammar: GrammarText | None = None
     json_schema: Schema | str | None = None
     swyb: ConstraintOptions | None = None
+    precompute: Precompute | None = None
+
+
+class TableInfo(AnswerModel):
+    """A table of distances computed offline: its name, and how many it has. `height`: it is whole up to there."""
+
+    name: str
+    height: int
+    entries: int
 
 
 class Registered(AnswerModel):
@@ -35,6 +51,7 @@ class Registered(AnswerModel):
     compile_ms: float
     cache: Literal["hit", "miss", "shared"]
     ignored: list[str]
+    table: TableInfo | None
     shared: bool
 
 
@@ -65,6 +82,7 @@ class Listed(AnswerModel):
     size: Mapping[str, int]
     compile_ms: float
     source: Literal["miss", "shared"]
+    table: TableInfo | None
     store: Stored | None
 
 
