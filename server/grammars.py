@@ -160,10 +160,13 @@ class Grammars:
         self, constraint: Constraint, grammar_id: str, height: int, most: int, interrupt: Interrupt
     ) -> Certified:
         assert self._shared is not None, "a table is for those who share it"
+        begun = perf_counter()
         certified = self._compile(constraint, grammar_id, interrupt)  # the one that is kept is in use
         table = computed_table(certified.grammar, grammar_id, height, most, interrupt)
         self._shared.keep_table(grammar_id, table)
-        return self._tabled(certified, TabledGrammar(certified.grammar, table))
+        tabled = TabledGrammar(certified.grammar, table)
+        found = self._certified(tabled, grammar_id, begun, "miss")
+        return replace(found, exchange=Exchange(self._shared, grammar_id, tabled))
 
     def close(self) -> None:
         """Compiles nothing more, and stops what is being compiled."""
@@ -193,19 +196,11 @@ class Grammars:
             return made.grammar
 
         grammar, _ = self._shared.get(grammar_id, make, WAIT_SECONDS, interrupt)
-        certified = made or self._certified(grammar, grammar_id, begun, "shared")
-        return self._tabled(certified, self._shared.tabled(grammar_id, grammar))
-
-    def _tabled(self, certified: Certified, grammar: CompiledGrammar) -> Certified:
-        """The same, of the grammar with its table; and shared."""
-        assert self._shared is not None, "tables and findings are in a store"
-        return replace(
-            certified,
-            grammar=grammar,
-            minimum=grammar.minimum,
-            witness_text=witness_text(grammar, self._longest_answer),
-            exchange=Exchange(self._shared, certified.grammar_id, grammar),
-        )
+        tabled = self._shared.tabled(grammar_id, grammar)
+        if made is None or tabled is not grammar:
+            found = self._certified(tabled, grammar_id, begun, "shared")
+            made = found if made is None else replace(found, source=made.source)
+        return replace(made, exchange=Exchange(self._shared, grammar_id, tabled))
 
     def _compile(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
         begun = perf_counter()
