@@ -16,6 +16,7 @@ from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.tabled_grammar import TabledGrammar
 from grammar_cache.vocabulary import Vocabulary
 from server.backend import DoesNotFit, Piece, Work, first_work
 from server.decoding.answer import Answer
@@ -137,8 +138,9 @@ class Instance:
             return nullcontext()
         if isinstance(grammar, ForcedText):
             grammar = grammar.grammar  # jumps are taken here; the steps between them are the same
-        if type(grammar) is not CompiledGrammar:
+        if type(grammar) not in (CompiledGrammar, TabledGrammar):
             raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine's workers")
+        assert isinstance(grammar, CompiledGrammar), "both are"
         return self._grammars.loaded(grammar)
 
     async def _call(self, method: str, *arguments: object) -> None:
