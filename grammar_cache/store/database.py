@@ -97,17 +97,9 @@ class Database:
 
     def load(self, grammar_id: str) -> Known:
         """What is there, whole and right. Waits no longer than `Timing` says for what there is."""
-        name = self._seals.name(grammar_id, self._limits)
-        size = self._size(name)
-        if size == Size(0, 0):
-            self.counters.count("misses")
-            return Known()
-        held = self._held(name, size)
-        artefact = self._artefact(name, held.artefact)
-        self.counters.count("misses" if artefact is None else "hits")
-        if artefact is not None:
-            self._behind.put(Use(name, time.time()))
-        return Known(artefact, self._claims(name, held.entries))
+        known = self._known(grammar_id)
+        self.counters.count("misses" if known.artefact is None else "hits")
+        return known
 
     def news(self, grammar_id: str, entries: int) -> News:
         """What has come to the table of a grammar since it had so many entries. Waits as `load` does."""
@@ -129,7 +121,7 @@ class Database:
 
     def table(self, grammar_id: str) -> bytes | None:
         """The table that was computed for a grammar offline, if there is one: see `precomputed`."""
-        return self.load(_table_of(grammar_id)).artefact
+        return self._known(_table_of(grammar_id)).artefact
 
     def keep_table(self, grammar_id: str, table: bytes) -> None:
         """Writes it behind, in place of any other one: those who have that one keep it, and say so."""
@@ -175,6 +167,17 @@ class Database:
         """Writes what is left, for so long at most."""
         self._behind.close(seconds)
         self._guard.close()
+
+    def _known(self, grammar_id: str) -> Known:
+        name = self._seals.name(grammar_id, self._limits)
+        size = self._size(name)
+        if size == Size(0, 0):
+            return Known()
+        held = self._held(name, size)
+        artefact = self._artefact(name, held.artefact)
+        if artefact is not None:
+            self._behind.put(Use(name, time.time()))
+        return Known(artefact, self._claims(name, held.entries))
 
     def _size(self, name: str) -> Size:
         return self._guard.read(lambda store: store.size(name), self._timing.answer, Size(0, 0))
