@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
-from grammar_cache.components import components
 from grammar_cache.configuration import Configurations, Edge
+from grammar_cache.stack_groups import groups_of
 
 _SIZE = 16
 _BOTTOM = b"\xff" * _SIZE
@@ -32,30 +32,12 @@ class StackDigests:
         return self._known[node]
 
     def _digest(self, node: int) -> None:
-        """That node, and all below it that have no digest yet: what others lean on first."""
-        edges = self._unknown(node)
-        nodes = list(edges)
-        place = {n: i for i, n in enumerate(nodes)}
-        group_of, cyclic = components([[place[p] for _, p in edges[n] if p in place] for n in nodes])
-        groups: dict[int, list[int]] = {}
-        for n, group in zip(nodes, group_of, strict=True):
-            groups.setdefault(group, []).append(n)
-        for group in sorted(groups, reverse=True):
-            members = {n: edges[n] for n in groups[group]}
-            if cyclic[group]:
-                self._refine(members)
+        """That node, and all below it that have no digest yet."""
+        for group in groups_of(self._configurations, node, self._known.keys()):
+            if group.cyclic:
+                self._refine(group.edges)
             else:
-                self._known |= {n: _hash(own, self._known, 1) for n, own in members.items()}
-
-    def _unknown(self, node: int) -> dict[int, list[Edge]]:
-        found: dict[int, list[Edge]] = {}
-        todo = [node]
-        while todo:
-            n = todo.pop()
-            if n not in found:
-                found[n] = self._configurations.edges(n)
-                todo += [p for _, p in found[n] if p not in self._known and p not in found]
-        return found
+                self._known |= {n: _hash(own, self._known, 1) for n, own in group.edges.items()}
 
     def _refine(self, members: Mapping[int, Sequence[Edge]]) -> None:
         self._known |= dict.fromkeys(members, _UNREFINED)
