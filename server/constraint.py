@@ -177,6 +177,15 @@ def _regex(wanted: RegexFormat) -> _Source:
     return _Source("regex", text, f"response_format.{name}")
 
 
+def unknown_name(name: str, field: str) -> ApiError:
+    """Of no grammar that comes with the server, and of none that was registered."""
+    return ApiError(
+        ErrorCode.GRAMMAR_NOT_FOUND,
+        f"there is no grammar named {name!r}: {', '.join(names())}, or one that was registered",
+        param=field,
+    )
+
+
 def _grammar(request: Constrained, registered: Constraint | None) -> _Source | None:
     match request.grammar:
         case None:
@@ -190,7 +199,7 @@ def _grammar(request: Constrained, registered: Constraint | None) -> _Source | N
 def _named(grammar: NamedGrammar, field: str, registered: Constraint | None) -> _Source:
     """A grammar that comes with the server, or the registered one."""
     if grammar.name not in names() and registered is None:
-        raise ApiError(ErrorCode.GRAMMAR_NOT_FOUND, f"there is no grammar named {grammar.name!r}", param=field)
+        raise unknown_name(grammar.name, field)
     found = registered or shipped(grammar.name)
     return _Source(found.kind, found.text, field)
 

@@ -16,6 +16,7 @@ from grammar_cache import Constraint
 from grammar_cache.shipped import names, shipped
 from grammar_cache.store.catalogue import Catalogue
 from grammar_cache.store.contract import StoreError
+from server.constraint import unknown_name
 from server.protocol.errors import ApiError, ErrorCode
 
 REMEMBERED_SECONDS = 5.0
@@ -63,7 +64,7 @@ class NamedGrammars:
                     self._drop(name)  # it was taken away, here or elsewhere
         known = self._known.get(name)
         if known is None:
-            raise _unknown(name, field)
+            raise unknown_name(name, field)
         self._known.move_to_end(name)
         return known.constraint
 
@@ -92,7 +93,7 @@ class NamedGrammars:
         except StoreError as error:
             raise _unavailable(f"the grammar {name!r} can't be taken out of the store now", "name") from error
         if not there and name not in self._known:
-            raise _unknown(name, "name")
+            raise unknown_name(name, "name")
         self._drop(name)
 
     async def registered(self) -> list[str]:
@@ -124,14 +125,6 @@ class NamedGrammars:
         known = self._known.pop(name, None)
         if known is not None:
             self._bytes -= len(known.constraint.text)
-
-
-def _unknown(name: str, field: str) -> ApiError:
-    return ApiError(
-        ErrorCode.GRAMMAR_NOT_FOUND,
-        f"there is no grammar named {name!r}: {', '.join(names())}, or one that was registered",
-        param=field,
-    )
 
 
 def _unavailable(message: str, field: str) -> ApiError:

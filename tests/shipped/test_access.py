@@ -32,8 +32,8 @@ def test_by_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "code", "param"),
     [
-        ({"grammar": {"name": "nosql"}}, ErrorCode.INVALID_VALUE, "grammar.name"),
-        ({"grammar": {"name": "../shipped"}}, ErrorCode.INVALID_VALUE, "grammar.name"),
+        ({"grammar": {"name": "nosql"}}, ErrorCode.GRAMMAR_NOT_FOUND, "grammar.name"),
+        ({"grammar": {"name": "../shipped"}}, ErrorCode.GRAMMAR_NOT_FOUND, "grammar.name"),
         ({"grammar": {"name": 7}}, ErrorCode.INVALID_VALUE, "grammar.name"),
         ({"grammar": {}}, ErrorCode.MISSING_PARAMETER, "grammar.name"),
         ({"grammar": {"name": "sql", "text": "x"}}, ErrorCode.UNKNOWN_PARAMETER, "grammar.text"),
@@ -41,7 +41,7 @@ def test_by_name(name: str) -> None:
         ({"grammar": ["sql"]}, ErrorCode.INVALID_VALUE, "grammar"),
         (
             {"response_format": {"type": "grammar", "grammar": {"name": "nosql"}}},
-            ErrorCode.INVALID_VALUE,
+            ErrorCode.GRAMMAR_NOT_FOUND,
             "response_format.grammar.name",
         ),
         (
