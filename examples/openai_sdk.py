@@ -18,7 +18,11 @@ SCHEMA = {
 
 
 def main(address: str) -> None:
-    client = OpenAI(base_url=f"{address}/v1", api_key=os.environ.get("SWYB_API_KEY", "unused"))
+    with OpenAI(base_url=f"{address}/v1", api_key=os.environ.get("SWYB_API_KEY", "unused")) as client:
+        ask(client)
+
+
+def ask(client: OpenAI) -> None:
     request: dict[str, Any] = {
         "model": client.models.list().data[0].id,
         "messages": [{"role": "user", "content": "Describe Marie Curie in JSON: name, field, summary."}],

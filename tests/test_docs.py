@@ -116,8 +116,12 @@ def test_answers_of_the_curl_examples_are_true(service: Service, number: int) ->
 def test_the_sample_for_the_openai_client_runs(running: Running) -> None:
     """It prints what it says, against a real server."""
     [code] = [code for _, code in README.blocks("python") if "openai" in code]
-    for promised, printed in run(code.replace(ADDRESS, running.base), {}):
-        assert printed == promised
+    namespace: dict[str, Any] = {}
+    try:
+        for promised, printed in run(code.replace(ADDRESS, running.base), namespace):
+            assert printed == promised
+    finally:
+        namespace["client"].close()
 
 
 def test_the_sample_of_the_library_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

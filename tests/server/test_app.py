@@ -30,11 +30,11 @@ def keyed() -> Iterator[Running]:
 
 def test_the_model_is_listed(running: Running) -> None:
     """The official client finds the one model, by list and by name."""
-    client = running.openai()
-    assert [model.id for model in client.models.list()] == ["scripted"]
-    assert client.models.retrieve("scripted").object == "model"
-    with pytest.raises(openai.NotFoundError) as caught:
-        client.models.retrieve("meta/other")
+    with running.openai() as client:
+        assert [model.id for model in client.models.list()] == ["scripted"]
+        assert client.models.retrieve("scripted").object == "model"
+        with pytest.raises(openai.NotFoundError) as caught:
+            client.models.retrieve("meta/other")
     assert caught.value.code == "model_not_found"
 
 

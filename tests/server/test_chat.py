@@ -74,12 +74,13 @@ def test_a_refusal_for_the_budget_says_what_is_needed(running: Running) -> None:
 
 def test_the_response_has_the_shape_of_openai(running: Running) -> None:
     """The official client reads the answer, its usage and its reason to end."""
-    answer = running.openai().chat.completions.create(
-        model="scripted",
-        messages=[{"role": "system", "content": "s"}, {"role": "user", "content": "hello"}],
-        max_tokens=60,
-        response_format=schema_format(SCHEMA),  # type: ignore[arg-type]
-    )
+    with running.openai() as client:
+        answer = client.chat.completions.create(
+            model="scripted",
+            messages=[{"role": "system", "content": "s"}, {"role": "user", "content": "hello"}],
+            max_tokens=60,
+            response_format=schema_format(SCHEMA),  # type: ignore[arg-type]
+        )
     [choice] = answer.choices
     assert answer.id.startswith("chatcmpl-")
     assert (answer.object, answer.model) == ("chat.completion", "scripted")

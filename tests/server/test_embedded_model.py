@@ -32,8 +32,12 @@ ASK = [{"role": "user", "content": "Describe a cat as JSON with name and age."}]
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[openai.OpenAI]:
-    with serving_backend(EngineLoop(TransformersEngine(model_folder(), name="smol")), Settings()) as (base, _, _):
-        yield openai.OpenAI(base_url=f"{base}/v1", api_key="unused", max_retries=0)
+    backend = EngineLoop(TransformersEngine(model_folder(), name="smol"))
+    with (
+        serving_backend(backend, Settings()) as (base, _, _),
+        openai.OpenAI(base_url=f"{base}/v1", api_key="unused", max_retries=0) as found,
+    ):
+        yield found
 
 
 def minimum(client: openai.OpenAI) -> int:

@@ -14,13 +14,14 @@ from tests.server.running import STOP, VOCABULARY, Running, error_of, eventually
 
 def stream(running: Running, **fields: Any) -> list[Any]:
     """The chunks that the official client gets, as JSON."""
-    events = running.openai().chat.completions.create(
-        model="scripted",
-        messages=[{"role": "user", "content": "hi"}],
-        stream=True,
-        extra_body=fields,
-    )
-    return [event.model_dump() for event in events]
+    with running.openai() as client:
+        events = client.chat.completions.create(
+            model="scripted",
+            messages=[{"role": "user", "content": "hi"}],
+            stream=True,
+            extra_body=fields,
+        )
+        return [event.model_dump() for event in events]
 
 
 @pytest.mark.parametrize("kind", [*CONSTRAINTS, "plain"])
