@@ -9,6 +9,7 @@ have the memory. Ratios are those of one turn, and of these the median.
 from __future__ import annotations
 
 import json
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -28,6 +29,9 @@ from server.engines.embedded import default_cache, ensure_embedded_model
 OPTIONS = ("--dtype", "bfloat16", "--max-model-len", "2048", "--block-size", "32", "--enforce-eager")
 FEWEST = 8
 """Requests of a cell; with more at once, one for each."""
+
+REST_SECONDS = 3.0
+"""Between two turns: the processes of vLLM's engine look for work all the time for a second after the last of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ def _measured(folder: Path, tasks: Sequence[Task], arguments: Namespace) -> Iter
             for server in servers:
                 _warm_up(server, tasks)
             for cell, turn, server in product(cells, range(arguments.turns), servers):
+                time.sleep(REST_SECONDS)
                 yield _turn(server, tasks, cell, turn)
         return
     for turn, name in product(range(arguments.turns), arguments.servers):
