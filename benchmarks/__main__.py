@@ -7,7 +7,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import artefact_time, compile_time, grammars, ranking_time, schemas, step_time, store_time, vllm_server
+from benchmarks import (
+    artefact_time,
+    compile_time,
+    filter_time,
+    grammars,
+    ranking_time,
+    schemas,
+    step_time,
+    store_time,
+    vllm_server,
+)
 from benchmarks.data import ROOT, MissingData
 from server.engines.embedded import EmbeddedModelError
 
@@ -37,6 +47,7 @@ def parser() -> ArgumentParser:
         "grammars": grammars,
         "artefact": artefact_time,
         "store": store_time,
+        "filter": filter_time,
         "vllm": vllm_server,
     }
     for name, module in modules.items():
@@ -54,7 +65,8 @@ def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
 
 def _all(arguments: Namespace) -> int:
     out = ["--out", str(arguments.out)]
-    for words in (["compile"], ["step"], ["ranking"], ["schemas", "--n", str(FEW_SCHEMAS)], ["grammars"], ["artefact"]):
+    few = ["schemas", "--n", str(FEW_SCHEMAS)]
+    for words in (["compile"], ["step"], ["filter"], ["ranking"], few, ["grammars"], ["artefact"]):
         one = parser().parse_args([*words, *out])
         print(f"## {words[0]}\n")
         one.run(one)

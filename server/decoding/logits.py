@@ -6,7 +6,8 @@ A step mostly needs the highest few logits and a sum, so a row that lies on anot
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,17 +49,27 @@ class Row(Protocol):
 
 
 class ArrayRow:
-    """A row in memory: float32[tokens], any values."""
+    """A row in memory: float32[tokens], any values.
+
+    Each look at all values costs, so whether all of them are fit to be compared is only looked at where it matters.
+    """
 
     def __init__(self, logits: NDArray[np.floating]) -> None:
-        self._given = logits
-        self._finite: Values | None = None
+        self._given: Values = logits.astype(np.float32, copy=False)
 
-    @property
-    def _logits(self) -> Values:
-        if self._finite is None:
-            self._finite = finite(self._given)
-        return self._finite
+    @cached_property
+    def _maxima(self) -> Values:
+        return group_maxima(self._given)
+
+    @cached_property
+    def _top(self) -> np.float32 | None:
+        """The highest logit as given; None if that is none that is fit to be compared."""
+        top = np.maximum(self._maxima.max(initial=-np.inf), _rest(self._given).max(initial=-np.inf))  # a NaN, if any is
+        return top if -LARGEST < top <= LARGEST else None
+
+    @cached_property
+    def _finite(self) -> Values:
+        return finite(self._given)
 
     @property
     def size(self) -> int:
@@ -67,26 +78,32 @@ class ArrayRow:
     def best(self) -> tuple[int, bool]:
         logits = self._given
         token = int(logits.argmax())  # a NaN is the highest, if there is one
-        if not -LARGEST <= logits[token] <= LARGEST:
-            logits = self._logits
+        if not -LARGEST < logits[token] <= LARGEST:
+            logits = self._finite
             token = int(logits.argmax())
         return token, np.count_nonzero(logits == logits[token]) == 1
 
     def highest(self, count: int) -> tuple[Tokens, Values]:
-        tokens = highest(self._logits, count).astype(np.int32)
-        return tokens, self._logits[tokens]
+        logits = self._given
+        tokens = highest(logits, count, self._maxima) if self._top is not None else None
+        if tokens is None or logits[tokens[-1:]] <= -LARGEST:  # the least are all alike
+            logits = self._finite
+            tokens = highest(logits, count)
+        return tokens.astype(np.int32), logits[tokens]
 
     def at(self, tokens: Tokens) -> Values:
-        return self._logits[tokens]
+        return finite(self._given[tokens])
 
     def mass(self, temperature: float) -> float:
-        shifted = self._logits - self._logits.max()
+        # As it was given, -inf weighs nothing, as the least number does.
+        logits, top = (self._finite, self._finite.max()) if self._top is None else (self._given, self._top)
+        shifted = logits - top
         if temperature != 1.0:
             shifted /= np.float32(temperature)
         return float(np.exp(shifted, out=shifted).sum())
 
     def whole(self) -> Values:
-        return self._logits
+        return self._finite
 
 
 def finite(logits: NDArray[np.floating]) -> Values:
@@ -99,13 +116,31 @@ def finite(logits: NDArray[np.floating]) -> Values:
     return found
 
 
-def highest(values: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """Indices of the `count` highest values, best first; equal values in the order of their index."""
-    chosen = _reaching(values, count)
+def highest(values: NDArray[np.floating], count: int, maxima: NDArray[np.floating] | None = None) -> NDArray[np.int64]:
+    """Indices of the `count` highest values, best first; equal values in the order of their index.
+
+    `maxima`: those of the groups, where they are known.
+    """
+    chosen = _reaching(values, count, maxima)
     return chosen[np.lexsort((chosen, -values[chosen]))][:count]
 
 
-def _reaching(values: NDArray[np.floating], count: int) -> NDArray[np.int64]:
+def group_maxima(values: NDArray[Any]) -> NDArray[Any]:
+    """The highest value of each group of `GROUP`, or a NaN of it; what is left over is in no group (`_rest`)."""
+    maxima: NDArray[Any] = _table(values).max(axis=0)
+    return maxima
+
+
+def _table(values: NDArray[Any]) -> NDArray[Any]:
+    groups = len(values) // GROUP
+    return values[: groups * GROUP].reshape(GROUP, groups)
+
+
+def _rest(values: NDArray[Any]) -> NDArray[Any]:
+    return values[len(values) // GROUP * GROUP :]
+
+
+def _reaching(values: NDArray[Any], count: int, maxima: NDArray[Any] | None) -> NDArray[np.int64]:
     """Indices that hold the `count` highest values, and few others.
 
     Only what reaches the `count`-th best of the groups' maxima can be among them: two passes instead of a partition.
@@ -115,10 +150,9 @@ def _reaching(values: NDArray[np.floating], count: int) -> NDArray[np.int64]:
         return np.arange(len(values))
     if groups <= count:
         return np.flatnonzero(values >= np.partition(values, len(values) - count)[len(values) - count])
-    table = values[: groups * GROUP].reshape(GROUP, groups)
-    maxima = table.max(axis=0)
+    maxima = group_maxima(values) if maxima is None else maxima
     least = np.partition(maxima, groups - count)[groups - count]
     columns = np.flatnonzero(maxima >= least)
-    found = np.flatnonzero(table[:, columns] >= least)
+    found = np.flatnonzero(_table(values)[:, columns] >= least)
     inside = found // len(columns) * groups + columns[found % len(columns)]
-    return np.concatenate([inside, groups * GROUP + np.flatnonzero(values[groups * GROUP :] >= least)])
+    return np.concatenate([inside, groups * GROUP + np.flatnonzero(_rest(values) >= least)])

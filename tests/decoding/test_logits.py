@@ -51,6 +51,33 @@ def test_all_logits_become_numbers(values: list[float]):
     assert found.tolist() == np.clip(ordered, -LARGEST, LARGEST).tolist()
 
 
+@given(
+    st.sampled_from(SIZES),
+    st.lists(
+        st.tuples(st.integers(0, 1 << 20), st.sampled_from([np.nan, np.inf, -np.inf, 1e30, -1e30, LARGEST, -LARGEST]))
+    ),
+    st.sampled_from([1, 5, 64, 300]),
+    st.booleans(),
+)
+@examples(200)
+def test_a_row_answers_as_if_all_were_numbers(
+    size: int, odd: list[tuple[int, float]], count: int, mostly_impossible: bool
+):
+    """Whatever it has looked at, and wherever odd values are."""
+    logits = np.random.default_rng(size).normal(size=size).astype(np.float32)
+    if mostly_impossible:
+        logits[2:] = -np.inf
+    for place, value in odd:
+        logits[place % size] = value
+    known, row = ArrayRow(finite(logits)), ArrayRow(logits)
+    tokens, values = row.highest(count)
+    assert [part.tolist() for part in (tokens, values)] == [part.tolist() for part in known.highest(count)]
+    assert row.best() == known.best()
+    assert row.mass(0.7) == pytest.approx(known.mass(0.7), rel=1e-6)
+    assert row.at(tokens[::-1]).tolist() == values[::-1].tolist()
+    assert row.whole().tolist() == known.whole().tolist()
+
+
 def test_numbers_stay_where_they_are():
     logits = np.array([1.5, -LARGEST, LARGEST], np.float32)
     assert finite(logits) is logits

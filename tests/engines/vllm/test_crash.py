@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,24 +28,30 @@ psutil: Any = pytest.importorskip("psutil", reason="the package psutil is not in
 LONG: dict[str, Any] = {"temperature": 0, "max_tokens": 450, "grammar": "root ::= [a-z ]{400,}"}
 
 
-def processes(of: Any, title: str) -> list[Any]:
-    """The processes that a server has started, by what vLLM calls them."""
+def processes(of: Any, title: str, others: Collection[Any] = ()) -> list[Any]:
+    """The processes that a server has started, by what vLLM calls them; without those of others."""
     found = []
     for process in of.children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # some live for a moment
-            if title in " ".join(process.cmdline()):
+            if process not in others and title in " ".join(process.cmdline()):
                 found.append(process)
     return found
 
 
 @pytest.fixture(scope="module")
-def mortal(make_engine: MakeEngine) -> Iterator[Serving]:
+def others() -> list[Any]:
+    """The processes of engines that other tests have started from this one, and still use."""
+    return list(psutil.Process().children(recursive=True))
+
+
+@pytest.fixture(scope="module")
+def mortal(others: list[Any], make_engine: MakeEngine) -> Iterator[Serving]:
     with serving_backend(make_engine(), Settings(), START_SECONDS) as serving:
         yield serving
 
 
 @pytest.mark.parametrize("title", ["EngineCore", "Worker"])
-def test_an_engine_that_is_killed_is_started_anew(mortal: Serving, title: str) -> None:
+def test_an_engine_that_is_killed_is_started_anew(mortal: Serving, others: list[Any], title: str) -> None:
     """Every request under way gets an error, new ones a 503 with a code of its own, until there are answers again."""
     _, service, client = mortal
     expected = text(chat(mortal, temperature=0, max_tokens=8))
@@ -54,7 +60,7 @@ def test_an_engine_that_is_killed_is_started_anew(mortal: Serving, title: str) -
         running = [threads.submit(client.post, "/v1/chat/completions", json=body(**LONG)) for _ in range(3)]
         running += [threads.submit(client.post, "/v1/chat/completions", json=body(max_tokens=480)) for _ in range(3)]
         eventually(lambda: service._backend.active == 6)
-        for process in processes(here, title):
+        for process in processes(here, title, others):
             process.kill()
         lost = [request.result() for request in running]
     assert {(response.status_code, error_of(response)["code"]) for response in lost} == {(500, "engine_error")}
@@ -65,7 +71,7 @@ def test_an_engine_that_is_killed_is_started_anew(mortal: Serving, title: str) -
     assert client.get("/health").status_code == 200
     eventually(lambda: client.get("/ready").status_code == 200, START_SECONDS)
     assert text(chat(mortal, temperature=0, max_tokens=8)) == expected
-    eventually(lambda: len(processes(here, title)) == 1)
+    eventually(lambda: len(processes(here, title, others)) == 1)
 
 
 @contextmanager
