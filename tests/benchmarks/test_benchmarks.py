@@ -55,6 +55,21 @@ def test_step_measures_every_step(world: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+@pytest.mark.parametrize("peer", ["xgrammar", None])
+def test_the_filter_keeps_the_reference_answer(
+    world: Path, peer: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every way takes one time a step (with the answer's token left possible, which the benchmark checks itself)."""
+    if peer is None:
+        monkeypatch.setattr(peers, "find_spec", lambda name: None)
+    else:
+        pytest.importorskip(peer, reason=f"the package {peer} (extra: peers) is not installed")
+    assert main(["filter", "--tokenizers", "bytes", "--repeats", "1", "--out", str(world)]) == 0
+    found = rows(world, "filter")
+    assert [len(row["microseconds"]) for row in found] == [9] * 6 + ([9, 9] if peer else [0])
+    assert ("not installed" in capsys.readouterr().out) is (peer is None)
+
+
 def test_steps_are_compared_where_all_engines_go(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Peers that are installed follow the same text, and the table counts the steps common to all."""
     pytest.importorskip("xgrammar", reason="the package xgrammar (extra: peers) is not installed")

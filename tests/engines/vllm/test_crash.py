@@ -86,7 +86,14 @@ def serve() -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.parametrize(("how", "status"), [("terminate", 0), ("interrupt", 0), ("kill", -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ("terminate", 0),
+        pytest.param("interrupt", 0, marks=pytest.mark.full),
+        pytest.param("kill", -signal.SIGKILL, marks=pytest.mark.full),
+    ],
+)
 def test_a_server_leaves_no_process(make_engine: MakeEngine, how: str, status: int) -> None:
     """However it ends, and though a request is running. A terminal interrupts all processes at once."""
     with serve() as process:
@@ -106,6 +113,7 @@ def test_a_server_leaves_no_process(make_engine: MakeEngine, how: str, status: i
     assert not alive
 
 
+@pytest.mark.full
 def test_a_server_that_ends_while_it_starts_leaves_no_process(make_engine: MakeEngine) -> None:
     """Loading a large model takes minutes: nobody waits for that."""
     with serve() as process:

@@ -38,7 +38,8 @@ def started(tmp_path: Path, how: str) -> tuple[subprocess.Popen[str], int, bool]
     """A front end, its engine's process id, and whether that ignores interrupts."""
     program = tmp_path / "front_end.py"
     program.write_text(FRONT_END_PROGRAM)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # Without the front end of an engine that these tests have started themselves.
+    environment = {name: value for name, value in os.environ.items() if name != FRONT_END} | {"PYTHONPATH": str(ROOT)}
     front_end = subprocess.Popen([sys.executable, program, how], stdout=subprocess.PIPE, text=True, env=environment)
     assert front_end.stdout is not None
     engine, ignores = front_end.stdout.readline().split()
