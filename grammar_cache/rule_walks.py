@@ -163,13 +163,12 @@ def _go_on(rules: Readable, words: Tokens, children: Children, found: Found, pla
     if rules.width[state] * _SEARCH >= past - first:
         led = -1  # where a token has led that is as short as those after it, and less
         for c in range(first, past):
-            after, at = rules.after[state, rules.classes[children.byte[c]]], children.node[c]
-            ends = words.string[at] >= 0
-            if after < 0 or (ends and after == led):
+            after = rules.after[state, rules.classes[children.byte[c]]]
+            if after < 0 or (after == led and children.ends[c]):
                 continue
-            if not _come(rules, words, found, walk, after, at, depth + 1):
+            if not _come(rules, words, found, walk, after, children.node[c], depth + 1):
                 return False
-            if ends and not rules.final[after]:
+            if children.ends[c] and not rules.final[after]:
                 led = after
         return True
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
