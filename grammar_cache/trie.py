@@ -47,7 +47,7 @@ class Trie:
 
 
 class Children(NamedTuple):
-    """The children of node i, in byte order, are those from `first[i]` to `first[i + 1]`. `ends`: at which a string does."""
+    """The children of node i, in byte order, stand from `first[i]` to `first[i + 1]`. `ends`: where a string does."""
 
     first: NDArray[np.int32]
     node: NDArray[np.int32]
