@@ -88,7 +88,7 @@ def walked(rules: Readable, words: Tokens, children: Children, states: Ints, fou
     for number in range(len(states)):
         if rules.stop[0]:
             return STOPPED
-        if not _begin(found, number, 0):
+        if not _begin(rules, words, found, number, 0):
             return FULL
         for depth in range(len(found.waiting)):
             while found.waiting[depth] >= 0:
@@ -123,17 +123,9 @@ def _level(rules: Readable, words: Tokens, children: Children, found: Found, dep
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
 def _rest(rules: Readable, words: Tokens, found: Found, place: int, depth: int) -> bool:
-    """Notes a token that ends here, and a rule that does: who called it goes on behind it."""
+    """Notes a rule that ends here: who called it goes on behind it."""
     walk, state, node = found.place_walk[place], found.place_state[place], found.place_node[place]
-    if node == found.walk_node[walk]:
-        return True
-    if words.string[node] >= 0:
-        row = _row(found, walk, state, node)
-        if row < 0:
-            return False
-        if node < found.row_node[row] and words.depth[found.row_node[row]] == depth:
-            found.row_node[row] = node
-    if rules.final[state]:
+    if rules.final[state] and node != found.walk_node[walk]:
         known = found.used[PLACES]
         if _place(found, walk, _ENDED, node) < 0:
             return False
@@ -146,7 +138,7 @@ def _rest(rules: Readable, words: Tokens, found: Found, place: int, depth: int) 
             found.used[ENDS] = end + 1
             link = found.walk_links[walk]
             while link >= 0:
-                if not _come(found, found.link_walk[link], found.link_back[link], node, depth):
+                if not _come(rules, words, found, found.link_walk[link], found.link_back[link], node, depth):
                     return False
                 link = found.link_older[link]
     return True
@@ -163,29 +155,34 @@ def _go_on(rules: Readable, words: Tokens, children: Children, found: Found, pla
             return True
     for k in range(rules.call_first[state], rules.call_first[state + 1]):
         callee = _walk(found, rules.entry[rules.call_rule[k]], node)
-        if callee < 0 or not _begin(found, callee, depth):
+        if callee < 0 or not _begin(rules, words, found, callee, depth):
             return False
-        if not _link(words, found, walk, callee, rules.call_back[k]):
+        if not _link(rules, words, found, walk, callee, rules.call_back[k]):
             return False
     first, past = children.first[node], children.first[node + 1]
     if rules.width[state] * _SEARCH >= past - first:
+        led = -1  # where a token has led that is as short as those after it, and less
         for c in range(first, past):
             after = rules.after[state, rules.classes[children.byte[c]]]
-            if after >= 0 and not _come(found, walk, after, children.node[c], depth + 1):
+            if after < 0 or (after == led and children.ends[c]):
+                continue
+            if not _come(rules, words, found, walk, after, children.node[c], depth + 1):
                 return False
+            if children.ends[c] and not rules.final[after]:
+                led = after
         return True
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
         of = rules.move_class[m]
         for b in range(rules.class_first[of], rules.class_first[of + 1]):
             c = first + np.searchsorted(children.byte[first:past], rules.class_bytes[b])
             same = c < past and children.byte[c] == rules.class_bytes[b]
-            if same and not _come(found, walk, rules.after[state, of], children.node[c], depth + 1):
+            if same and not _come(rules, words, found, walk, rules.after[state, of], children.node[c], depth + 1):
                 return False
     return True
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _link(words: Tokens, found: Found, walk: int, callee: int, back: int) -> bool:
+def _link(rules: Readable, words: Tokens, found: Found, walk: int, callee: int, back: int) -> bool:
     """A walk goes on in another, and behind its ends, the known ones first."""
     link = found.used[LINKS]
     if link == len(found.link_walk):
@@ -197,24 +194,36 @@ def _link(words: Tokens, found: Found, walk: int, callee: int, back: int) -> boo
     end = found.walk_ends[callee]
     while end >= 0:
         node = found.end_node[end]
-        if not _come(found, walk, back, node, words.depth[node]):
+        if not _come(rules, words, found, walk, back, node, words.depth[node]):
             return False
         end = found.end_older[end]
     return True
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _begin(found: Found, walk: int, depth: int) -> bool:
+def _begin(rules: Readable, words: Tokens, found: Found, walk: int, depth: int) -> bool:
     """Puts a walk that hasn't begun yet at its first place."""
     if found.walk_ends[walk] != _NOT_BEGUN:
         return True
     found.walk_ends[walk] = -1
-    return bool(_come(found, walk, found.walk_state[walk], found.walk_node[walk], depth))
+    return bool(_come(rules, words, found, walk, found.walk_state[walk], found.walk_node[walk], depth))
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _come(found: Found, walk: int, state: int, node: int, depth: int) -> bool:
-    """A walk comes by a place; False where room is short."""
+def _come(rules: Readable, words: Tokens, found: Found, walk: int, state: int, node: int, depth: int) -> bool:
+    """A walk comes by a place, where a token may end; False where room is short.
+
+    Mostly a shorter token led there, or one as short and less: then nothing is to be looked at but a rule that ends.
+    """
+    if words.string[node] >= 0 and node != found.walk_node[walk]:
+        row = _row(found, walk, state, node)
+        if row < 0:
+            return False
+        best = found.row_node[row]
+        if (depth, node) < (words.depth[best], best):
+            found.row_node[row] = node
+        elif node != best and not rules.final[state]:
+            return True
     known = found.used[PLACES]
     place = _place(found, walk, state, node)
     if place < 0:

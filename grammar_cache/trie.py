@@ -47,16 +47,17 @@ class Trie:
 
 
 class Children(NamedTuple):
-    """The children of node i, in byte order, are those from `first[i]` to `first[i + 1]`."""
+    """The children of node i, in byte order, stand from `first[i]` to `first[i + 1]`. `ends`: where a string does."""
 
     first: NDArray[np.int32]
     node: NDArray[np.int32]
     byte: NDArray[np.uint8]
+    ends: NDArray[np.bool_]
 
     @staticmethod
     def of(trie: Trie) -> Children:
         first, node = _children(trie.depth)
-        return Children(first, node, trie.byte[node])
+        return Children(first, node, trie.byte[node], trie.string[node] >= 0)
 
 
 def flatten(strings: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:

@@ -195,12 +195,10 @@ class Grammars:
             made = self._threads.submit(self._compile, constraint, grammar_id, interrupt).result()
             return made.grammar
 
-        grammar, _ = self._shared.get(grammar_id, make, WAIT_SECONDS, interrupt)
-        tabled = self._shared.tabled(grammar_id, grammar)
-        if made is None or tabled is not grammar:
-            found = self._certified(tabled, grammar_id, begun, "shared")
-            made = found if made is None else replace(found, source=made.source)
-        return replace(made, exchange=Exchange(self._shared, grammar_id, tabled))
+        grammar, found = self._shared.get(grammar_id, make, WAIT_SECONDS, interrupt)
+        if made is None or grammar is not made.grammar:  # it is another one, or has a table
+            made = self._certified(grammar, grammar_id, begun, "shared" if found else "miss")
+        return replace(made, exchange=Exchange(self._shared, grammar_id, grammar))
 
     def _compile(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
         begun = perf_counter()

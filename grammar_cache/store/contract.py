@@ -47,12 +47,20 @@ class StoreLimits:
     """How long what nobody uses is kept."""
 
 
+AT_ONCE_BYTES, AT_ONCE_ENTRIES = 16 << 10, 64
+"""Of an artefact and of a table: what has no more than both comes without being asked how much it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """What there is to load under a name: an artefact of so many bytes (0: none), and so many entries."""
 
     artefact_bytes: int
     entries: int
+
+    @property
+    def small(self) -> bool:
+        return self.artefact_bytes <= AT_ONCE_BYTES and self.entries <= AT_ONCE_ENTRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +135,11 @@ class Store(ABC):
     """Names are 32 hexadecimal digits, keys of tables 16 bytes. Everything raises StoreError."""
 
     @abstractmethod
-    def size(self, name: str) -> Size:
-        """Quickly, whatever there is."""
+    def look(self, names: Sequence[str]) -> list[Held | Size]:
+        """By name, quickly, whatever there is: what `load` hands out if it is small, else how much it is.
+
+        In one round trip.
+        """
 
     @abstractmethod
     def load(self, name: str) -> Held:

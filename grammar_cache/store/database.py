@@ -60,10 +60,12 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the database has of a grammar: its artefact, or None, and claims to `offer` to it."""
+    """What the database has of a grammar: its artefact, or None, claims to `offer` to it, and the table that was
+    computed for it offline, or None: see `precomputed`."""
 
     artefact: bytes | None = None
     claims: Mapping[bytes, Claim] = field(default_factory=dict)
+    table: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +99,21 @@ class Database:
 
     def load(self, grammar_id: str) -> Known:
         """What is there, whole and right. Waits no longer than `Timing` says for what there is."""
-        known = self._known(grammar_id)
+        known, computed = self._known(grammar_id, _table_of(grammar_id))
         self.counters.count("misses" if known.artefact is None else "hits")
-        return known
+        return replace(known, table=computed.artefact)
 
     def news(self, grammar_id: str, entries: int) -> News:
         """What has come to the table of a grammar since it had so many entries. Waits as `load` does."""
         name = self._seals.name(grammar_id, self._limits)
-        size = self._size(name)
-        if size.entries in (0, entries):
+        [found] = self._look([name])
+        count = found.entries if isinstance(found, Size) else len(found.entries)
+        if count in (0, entries):
             return News(entries)
-        held = self._held(name, size)
+        held = self._held(name, found)
         if held.artefact is not None:
             self._behind.put(Use(name, time.time()))
-        return News(size.entries, self._claims(name, held.entries))
+        return News(count, self._claims(name, held.entries))
 
     def keep(self, grammar_id: str, artefact: bytes) -> None:
         """Writes it behind, unless it is too large to be read. The same grammar's is the same from everybody."""
@@ -120,8 +123,9 @@ class Database:
         self._behind.put(Put(self._seals.name(grammar_id, self._limits), artefact, self._origin, time.time()))
 
     def table(self, grammar_id: str) -> bytes | None:
-        """The table that was computed for a grammar offline, if there is one: see `precomputed`."""
-        return self._known(_table_of(grammar_id)).artefact
+        """That of `load`, alone."""
+        [computed] = self._known(_table_of(grammar_id))
+        return computed.artefact
 
     def keep_table(self, grammar_id: str, table: bytes) -> None:
         """Writes it behind, in place of any other one: those who have that one keep it, and say so."""
@@ -168,23 +172,26 @@ class Database:
         self._behind.close(seconds)
         self._guard.close()
 
-    def _known(self, grammar_id: str) -> Known:
-        name = self._seals.name(grammar_id, self._limits)
-        size = self._size(name)
-        if size == Size(0, 0):
-            return Known()
-        held = self._held(name, size)
-        artefact = self._artefact(name, held.artefact)
-        if artefact is not None:
-            self._behind.put(Use(name, time.time()))
-        return Known(artefact, self._claims(name, held.entries))
+    def _known(self, *grammar_ids: str) -> list[Known]:
+        names = [self._seals.name(grammar_id, self._limits) for grammar_id in grammar_ids]
+        known = []
+        for name, found in zip(names, self._look(names), strict=True):
+            held = self._held(name, found)
+            known.append(Known(self._artefact(name, held.artefact), self._claims(name, held.entries)))
+            if known[-1].artefact is not None:
+                self._behind.put(Use(name, time.time()))
+        return known
 
-    def _size(self, name: str) -> Size:
-        return self._guard.read(lambda store: store.size(name), self._timing.answer, Size(0, 0))
+    def _look(self, names: Sequence[str]) -> list[Held | Size]:
+        nothing: list[Held | Size] = [Held()] * len(names)
+        return self._guard.read(lambda store: store.look(names), self._timing.answer, nothing)
 
-    def _held(self, name: str, size: Size) -> Held:
+    def _held(self, name: str, found: Held | Size) -> Held:
+        """What a look has found; where it was much, it is loaded now."""
+        if isinstance(found, Held):
+            return found
         timing = self._timing
-        seconds = timing.answer + size.artefact_bytes * timing.per_byte + size.entries * timing.per_entry
+        seconds = timing.answer + found.artefact_bytes * timing.per_byte + found.entries * timing.per_entry
         return self._guard.read(lambda store: store.load(name), seconds, Held())
 
     def _artefact(self, name: str, sealed: bytes | None) -> bytes | None:

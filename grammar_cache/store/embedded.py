@@ -59,22 +59,16 @@ class EmbeddedStore(Store):
         self._idle: list[tuple[sqlite3.Connection, int]] = []  # with the number of the file that each has open
         self._closed = False
 
-    def size(self, name: str) -> Size:
+    def look(self, names: Sequence[str]) -> list[Held | Size]:
         with self._connection() as connection:
-            artefact = connection.execute("SELECT length(value) FROM artefacts WHERE name = ?", (name,)).fetchone()
-            [entries] = connection.execute("SELECT count(*) FROM entries WHERE name = ?", (name,)).fetchone()
-        return Size(artefact[0] if artefact else 0, entries)
+            sizes = [_size(connection, name) for name in names]
+            return [
+                self._held(connection, name) if size.small else size for name, size in zip(names, sizes, strict=True)
+            ]
 
     def load(self, name: str) -> Held:
         with self._connection() as connection:
-            artefact = connection.execute(
-                "SELECT substr(value, 1, ?) FROM artefacts WHERE name = ?", (self._limits.artefact_bytes + 1, name)
-            ).fetchone()
-            entries = connection.execute(
-                "SELECT key, value FROM entries WHERE name = ? AND length(key) = 16 AND length(value) <= ? LIMIT ?",
-                (name, self._limits.entry_bytes, self._limits.entries),
-            ).fetchall()
-        return Held(artefact[0] if artefact else None, dict(entries))
+            return self._held(connection, name)
 
     def write(self, changes: Sequence[Change]) -> None:
         with self._transaction() as connection:
@@ -113,6 +107,16 @@ class EmbeddedStore(Store):
         self._closed = True
         while self._idle:
             self._idle.pop()[0].close()
+
+    def _held(self, connection: sqlite3.Connection, name: str) -> Held:
+        artefact = connection.execute(
+            "SELECT substr(value, 1, ?) FROM artefacts WHERE name = ?", (self._limits.artefact_bytes + 1, name)
+        ).fetchone()
+        entries = connection.execute(
+            "SELECT key, value FROM entries WHERE name = ? AND length(key) = 16 AND length(value) <= ? LIMIT ?",
+            (name, self._limits.entry_bytes, self._limits.entries),
+        ).fetchall()
+        return Held(artefact[0] if artefact else None, dict(entries))
 
     def _make(self, connection: sqlite3.Connection, change: Change) -> None:
         match change:
@@ -252,6 +256,12 @@ def _prepare(connection: sqlite3.Connection) -> None:
 def _schema(connection: sqlite3.Connection) -> int:
     [version] = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
+
+
+def _size(connection: sqlite3.Connection, name: str) -> Size:
+    artefact = connection.execute("SELECT length(value) FROM artefacts WHERE name = ?", (name,)).fetchone()
+    [entries] = connection.execute("SELECT count(*) FROM entries WHERE name = ?", (name,)).fetchone()
+    return Size(artefact[0] if artefact else 0, entries)
 
 
 def _bytes(connection: sqlite3.Connection) -> int:

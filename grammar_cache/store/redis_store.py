@@ -17,6 +17,8 @@ from redis.exceptions import ReadOnlyError, RedisClusterException, RedisError, T
 from grammar_cache.configuration_keys import KEY_BYTES
 from grammar_cache.store import scripts
 from grammar_cache.store.contract import (
+    AT_ONCE_BYTES,
+    AT_ONCE_ENTRIES,
     SCHEMA,
     Change,
     Discard,
@@ -47,26 +49,18 @@ class RedisStore(Store):
         self._lock = Lock()
         self._client: Client | None = None
 
-    def size(self, name: str) -> Size:
-        with self._asked() as client:
-            return Size(*_answer(client.eval(scripts.SIZE, 2, *_keys(name, "artefact", "table")), int))
+    def look(self, names: Sequence[str]) -> list[Held | Size]:
+        return list(map(_found, self._run([self._loading(name, AT_ONCE_BYTES, AT_ONCE_ENTRIES) for name in names])))
 
     def load(self, name: str) -> Held:
-        limits = self._limits
-        with self._asked() as client:
-            bounds = limits.artefact_bytes, limits.entry_bytes, limits.entries
-            answer = client.eval(scripts.LOAD, 2, *_keys(name, "artefact", "table"), *bounds)
-            artefact, packed = _answer(answer, bytes)
-        return Held(artefact or None, _unpacked(packed))
+        [answer] = self._run([self._loading(name)])
+        found = _found(answer)
+        if isinstance(found, Size):
+            raise _misunderstood()
+        return found
 
     def write(self, changes: Sequence[Change]) -> None:
-        with self._asked() as client, client.pipeline(transaction=False) as pipeline:
-            for change in changes:
-                pipeline.execute_command("EVAL", *self._script(change))
-            # Raised there, errors quote the command.
-            errors = [answer for answer in pipeline.execute(raise_on_error=False) if isinstance(answer, Exception)]
-            if errors:
-                raise errors[0]
+        self._run([self._script(change) for change in changes])
 
     def acquire(self, name: str, token: str, seconds: float) -> bool:
         with self._asked() as client:
@@ -95,8 +89,23 @@ class RedisStore(Store):
         if client is not None:
             client.close()
 
+    def _run(self, calls: Sequence[tuple[Any, ...]]) -> list[object]:
+        """What these scripts return: each call is the text, how many keys it has, they, and its arguments."""
+        with self._asked() as client, client.pipeline(transaction=False) as pipeline:
+            for call in calls:
+                pipeline.execute_command("EVAL", *call)
+            answers: list[object] = pipeline.execute(raise_on_error=False)  # raised there, errors quote the command
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
+            return answers
+
+    def _loading(self, name: str, *at_once: int) -> tuple[Any, ...]:
+        limits = self._limits
+        bounds = limits.artefact_bytes, limits.entry_bytes, limits.entries
+        return scripts.LOAD, 2, *_keys(name, "artefact", "table"), *bounds, *at_once
+
     def _script(self, change: Change) -> tuple[Any, ...]:
-        """The text of a change, how many keys it has, they, and its arguments."""
         seconds = self._limits.kept_seconds
         match change:
             case Put(name, value, origin, at):
@@ -136,11 +145,19 @@ def _by_turns(entries: Mapping[bytes, bytes]) -> list[bytes]:
     return [part for entry in entries.items() for part in entry]
 
 
-def _answer(answer: object, kind: type) -> tuple[Any, Any]:
-    """The two that a script returns. Raises StoreError where they aren't."""
-    if not isinstance(answer, list) or [type(part) for part in answer] != [kind, kind]:
-        raise StoreError("the server answers something else than was asked")
-    return answer[0], answer[1]
+def _found(answer: object) -> Held | Size:
+    """Raises StoreError for what no script returns."""
+    match answer:
+        case [int(artefact_bytes), int(entries)]:
+            return Size(artefact_bytes, entries)
+        case [bytes(artefact), bytes(packed)]:
+            return Held(artefact or None, _unpacked(packed))
+        case _:
+            raise _misunderstood()
+
+
+def _misunderstood() -> StoreError:
+    return StoreError("the server answers something else than was asked")
 
 
 def _unpacked(packed: bytes) -> dict[bytes, bytes]:

@@ -16,17 +16,15 @@ local function make_way(key, kind)
 end
 """
 
-SIZE = f"""{_OURS}
--- KEYS: artefact, table.
-local bytes = ours(KEYS[1], 'string') and redis.call('STRLEN', KEYS[1]) or 0
-return {{bytes, ours(KEYS[2], 'hash') and redis.call('HLEN', KEYS[2]) or 0}}
-"""
-
 LOAD = f"""{_OURS}
--- KEYS: artefact, table. ARGV: the last byte to read, the longest value, how many values.
+-- KEYS: artefact, table. ARGV: the last byte to read, the longest value, how many values; then perhaps bytes and
+-- values from which on only their numbers are told.
 -- The values as one string, each as key, length in two bytes, value: a client takes long over thousands of answers.
-local artefact = ours(KEYS[1], 'string') and redis.call('GETRANGE', KEYS[1], 0, ARGV[1]) or ''
-local all = ours(KEYS[2], 'hash') and redis.call('HGETALL', KEYS[2]) or {{}}
+local bytes = ours(KEYS[1], 'string') and redis.call('STRLEN', KEYS[1]) or 0
+local values = ours(KEYS[2], 'hash') and redis.call('HLEN', KEYS[2]) or 0
+if ARGV[4] and (bytes > tonumber(ARGV[4]) or values > tonumber(ARGV[5])) then return {{bytes, values}} end
+local artefact = bytes > 0 and redis.call('GETRANGE', KEYS[1], 0, ARGV[1]) or ''
+local all = values > 0 and redis.call('HGETALL', KEYS[2]) or {{}}
 local found = {{}}
 for i = 1, #all, 2 do
   if #all[i] == 16 and #all[i + 1] <= tonumber(ARGV[2]) and #found < 3 * tonumber(ARGV[3]) then

@@ -21,7 +21,7 @@ from grammar_cache.vocabulary import Vocabulary
 
 
 class Shared(NamedTuple):
-    """A grammar that nobody else uses yet, and whether it came out of the store."""
+    """A grammar that nobody else uses yet, with its table if the store has one, and whether it was there itself."""
 
     grammar: CompiledGrammar
     found: bool
@@ -50,21 +50,15 @@ class SharedGrammars:
             self._database.keep(grammar_id, to_bytes(grammar))
             return Shared(grammar, found=False)
 
-        return self._database.once(grammar_id, look, made, seconds)
+        shared = self._database.once(grammar_id, look, made, seconds)
+        return shared if shared.found else Shared(self.tabled(grammar_id, shared.grammar), found=False)
 
     def tabled(self, grammar_id: str, grammar: CompiledGrammar) -> CompiledGrammar:
         """The grammar with the table that the store has for it; as it is, if there is none, or none that is right.
 
         Certificates have to say which.
         """
-        data = self._database.table(grammar_id)
-        if data is None:
-            return grammar
-        try:
-            return TabledGrammar(grammar, Table.from_bytes(data, grammar_id, self._vocabulary))
-        except ArtefactError:
-            self._database.counters.count("rejected")
-            return grammar
+        return self._with(grammar_id, grammar, self._database.table(grammar_id))
 
     def keep_table(self, grammar_id: str, table: Table) -> None:
         """For all who open the grammar from now on. It doesn't wait for the store."""
@@ -91,4 +85,13 @@ class SharedGrammars:
             self._database.counters.count("rejected")
             return None
         grammar.offer(known.claims)
-        return Shared(grammar, found=True)
+        return Shared(self._with(grammar_id, grammar, known.table), found=True)
+
+    def _with(self, grammar_id: str, grammar: CompiledGrammar, data: bytes | None) -> CompiledGrammar:
+        if data is None:
+            return grammar
+        try:
+            return TabledGrammar(grammar, Table.from_bytes(data, grammar_id, self._vocabulary))
+        except ArtefactError:
+            self._database.counters.count("rejected")
+            return grammar

@@ -20,6 +20,8 @@ BYTES = 64 << 20
 """Of artefacts in the queue."""
 BATCH, BATCH_BYTES = 64, 4 << 20
 """Changes sent at a time, and bytes of artefacts, but for the last one."""
+GATHERING = 0.01
+"""Seconds from a change to the batch that takes it along: whoever loads a grammar isn't held up by noting its use."""
 ATTEMPTS = 10
 """To send a batch: half a minute in all, about what a server takes that is replaced by another one."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
@@ -86,6 +88,7 @@ class WriteBehind:
         """A batch, once there is one; empty when all is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closing)
+            self._changed.wait_for(lambda: self._closing, GATHERING)
             batch: list[Change] = []
             while self._queue and len(batch) < BATCH and size_of(batch) < BATCH_BYTES:
                 batch.append(self._queue.popleft())

@@ -65,19 +65,21 @@ def test_what_one_finds_the_other_need_not_search(processes: tuple[Process, Proc
     assert other.searches == before
 
 
-def test_what_is_known_is_not_loaded_again(processes: tuple[Process, Process, MemoryStore]) -> None:
-    """A table that hasn't grown is only counted; what a process has found itself doesn't come back to it."""
+def test_what_is_known_is_not_taken_again(processes: tuple[Process, Process, MemoryStore]) -> None:
+    """One call tells whether a table has grown; what a process has found itself doesn't come back to it."""
     one, other, store = processes
     assert fits(one.grammar, b"aaaac", 2)
     one.exchange.give()
     until(lambda: store.tables)
-    calls = []
+    calls, brought = [], []
     for _ in range(3):
         before = counted(other.database)["calls"] if calls else 0
         other.exchange.bring()
         calls.append(counted(other.database)["calls"] - before)
+        brought.append(not other.exchange._brought.empty())
         other.exchange.take()
-    assert calls == [2, 1, 1]
+    assert calls == [1, 1, 1]
+    assert brought == [True, False, False]
     one.exchange.bring()
     one.exchange.take()
     assert one.grammar._claims.waiting == 0

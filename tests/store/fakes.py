@@ -34,9 +34,11 @@ class MemoryStore(Store):
         self.batches: list[list[Change]] = []
         self.closed = False
 
-    def size(self, name: str) -> Size:
+    def look(self, names: Sequence[str]) -> list[Held | Size]:
         self.before()
-        return Size(len(self.artefacts.get(name, b"")), len(self.tables.get(name, {})))
+        found = [Held(self.artefacts.get(name), dict(self.tables.get(name, {}))) for name in names]
+        sizes = [Size(len(held.artefact or b""), len(held.entries)) for held in found]
+        return [held if size.small else size for held, size in zip(found, sizes, strict=True)]
 
     def load(self, name: str) -> Held:
         self.before()

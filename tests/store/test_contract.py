@@ -10,11 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_cache.store.contract import Change, Discard, Held, Merge, Put, Release, Size, Use
+from grammar_cache.store.contract import (
+    AT_ONCE_BYTES,
+    AT_ONCE_ENTRIES,
+    Change,
+    Discard,
+    Held,
+    Merge,
+    Put,
+    Release,
+    Size,
+    Use,
+)
 from tests.store.conftest import Opener
 from tests.strategies import examples
 
-A, B = "a" * 32, "b" * 32
+A, B, C = "a" * 32, "b" * 32, "c" * 32
 KEY, OTHER = b"k" * 16, b"o" * 16
 NOW = float(round(time.time()))
 
@@ -23,7 +34,7 @@ def test_nothing_is_there_at_first(opened: Opener) -> None:
     """A name that nobody has written: nothing to load, to list or to remove."""
     store = opened()
     assert store.load(A) == Held()
-    assert store.size(A) == Size(0, 0)
+    assert store.look([A]) == [Held()]
     assert store.infos() == []
     assert not store.remove(A)
 
@@ -33,7 +44,7 @@ def test_an_artefact_is_there_for_others(opened: Opener) -> None:
     value = bytes(range(256)) * 500
     opened().write([Put(A, value, "me", NOW)])
     assert opened().load(A) == Held(value, {})
-    assert opened().size(A) == Size(len(value), 0)
+    assert opened().look([A]) == [Size(len(value), 0)]
     assert opened().load(B) == Held()
 
 
@@ -51,9 +62,23 @@ def test_a_table_is_there_for_others(opened: Opener) -> None:
     """With an artefact or without one."""
     opened().write([Merge(A, {KEY: b"1", OTHER: b"\0\xff"}, NOW)])
     assert opened().load(A) == Held(None, {KEY: b"1", OTHER: b"\0\xff"})
-    assert opened().size(A) == Size(0, 2)
+    assert opened().look([A]) == [opened().load(A)]
     opened().write([Put(A, b"artefact", "me", NOW)])
     assert opened().load(A) == Held(b"artefact", {KEY: b"1", OTHER: b"\0\xff"})
+
+
+def test_a_look_brings_what_is_small(opened: Opener) -> None:
+    """By name, in order: an artefact and a table up to so many bytes and entries, else how much it is."""
+    store = opened()
+    some = {number.to_bytes(16, "big"): b"1" for number in range(AT_ONCE_ENTRIES)}
+    store.write([Put(A, bytes(AT_ONCE_BYTES), "me", NOW), Merge(A, some, NOW), Merge(B, {KEY: b"1"}, NOW)])
+    store.write([Put(C, bytes(AT_ONCE_BYTES + 1), "me", NOW)])
+    assert store.look([C, A, B, "d" * 32]) == [
+        Size(AT_ONCE_BYTES + 1, 0), Held(bytes(AT_ONCE_BYTES), some), Held(None, {KEY: b"1"}), Held(),
+    ]  # fmt: skip
+    store.write([Merge(A, {KEY: b"1"}, NOW)])
+    assert store.look([A]) == [Size(AT_ONCE_BYTES, AT_ONCE_ENTRIES + 1)]
+    assert store.look([]) == []
 
 
 @pytest.mark.parametrize(("one", "other"), [(b"\0\1", b"\0\2"), (b"\x7f", b"\x80"), (b"a", b"a\0"), (b"\0", b"\0\0")])

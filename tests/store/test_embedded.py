@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grammar_cache.store.contract import Held, Merge, Put, Size, StoreError, StoreLimits, StoreTimeout
+from grammar_cache.store.contract import Held, Merge, Put, StoreError, StoreLimits, StoreTimeout
 from grammar_cache.store.embedded import EmbeddedStore
 from tests.documents import ROOT
 from tests.store.test_contract import KEY, NOW, A
@@ -164,7 +164,7 @@ def test_a_file_of_another_version_is_left_alone(tmp_path: Path) -> None:
     connection.close()
     store = store_in(tmp_path)
     with pytest.raises(StoreError, match="version 77"):
-        store.size(A)
+        store.look([A])
     with pytest.raises(StoreError, match="version 77"):
         store.write([Put(A, b"2", "me", NOW)])
     assert sqlite3.connect(path).execute("SELECT count(*) FROM infos").fetchone() == (0,)
@@ -177,7 +177,7 @@ def test_a_place_where_nothing_can_be_written(tmp_path: Path) -> None:
     for path in (tmp_path / "file" / "store.sqlite3", tmp_path / "folder.sqlite3"):
         store = EmbeddedStore(path, StoreLimits())
         with pytest.raises(StoreError):
-            store.size(A)
+            store.look([A])
 
 
 def test_an_error_undoes_what_was_begun(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_an_error_undoes_what_was_begun(tmp_path: Path) -> None:
     wrong = Merge(A, {KEY: object()}, NOW)  # type: ignore[dict-item]
     with pytest.raises(StoreError):
         store.write([Put(A, b"1", "me", NOW), wrong])
-    assert store.size(A) == Size(0, 0)
+    assert store.load(A) == Held()
     store.write([Put(A, b"1", "me", NOW)])
-    assert store.size(A) == Size(1, 0)
+    assert store.load(A) == Held(b"1")
     store.close()

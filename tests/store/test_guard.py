@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from grammar_cache.store.breaker import FAILURES, FIRST_PAUSE, LONGEST_PAUSE, Breaker
-from grammar_cache.store.contract import Held, Size, Store
+from grammar_cache.store.contract import Held, Store
 from grammar_cache.store.counters import Counters
 from grammar_cache.store.guard import THREADS, Guard
 from tests.store.fakes import Broken, Clock, Gate, MemoryStore, breaking
@@ -104,8 +104,8 @@ def guard(store: MemoryStore) -> Iterator[Guard]:
     guard.close()
 
 
-def size(guard: Guard, seconds: float = 60) -> Size | None:
-    return guard.read(lambda store: store.size(A), seconds, None)
+def held(guard: Guard, seconds: float = 60) -> Held | None:
+    return guard.read(lambda store: store.load(A), seconds, None)
 
 
 def counted(guard: Guard) -> dict[str, int]:
@@ -115,17 +115,17 @@ def counted(guard: Guard) -> dict[str, int]:
 def test_answers_pass(guard: Guard, store: MemoryStore) -> None:
     """What the store says, it says."""
     store.artefacts[A] = b"123"
-    assert size(guard) == Size(3, 0)
+    assert held(guard) == Held(b"123")
     assert counted(guard) == {"calls": 1}
 
 
 def test_a_store_that_fails_is_left_alone(guard: Guard, store: MemoryStore) -> None:
     """After some failures it isn't asked any more, and writing doesn't suffer from what reading does."""
     store.before = breaking
-    assert [size(guard) for _ in range(10)] == [None] * 10
+    assert [held(guard) for _ in range(10)] == [None] * 10
     assert counted(guard) == {"calls": FAILURES, "errors": FAILURES, "skipped": 10 - FAILURES}
     store.before = lambda: None
-    assert size(guard) is None
+    assert held(guard) is None
     assert guard.write(lambda store: store.acquire(A, "me", 1), 60, False)
 
 
@@ -133,13 +133,13 @@ def test_a_store_that_hangs_holds_nobody_up(guard: Guard, store: MemoryStore) ->
     """Callers have their answer in their time, also when all threads hang; later the store is found again."""
     gate = store.before = Gate()
     begun = time.monotonic()
-    assert [size(guard, 0.005) for _ in range(50)] == [None] * 50
+    assert [held(guard, 0.005) for _ in range(50)] == [None] * 50
     assert time.monotonic() - begun < 2
     assert counted(guard) == {"calls": FAILURES, "timeouts": FAILURES, "skipped": 50 - FAILURES}
     assert FAILURES < THREADS
     gate.opened.set()
     begun = time.monotonic()
-    while size(guard) is None:
+    while held(guard) is None:
         assert time.monotonic() - begun < 30
     assert not guard.reading.open
 
@@ -158,5 +158,5 @@ def test_a_closed_guard_answers_nothing(guard: Guard, store: MemoryStore) -> Non
     """The store is closed with it, and not asked again."""
     guard.close()
     assert store.closed
-    assert size(guard) is None
+    assert held(guard) is None
     assert counted(guard) == {"skipped": 1}

@@ -102,7 +102,7 @@ def test_nothing_is_asked_before_it_is_used() -> None:
     for form in ("redis://127.0.0.1:{}", "redis+cluster://127.0.0.1:{}", "redis+sentinel://127.0.0.1:{}/main"):
         store = open_store(form.format(free_port()))
         with pytest.raises(StoreError):
-            store.size(A)
+            store.look([A])
         store.close()
 
 
@@ -131,7 +131,7 @@ def test_a_user_with_few_rights(shared_server: RedisServer, shared_cluster: Redi
     for user in ("few:wrong", "nobody:wrong"):
         store = open_store(f"redis://{user}@{place}")
         with pytest.raises(StoreError):
-            store.size(A)
+            store.look([A])
         store.close()
 
 
@@ -147,7 +147,7 @@ def test_a_sentinel_leads_to_the_master(shared_server: RedisServer, tmp_path: Pa
         store.close()
         store = open_store(f"redis+sentinel://127.0.0.1:{sentinel.port}/other")
         with pytest.raises(StoreError):
-            store.size(A)
+            store.look([A])
         store.close()
     finally:
         sentinel.close()
@@ -158,7 +158,7 @@ def test_databases_of_a_server_are_apart(shared_server: RedisServer) -> None:
     with running() as server:
         one, two = open_store(f"{server.address}/1"), open_store(f"{server.address}/2")
         one.write([Put(A, b"1", "me", NOW)])
-        assert one.size(A).artefact_bytes == 1
-        assert two.size(A).artefact_bytes == 0
+        assert one.load(A).artefact == b"1"
+        assert two.load(A).artefact is None
         one.close()
         two.close()
