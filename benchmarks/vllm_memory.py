@@ -1,4 +1,8 @@
-"""What our server's processes weigh while it answers requests of all kinds: whole, streamed, cancelled, beams."""
+"""What our server's processes weigh while it answers requests of all kinds: whole, streamed, cancelled, beams.
+
+On a processor vLLM's memory for keys and values is touched bit by bit: it should be small, so that all of it is in use
+before growth is looked for (`--kv-cache-memory-bytes 128M` among the options).
+"""
 
 from __future__ import annotations
 
