@@ -50,7 +50,7 @@ def mortal(others: list[Any], make_engine: MakeEngine) -> Iterator[Serving]:
         yield serving
 
 
-@pytest.mark.parametrize("title", ["EngineCore", "Worker"])
+@pytest.mark.parametrize("title", ["EngineCore", pytest.param("Worker", marks=pytest.mark.full)])
 def test_an_engine_that_is_killed_is_started_anew(mortal: Serving, others: list[Any], title: str) -> None:
     """Every request under way gets an error, new ones a 503 with a code of its own, until there are answers again."""
     _, service, client = mortal
