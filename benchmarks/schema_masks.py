@@ -25,6 +25,7 @@ from benchmarks.schema_corpus import Item, read_items
 from benchmarks.schema_order import in_schema_order
 from benchmarks.workers import Caps, Failed, Worker, resident_bytes
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from server.garbage import keep_what_is_loaded
 
 OURS = "swyb"
 HELD = 40
@@ -200,7 +201,7 @@ def main(words: Sequence[str]) -> int:
     found = engine if isinstance(engine, Peer) else engine[arguments.engine]
     assert found is not None, "the parent asks for what is installed only"
     judge, items = Judge(found, splitter(folder), arguments.repeats), read_items(arguments.n)
-    gc.freeze()  # as the server does once it is ready
+    keep_what_is_loaded()  # as the server does once it is ready
     print("true", flush=True)
     for line in sys.stdin:
         print(json.dumps(asdict(judge.row(items[json.loads(line)]))), flush=True)

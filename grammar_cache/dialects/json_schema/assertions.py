@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 from grammar_cache.dialects.json_schema import draft as drafts
 from grammar_cache.dialects.json_schema import formats
@@ -30,6 +31,8 @@ _SCHEMA_TYPES = {name: frozenset({name}) for name in ("object", "array", "string
     "number": frozenset({"number", "integer"}),
     "boolean": frozenset({"true", "false"}),
 }
+
+_BEYOND_TYPE = tables.ENFORCED - {"type"}
 
 _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
 """Beside these even a condition from which nothing follows says something: it evaluates."""
@@ -147,6 +150,8 @@ class FactReader:
                 return keywords
 
     def _asserted(self, keywords: Keywords) -> Facts:
+        if keywords.none_of(_BEYOND_TYPE):
+            return _all_of(_types(keywords))
         others, leading = self._others(keywords)
         alternatives = keywords.schemas("oneOf")
         found = Facts(
@@ -238,6 +243,12 @@ class FactReader:
 
     def _report(self, pointer: str, what: str) -> None:
         self._ignored[f"{pointer}: {what}"] = None
+
+
+@cache
+def _all_of(types: frozenset[str]) -> Facts:
+    """Of a schema that says no more than `type`, as most do."""
+    return Facts(types)
 
 
 def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:
