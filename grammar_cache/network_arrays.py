@@ -8,8 +8,8 @@ be another network than anyone would build, but each step in it stays inside of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
@@ -88,7 +88,8 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: Facts, limit: int) -> 
     require(len(facts.rule_names) == len(entry) - (lexer >= 0), "rules and their names are not as many")
     begins, first = entry.tolist(), states.call_first
     component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in begins])
-    made = Network(
+    lexed = lexer >= 0 or len(arrays["watch_ends"]) > 0
+    return Network(
         classes=arrays["classes"],
         class_count=count_of_classes,
         states=states,
@@ -103,9 +104,8 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: Facts, limit: int) -> 
         lexer_entries=tuple(arrays["lexer_entries"].tolist()),
         lexer_start=facts.lexer_start,
         returns=_returns(arrays),
-        contents=(),
+        contents=() if lexed else _contents(states, begins, arrays["classes"]),
     )
-    return made if made.lexed else replace(made, contents=_contents(made))
 
 
 def _class_count(classes: NDArray[np.uint8]) -> int:
@@ -158,25 +158,20 @@ def _returns(arrays: Mapping[str, NDArray[Any]]) -> tuple[Return, ...]:
     )
 
 
-def _contents(network: Network) -> tuple[Content, ...]:
+def _contents(states: States, entry: Sequence[int], classes: NDArray[np.uint8]) -> tuple[Content, ...]:
     """As they were when the network was built: calls stand behind moves, and automata are reduced to their classes."""
-    s, bounds = network.states, (*network.entry, network.states.count)
-    calls, moves = (s.call_first, s.call_rule, s.call_back), (s.move_first, s.move_class, s.move_to)
-    classes, first, labels, heads, label_first, called, called_first = reduced_rules(
-        np.array(bounds, np.int32), network.classes, *moves, *calls
+    bounds = (*entry, states.count)
+    moves, calls = (states.move_first, states.move_class, states.move_to), (states.call_first, states.call_rule)
+    columns, first, label_first, called, called_first = reduced_rules(
+        np.array(bounds, np.int32), classes, *moves, *calls, states.call_back, states.final
     )
-    all_called = called.tolist()
-    own = zip(pairwise(bounds), pairwise(label_first.tolist()), pairwise(called_first.tolist()), strict=True)
+    data, all_called = columns.tobytes(), called.tolist()
+    own = zip(*(pairwise(each.tolist()) for each in (first, label_first, called_first)), strict=True)
     found = []
-    for rule, ((begin, past), (begins, ends), (called_from, called_to)) in enumerate(own):
-        if past - begin == 1 and begins == ends and not s.final[begin]:
+    for (begin, past), ((begins, ends), labels, of) in zip(pairwise(bounds), own, strict=True):
+        if past - begin == 1 and labels[0] == labels[1] and not states.final[begin]:
             found.append(Content(b"", ()))  # a rule without any text
             continue
-        digest = blake2b(b"%d %d " % (past - begin, ends - begins), digest_size=16)  # as that of `Reduced`
-        digest.update(classes[rule])
-        digest.update(first[begin + rule : past + rule + 1])
-        digest.update(labels[begins:ends])
-        digest.update(heads[begins:ends])
-        digest.update(s.final[begin:past].tobytes())
-        found.append(Content(digest.digest(), tuple(all_called[called_from:called_to])))
+        digest = blake2b(b"%d %d " % (past - begin, labels[1] - labels[0]) + data[begins:ends], digest_size=16)
+        found.append(Content(digest.digest(), tuple(all_called[slice(*of)])))  # the digest of `Reduced`
     return tuple(found)

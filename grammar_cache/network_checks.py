@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.array_checks import Ints
+from grammar_cache.arena import Flags, Ints, Longs
 from grammar_cache.recurring import _reduced
 from grammar_cache.subsets import CALL
 
@@ -119,15 +119,17 @@ def reduced_rules(
     call_first: Ints,
     call_rule: Ints,
     call_back: Ints,
-) -> tuple[Bytes, Ints, Ints, Ints, Ints, Ints, Ints]:
-    """The automata of all rules as `Reduced` has them, one behind the other.
+    final: Flags,
+) -> tuple[Bytes, Longs, Ints, Ints, Ints]:
+    """The automata of all rules as `Reduced` has them: the bytes that its digests are of, one rule's behind another's.
 
-    Returns classes [rules, 256]; where states begin, of each rule one more than it has; labels and heads, and which of
-    them begin a rule [rules + 1]; rules that are called, and which of them begin a rule [rules + 1].
+    Of these bytes, of labels, and of rules that are called, there are told which begin a rule, [rules + 1] each; before
+    the last of them, the rules that are called.
     """
-    rules, size = len(bounds) - 1, len(move_to) + len(call_back)
-    own, first = np.empty((rules, 256), np.uint8), np.empty(bounds[-1] + rules, np.int32)
-    labels, heads, called = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(len(call_rule), np.int32)
+    rules = len(bounds) - 1
+    data = np.empty(256 * rules + 5 * bounds[-1] + 4 * rules + 8 * (len(move_to) + len(call_back)), np.uint8)
+    called = np.empty(len(call_rule), np.int32)
+    first = np.zeros(rules + 1, np.int64)
     label_first, called_first = np.zeros(rules + 1, np.int32), np.zeros(rules + 1, np.int32)
     for rule in range(rules):
         begin, past = bounds[rule], bounds[rule + 1]
@@ -143,11 +145,18 @@ def reduced_rules(
                 of[at], to[at] = CALL + call_rule[c], call_back[c] - begin
                 at += 1
         starts[past - begin] = at
-        own[rule], new_first, new_labels, new_heads, new_called = _reduced(starts, of, to, classes)
-        first[begin + rule : past + rule + 1] = new_first
-        label_past, called_past = label_first[rule] + len(new_labels), called_first[rule] + len(new_called)
-        labels[label_first[rule] : label_past] = new_labels
-        heads[label_first[rule] : label_past] = new_heads
-        called[called_first[rule] : called_past] = new_called
-        label_first[rule + 1], called_first[rule + 1] = label_past, called_past
-    return own, first, labels, heads, label_first, called, called_first
+        own, new_first, labels, heads, own_called = _reduced(starts, of, to, classes)
+        place = _put(data, first[rule], own)
+        for column in (new_first, labels, heads):
+            place = _put(data, place, column.view(np.uint8))
+        first[rule + 1] = _put(data, place, final[begin:past].view(np.uint8))
+        called_past = called_first[rule] + len(own_called)
+        called[called_first[rule] : called_past] = own_called
+        label_first[rule + 1], called_first[rule + 1] = label_first[rule] + len(labels), called_past
+    return data[: first[-1]], first, label_first, called, called_first
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _put(data: Bytes, place: int, more: Bytes) -> int:
+    data[place : place + len(more)] = more
+    return place + len(more)
