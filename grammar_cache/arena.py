@@ -55,7 +55,7 @@ class Rules(NamedTuple):
 
     @staticmethod
     def of(network: Network, limit: int, stop: NDArray[np.uint8]) -> Rules:
-        s = network.states
+        s, live = network.states, network.states.live
         return Rules(
             network.classes,
             s.move_first,
@@ -65,8 +65,8 @@ class Rules(NamedTuple):
             s.call_rule,
             s.call_back,
             s.final,
-            s.live,
-            np.array(network.tail, np.bool_),
+            live,
+            s.final & ~live,
             np.array(network.entry, np.int32),
             np.array(network.component, np.int32),
             np.array(network.cyclic, np.bool_),

@@ -94,10 +94,10 @@ def _arrays(body: NDArray[np.uint8], listed: object, kinds: Kinds) -> dict[str, 
         past = offset + prod(shape) * dtype.itemsize
         if past > len(body):
             raise ArtefactError(f"{name} is cut")
-        own = body[offset:past]
-        if dtype == np.bool_ and (own > 1).any():
+        if dtype == np.bool_ and (body[offset:past] > 1).any():
             raise ArtefactError(f"{name} has other values than 0 and 1")
-        arrays[name] = own.view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+        own: NDArray[Any] = np.ndarray(shape, dtype, body, offset)
+        arrays[name] = own if dtype.isnative else own.astype(dtype.newbyteorder("="))
         offset = past + -past % _ALIGNED
     if offset != len(body):
         raise ArtefactError("there is something behind the arrays")
@@ -106,7 +106,9 @@ def _arrays(body: NDArray[np.uint8], listed: object, kinds: Kinds) -> dict[str, 
 
 def _shape(listed: object, dimensions: int) -> list[int]:
     shape = listed.get("shape") if isinstance(listed, dict) else None
-    right = isinstance(shape, list) and len(shape) == dimensions
-    if not isinstance(shape, list) or not right or any(type(n) is not int or not 0 <= n < 1 << 31 for n in shape):
+    if not isinstance(shape, list) or len(shape) != dimensions:
         raise ArtefactError("the shape of an array is wrong")
+    for n in shape:
+        if type(n) is not int or not 0 <= n < 1 << 31:
+            raise ArtefactError("the shape of an array is wrong")
     return shape

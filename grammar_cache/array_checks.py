@@ -25,10 +25,3 @@ def divides(first: Ints, parts: int, total: int) -> bool:
     """Whether so many parts, part i from `first[i]` to `first[i + 1]`, make up a list of this length."""
     right = len(first) == parts + 1 and first[0] == 0 and first[-1] == total
     return bool(right and (first[1:] >= first[:-1]).all())
-
-
-def ascends(values: Ints, first: Ints) -> bool:
-    """Whether the values of each part are distinct and in order, given that `first` divides them."""
-    begins = np.zeros(len(values) + 1, np.bool_)
-    begins[first] = True
-    return bool((begins[1:-1] | (values[1:] > values[:-1])).all())

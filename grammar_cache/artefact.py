@@ -22,7 +22,6 @@ than the one that was asked for, and to say that nothing shorter was found.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -92,7 +91,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
 
 
 def _told(vocabulary: Vocabulary, limits: Limits) -> dict[str, Any]:
-    return {"algorithm": ALGORITHM_VERSION, "vocabulary": vocabulary.fingerprint, "limits": asdict(limits)}
+    return {"algorithm": ALGORITHM_VERSION, "vocabulary": vocabulary.fingerprint, "limits": limits.by_name()}
 
 
 def _of(kind: type[Any], value: object) -> Any:

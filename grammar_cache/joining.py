@@ -23,16 +23,18 @@ def merged(first: Ints, labels: Ints, heads: Ints, classes: Bytes) -> Bytes:
     begins = np.cumsum(sizes)
     place = begins.copy()
     column = np.empty((begins[-1], 2), np.int32)
+    hashed = np.zeros(count, np.int64)
     for s in range(len(first) - 1):
         for t in range(first[s], first[s + 1]):
             if labels[t] < CALL:
+                hashed[labels[t]] = (hashed[labels[t]] ^ (np.int64(s) << 32 | heads[t])) * 0x5851F42D4C957F2D
                 column[place[labels[t]], 0], column[place[labels[t]], 1] = s, heads[t]
                 place[labels[t]] += 1
     same_as = np.empty(count, np.uint8)
     for c in range(count):
         same_as[c] = c
         for other in range(c):
-            if same_as[other] == other and sizes[other + 1] == sizes[c + 1]:
+            if same_as[other] == other and hashed[other] == hashed[c] and sizes[other + 1] == sizes[c + 1]:
                 alike = True
                 for i in range(sizes[c + 1]):
                     a, b = begins[c] + i, begins[other] + i

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +38,7 @@ class Limits:
 
     table_bytes: int = 64 << 20
     """Bytes of whole-vocabulary tables, and of masks, kept per grammar; the least recently used go first."""
+
+    def by_name(self) -> dict[str, int]:
+        """All of them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}

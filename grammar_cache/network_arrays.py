@@ -8,8 +8,9 @@ be another network than anyone would build, but each step in it stays inside of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
@@ -17,15 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_bytes import Kinds
-from grammar_cache.array_checks import ascends, divides, require, within
+from grammar_cache.array_checks import require, within
 from grammar_cache.components import components
-from grammar_cache.dfa import Dfa
 from grammar_cache.lexeme import FATAL, HARMLESS, Shift
 from grammar_cache.lexical import Watched
 from grammar_cache.network import Content, Network, Return
-from grammar_cache.recurring import Reduced
+from grammar_cache.network_checks import CALLS, MOVES, class_count, reduced_rules, rules_of, wrong_calls, wrong_moves
 from grammar_cache.states import States
-from grammar_cache.subsets import CALL
 
 KINDS: Kinds = {
     "classes": ("|u1", 1),
@@ -78,21 +77,21 @@ def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
 
 def network_of(arrays: Mapping[str, NDArray[Any]], facts: Facts, limit: int) -> Network:
     """The network of arrays of these `KINDS`, at most `limit` states. Raises ArtefactError."""
-    class_count = _class_count(arrays["classes"])
+    count_of_classes = _class_count(arrays["classes"])
     entry, count = arrays["entry"], len(arrays["final"])
     require(0 < count <= limit, f"there are {count} states, and {limit} may be")
     starts_well = len(entry) > 0 and entry[0] == 0 and bool((entry[1:] > entry[:-1]).all())
     require(starts_well and entry[-1] < count, "rules don't divide the states")
-    states = _states(arrays, class_count)
     lexer = len(entry) - 1 if len(arrays["lexer_entries"]) else -1
-    _check_calls(states, arrays, lexer)
+    states = _states(arrays, count_of_classes, lexer)
     _check_lexer(states, arrays, facts, lexer)
     require(len(facts.rule_names) == len(entry) - (lexer >= 0), "rules and their names are not as many")
     begins, first = entry.tolist(), states.call_first
     component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in begins])
-    made = Network(
+    lexed = lexer >= 0 or len(arrays["watch_ends"]) > 0
+    return Network(
         classes=arrays["classes"],
-        class_count=class_count,
+        class_count=count_of_classes,
         states=states,
         entry=tuple(begins),
         tail=tuple((states.final & ~states.live).tolist()),
@@ -100,51 +99,33 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: Facts, limit: int) -> 
         cyclic=cyclic,
         nullable=facts.nullable,
         rule_names=facts.rule_names,
-        watched=_watched(arrays, count, class_count),
+        watched=_watched(arrays, count, count_of_classes),
         lexer=lexer,
         lexer_entries=tuple(arrays["lexer_entries"].tolist()),
         lexer_start=facts.lexer_start,
         returns=_returns(arrays),
-        contents=(),
+        contents=() if lexed else _contents(states, begins, arrays["classes"]),
     )
-    return made if made.lexed else replace(made, contents=_contents(made))
 
 
 def _class_count(classes: NDArray[np.uint8]) -> int:
     """How many there are. They are numbered by first byte."""
     require(len(classes) == 256, "not every byte has a class")
-    new = np.maximum.accumulate(classes.astype(np.int32))
-    require(classes[0] == 0 and (np.diff(new) <= 1).all(), "the byte classes are not numbered by their first bytes")
-    return int(new[-1]) + 1
+    count: int = class_count(classes)
+    require(count > 0, "the byte classes are not numbered by their first bytes")
+    return count
 
 
-def _states(arrays: Mapping[str, NDArray[Any]], class_count: int) -> States:
-    """Moves are deterministic, in canonical order, and stay within their rule."""
-    count = len(arrays["final"])
-    rule = np.repeat(
-        np.arange(len(arrays["entry"]), dtype=np.int32), np.diff(np.append(arrays["entry"], np.int32(count)))
-    )
-    first, of, to = (arrays[name] for name in ("move_first", "move_class", "move_to"))
-    require(len(of) == len(to) and divides(first, count, len(to)), "states don't divide the moves")
-    require(within(of, 0, class_count) and within(to, 0, count), "a move leads nowhere")
-    require(ascends(of, first), "the moves of a state are not in order")
-    require((rule[to] == np.repeat(rule, np.diff(first))).all(), "a move leaves its rule")
+def _states(arrays: Mapping[str, NDArray[Any]], classes: int, lexer: int) -> States:
+    moves = arrays["move_first"], arrays["move_class"], arrays["move_to"]
     calls = arrays["call_first"], arrays["call_rule"], arrays["call_back"]
-    return States(first, of, to, *calls, arrays["final"], rule)
-
-
-def _check_calls(states: States, arrays: Mapping[str, NDArray[Any]], lexer: int) -> None:
-    """Calls return to their own rule; those of the lexer, and no others, by way of a `Return`."""
-    first, rules, back = states.call_first, states.call_rule, states.call_back
-    opened = arrays["return_state"]
-    require(len(rules) == len(back) and divides(first, states.count, len(back)), "states don't divide the calls")
-    require(within(rules, 0, len(arrays["entry"])), "a rule that is called isn't there")
-    require(within(opened, 0, states.count), "a return leads nowhere")
-    behind = np.concatenate([np.arange(states.count, dtype=np.int32), np.full(1, -1, np.int32), opened])
-    require(within(back, 0, len(behind)) and within(behind[back], 0, states.count), "a call returns nowhere")
-    require((states.rule[behind[back]] == np.repeat(states.rule, np.diff(first))).all(), "a call leaves its rule")
-    require(((back > states.count) == (rules == lexer)).all(), "a return is not that of a call of the lexer")
-    require(lexer >= 0 or ascends(rules, first), "the calls of a state are not in order")
+    rule, opened = rules_of(arrays["entry"], len(arrays["final"])), arrays["return_state"]
+    require(within(opened, 0, len(rule)), "a return leads nowhere")
+    wrong_move = wrong_moves(*moves, rule, classes)
+    require(wrong_move == 0, MOVES[wrong_move])
+    wrong_call = wrong_calls(*calls, rule, len(arrays["entry"]), opened, lexer)
+    require(wrong_call == 0, CALLS[wrong_call])
+    return States(*moves, *calls, arrays["final"], rule)
 
 
 def _check_lexer(states: States, arrays: Mapping[str, NDArray[Any]], facts: Facts, lexer: int) -> None:
@@ -177,25 +158,20 @@ def _returns(arrays: Mapping[str, NDArray[Any]]) -> tuple[Return, ...]:
     )
 
 
-def _contents(network: Network) -> tuple[Content, ...]:
+def _contents(states: States, entry: Sequence[int], classes: NDArray[np.uint8]) -> tuple[Content, ...]:
     """As they were when the network was built: calls stand behind moves, and automata are reduced to their classes."""
-    states = network.states
-    tails = [np.repeat(np.arange(states.count), np.diff(first)) for first in (states.move_first, states.call_first)]
-    order = np.argsort(np.concatenate(tails), kind="stable")
-    labels = np.concatenate([states.move_class, states.call_rule + np.int32(CALL)])[order]
-    heads = np.concatenate([states.move_to, states.call_back])[order]
-    first = states.move_first + states.call_first
-    bounds = (*network.entry, states.count)
+    bounds = (*entry, states.count)
+    moves, calls = (states.move_first, states.move_class, states.move_to), (states.call_first, states.call_rule)
+    columns, first, label_first, called, called_first = reduced_rules(
+        np.array(bounds, np.int32), classes, *moves, *calls, states.call_back, states.final
+    )
+    data, all_called = columns.tobytes(), called.tolist()
+    own = zip(*(pairwise(each.tolist()) for each in (first, label_first, called_first)), strict=True)
     found = []
-    for begin, past in pairwise(bounds):
-        own, final = slice(first[begin], first[past]), states.final[begin:past]
-        dfa = Dfa(first[begin : past + 1] - first[begin], labels[own], heads[own] - np.int32(begin), final)
-        found.append(_content(dfa, network.classes))
+    for (begin, past), ((begins, ends), labels, of) in zip(pairwise(bounds), own, strict=True):
+        if past - begin == 1 and labels[0] == labels[1] and not states.final[begin]:
+            found.append(Content(b"", ()))  # a rule without any text
+            continue
+        digest = blake2b(b"%d %d " % (past - begin, labels[1] - labels[0]) + data[begins:ends], digest_size=16)
+        found.append(Content(digest.digest(), tuple(all_called[slice(*of)])))  # the digest of `Reduced`
     return tuple(found)
-
-
-def _content(dfa: Dfa, classes: NDArray[np.uint8]) -> Content:
-    if dfa.size == 1 and not len(dfa.labels) and not dfa.final[0]:
-        return Content(b"", ())  # a rule without any text
-    reduced = Reduced.of(dfa, classes)
-    return Content(reduced.digest, reduced.called)

@@ -27,7 +27,7 @@ class Part:
 
 def parts(network: Network) -> list[Part]:
     """The parts of a network, callees before callers."""
-    bounds = np.array([*network.entry, network.states.count], np.int32)
+    bounds, states = [*network.entry, network.states.count], np.arange(network.states.count, dtype=np.int32)
     contents = network.contents
     component, _ = components([list(content.called) for content in contents])
     members: list[list[int]] = [[] for _ in range(max(component) + 1)]
@@ -46,6 +46,6 @@ def parts(network: Network) -> list[Part]:
                 if not inside:
                     digest.update(keys[component[callee]])
         keys[number] = digest.digest()
-        states = np.concatenate([np.arange(bounds[r], bounds[r + 1], dtype=np.int32) for r in members[number]])
-        found.append(Part(keys[number], states))
+        own = [states[bounds[rule] : bounds[rule + 1]] for rule in members[number]]
+        found.append(Part(keys[number], own[0] if len(own) == 1 else np.concatenate(own)))
     return found

@@ -16,20 +16,23 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from grammar_cache.arena import Ints
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network import Network
-from grammar_cache.rule_walks import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable, walked
+from grammar_cache.rule_walks import walked
 from grammar_cache.trie import Children
 from grammar_cache.walk import Tokens
+from grammar_cache.walk_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
 
 _ENDS_PER_WALK = 8
 """Most walks end at far fewer nodes, and those that end at more are few."""
-_ROOM = 14
-"""Binary digits of the room that all tables begin with: few grammars need more, and to go round again takes longer."""
+_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 2)}
+"""Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more. To go
+round again takes longer than to clear more room, and that longer than most walks."""
 
 
 class Reach(NamedTuple):
@@ -53,10 +56,10 @@ def reach(network: Network, words: Tokens, children: Children, states: Ints, lim
 
     Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
     """
-    rules = _rules(network, interrupt)
-    room = dict.fromkeys(TABLES, 1 << max(_ROOM, (32 * len(states)).bit_length()))
+    rules = _rules(network, children, interrupt)
+    room = {table: 1 << max(least, (each * len(states)).bit_length()) for table, (least, each) in _ROOM.items()}
     while True:
-        found = _empty(room, words.longest)
+        found = _empty(room, words.longest, network.states.count)
         status = walked(rules, words, children, states, found)
         if found.used[WALKS] > limit or found.used[ENDS] > _ENDS_PER_WALK * limit:
             raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
@@ -68,17 +71,18 @@ def reach(network: Network, words: Tokens, children: Children, states: Ints, lim
                 room[table] *= 4
 
 
-def _rules(network: Network, interrupt: Interrupt) -> Readable:
+def _rules(network: Network, children: Children, interrupt: Interrupt) -> Readable:
     s = network.states
-    after = np.full((s.count, network.class_count), -1, np.int32)
-    after[np.repeat(np.arange(s.count), np.diff(s.move_first)), s.move_class] = s.move_to
-    sizes = np.bincount(network.classes, minlength=network.class_count)
+    byte_first, in_order, root_first, root = _by_class(network.classes, network.class_count, children)
+    after, width = _by_state(network.classes, network.class_count, s.move_first, s.move_class, s.move_to)
     return Readable(
         network.classes,
-        _sums(sizes),
-        np.argsort(network.classes, kind="stable").astype(np.uint8),
+        byte_first,
+        in_order,
+        root_first,
+        root,
         after,
-        np.diff(_sums(sizes[s.move_class])[s.move_first]),
+        width,
         s.move_first,
         s.move_class,
         s.call_first,
@@ -90,12 +94,46 @@ def _rules(network: Network, interrupt: Interrupt) -> Readable:
     )
 
 
-def _sums(sizes: NDArray[np.int64]) -> Ints:
-    """Where each begins, and where the last one ends, if they stand in a row."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tuple[Ints, NDArray[np.uint8], Ints, Ints]:
+    """Bytes, and children of the root, by class; see `Readable`."""
+    byte_first, root_first = np.zeros(count + 1, np.int32), np.zeros(count + 1, np.int32)
+    in_order, root = np.empty(256, np.uint8), np.empty(children.first[1], np.int32)
+    for byte in range(256):
+        byte_first[classes[byte] + 1] += 1
+    for c in range(len(root)):
+        root_first[classes[children.byte[c]] + 1] += 1
+    for of in range(count):
+        byte_first[of + 1] += byte_first[of]
+        root_first[of + 1] += root_first[of]
+    at = byte_first.copy()
+    for byte in range(256):
+        in_order[at[classes[byte]]] = byte
+        at[classes[byte]] += 1
+    at = root_first.copy()
+    for ends in (False, True):
+        for c in range(len(root)):
+            if children.ends[c] == ends:
+                root[at[classes[children.byte[c]]]] = c
+                at[classes[children.byte[c]]] += 1
+    return byte_first, in_order, root_first, root
 
 
-def _empty(room: Mapping[str, int], longest: int) -> Found:
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _by_state(
+    classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Ints, move_to: Ints
+) -> tuple[Ints, Ints]:
+    """Where each state goes by class, or -1, and how many bytes it reads."""
+    sizes = np.bincount(classes, minlength=count)
+    after, width = np.full((len(move_first) - 1, count), -1, np.int32), np.zeros(len(move_first) - 1, np.int32)
+    for state in range(len(width)):
+        for m in range(move_first[state], move_first[state + 1]):
+            after[state, move_class[m]] = move_to[m]
+            width[state] += sizes[move_class[m]]
+    return after, width
+
+
+def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
     def columns(table: str, count: int) -> list[Ints]:
         return [np.empty(room[table], np.int32) for _ in range(count)]
 
@@ -106,11 +144,12 @@ def _empty(room: Mapping[str, int], longest: int) -> Found:
         [
             np.zeros(len(TABLES), np.int64),
             *(*columns("walks", 4), slots("walks")),
-            *(*columns("rows", 3), slots("rows")),
+            *(*columns("rows", 2), np.empty(room["rows"], np.int64), slots("rows")),
+            *(np.full(states, -1, np.int32), np.empty(states, np.int32)),
             *columns("links", 4),
             *columns("ends", 2),
             *(*columns("places", 5), slots("places")),
-            np.full(longest + 1, -1, np.int32),
+            *(np.full(longest + 1, -1, np.int32), np.zeros(1, np.int32)),
         ]
     )
 
@@ -121,7 +160,7 @@ def _reach(found: Found, words: Tokens) -> Reach:
         int(found.used[WALKS]),
         found.row_walk[rows],
         found.row_state[rows],
-        words.string[found.row_node[rows]],
+        words.string[found.row_best[rows] & 0xFFFFFFFF],
         found.link_walk[links],
         found.link_callee[links],
         found.link_back[links],

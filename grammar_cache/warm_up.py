@@ -11,6 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
+from grammar_cache.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar
 from grammar_cache.constraint import Constraint
 from grammar_cache.grammar import CompiledGrammar
@@ -58,7 +59,7 @@ def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line:
 
 
 def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
-    """All that a decoder asks a grammar for, with and without room."""
+    """All that a decoder asks a grammar for, with and without room, and that as bytes it is read."""
     least = grammar.minimum.tokens
     grammar.witness(grammar.start)
     tokens = grammar.vocabulary.token_list[:64]
@@ -73,6 +74,7 @@ def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
         grammar.proposals(configuration)
         grammar.distance(configuration)
         grammar.accepts(configuration)
+    from_bytes(to_bytes(grammar), grammar.vocabulary, grammar.limits)
 
 
 def _letters() -> Vocabulary:

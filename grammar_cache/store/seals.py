@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict
 from hashlib import blake2b
 from hmac import compare_digest
 from pathlib import Path
@@ -41,7 +40,7 @@ class Seals:
 
     def name(self, grammar_id: str, limits: Limits) -> str:
         """Of a grammar compiled within these limits, which what searches find depends on: 32 hexadecimal digits."""
-        content = json.dumps([grammar_id, asdict(limits), FORMAT], sort_keys=True).encode()
+        content = json.dumps([grammar_id, limits.by_name(), FORMAT], sort_keys=True).encode()
         return self._hash(b"swyb name", content).hex()
 
     def place(self, kind: bytes, content: bytes) -> str:
