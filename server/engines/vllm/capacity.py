@@ -34,13 +34,13 @@ class Room:
 def room_for(length: int, beam_width: int, block: int) -> Room:
     """What an answer may need: `length` tokens with its prompt, in blocks of `block` tokens.
 
-    Beams may hold everything of their own, and a new text is begun before the one it leaves behind has ended: it
-    shares all blocks with it but the last.
+    Beams may hold everything of their own; and a block that is copied, for a beam that begins as another, is kept until
+    it has been, even if nobody else has it any more.
     """
     blocks = ceil(length / block)
     if beam_width == 1:
         return Room(blocks, 1)
-    return Room(beam_width * blocks + beam_width, 2 * beam_width)
+    return Room(beam_width * blocks + beam_width, beam_width)
 
 
 @dataclass(slots=True, eq=False)

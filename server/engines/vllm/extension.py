@@ -44,7 +44,13 @@ class GrammarWorker:
 
 
 def registry_of(worker: Any) -> Registry | None:
-    """That of the filter in a worker's model runner; None on a rank of a pipeline that samples nothing.
+    """That of the filter in a worker's model runner; see `filter_of`."""
+    found = filter_of(worker)
+    return None if found is None else found.registry
+
+
+def filter_of(worker: Any) -> Any:
+    """The filter in a worker's model runner; None on a rank of a pipeline that samples nothing.
 
     The two meet where the runner keeps its logits processors, in the batch (V1) or the sampler (V2). vLLM's
     configuration, which both have, is no place for a live object: it is hashed as JSON. Raises RuntimeError where no
@@ -58,7 +64,6 @@ def registry_of(worker: Any) -> Registry | None:
     else:
         processors = runner.sampler.logits_processors
     for processor in processors:
-        registry = getattr(processor, "registry", None)
-        if isinstance(registry, Registry):
-            return registry
+        if isinstance(getattr(processor, "registry", None), Registry):
+            return processor
     raise RuntimeError("the filter is not among the logits processors of this worker")

@@ -12,14 +12,14 @@ from vllm.sampling_params import RequestOutputKind
 from grammar_cache.vocabulary import Vocabulary
 from server.backend import Work
 from server.engines.vllm.registry import end_tokens
-from server.engines.vllm.requests import KEY, RowRequest
+from server.engines.vllm.requests import BEAM, KEY, RowRequest
 
 
 def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: Vocabulary) -> SamplingParams:
     """`request`: a name of its own; `grammar`: the key that the workers know the work's grammar by."""
     parameters = work.parameters
     filtered = grammar is not None or parameters.seed is not None
-    row = RowRequest.of(request, grammar, len(work.prompt), parameters.seeded())
+    row = RowRequest(request, grammar, len(work.prompt), parameters.seeded())
     return SamplingParams(
         temperature=0.0 if filtered else parameters.temperature,
         top_p=1.0 if filtered else parameters.top_p,
@@ -31,4 +31,17 @@ def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: V
         detokenize=False,
         output_kind=RequestOutputKind.DELTA,
         extra_args={KEY: row.to_dict()} if filtered else None,
+    )
+
+
+def beam_params(work: Work, request: str, grammar: str | None) -> SamplingParams:
+    """The same for beams, whose first row this is. The work's parameters have a seed."""
+    row = RowRequest(request, grammar, len(work.prompt), work.parameters)
+    return SamplingParams(
+        temperature=0.0,
+        max_tokens=work.parameters.budget,
+        ignore_eos=True,
+        detokenize=False,
+        output_kind=RequestOutputKind.DELTA,
+        extra_args={KEY: row.to_dict(), BEAM: request},
     )
