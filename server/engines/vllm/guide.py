@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from server.decoding.logits import Row
-from server.engines.vllm.beams import Turn
+from server.engines.vllm.beams import Search, Turn
 from server.engines.vllm.registry import Registry
 from server.engines.vllm.row import Edit, GuidedRow, Wish
 from server.engines.vllm.torch_rows import keep_only, rows_of
@@ -48,8 +48,9 @@ class Guide:
             logits = logits.float()
             keep_only(logits, list(edits), [edit.tokens for edit in edits.values()], [e.logits for e in edits.values()])
         except Exception as error:  # nothing can be written: whoever asks for these answers is told not to use them
-            for failing in (*(entry.row for entry in entries), *(turn.search for turn in turns)):
-                failing.fail(error)
+            answers: list[GuidedRow | Search] = [*(entry.row for entry in entries), *(turn.search for turn in turns)]
+            for answer in answers:
+                answer.fail(error)
         return logits
 
     def _edits(self, logits: torch.Tensor, entries: Sequence[Entry], turns: Sequence[Turn]) -> dict[int, Edit]:

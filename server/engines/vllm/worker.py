@@ -1,6 +1,7 @@
-"""vLLM's worker, which tells the filter whose turn it is, and the scheduler what became of it.
+"""vLLM's worker, whose model runner tells the filter whose turn it is, and the scheduler what became of it.
 
-Named to vLLM as `server.engines.vllm.worker.SearchingWorker`: the platform's own worker, with what is here around it.
+Named to vLLM as `server.engines.vllm.worker.SearchingWorker`: the platform's own worker. Not all of vLLM's executors
+ask the worker for a step, but all of them ask its runner.
 """
 
 from __future__ import annotations
@@ -27,16 +28,25 @@ def _platforms_worker() -> Any:
 
 
 class SearchingWorker(_platforms_worker()):  # type: ignore[misc]
-    """See vLLM's worker: a step is `execute_model`, and then `sample_tokens` where logits are."""
+    """See vLLM's worker."""
 
-    def execute_model(self, scheduler_output: Any) -> Any:
+    def init_device(self) -> None:
+        super().init_device()
+        kind = type(self.model_runner)
+        self.model_runner.__class__ = type(kind.__name__, (Searching, kind), {})
+
+
+class Searching:
+    """To be mixed into a model runner: a step is `execute_model`, and then `sample_tokens` where logits are."""
+
+    def execute_model(self, scheduler_output: Any, *arguments: Any, **options: Any) -> Any:
         found = filter_of(self)
         if found is not None:
             found.searches.expect(getattr(scheduler_output, ATTRIBUTE, NOTHING))
-        return super().execute_model(scheduler_output)
+        return super().execute_model(scheduler_output, *arguments, **options)  # type: ignore[misc]
 
     def sample_tokens(self, grammar_output: Any) -> Any:
-        output = super().sample_tokens(grammar_output)
+        output = super().sample_tokens(grammar_output)  # type: ignore[misc]
         found = filter_of(self)
         choices = {} if found is None else found.searches.take()
         return with_choices(output, choices) if choices else output
