@@ -72,17 +72,18 @@ class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """V1 without, V2 with the batch's layout. Never raises: that would end the engine."""
         seats = self._batch.seats
-        turns = self.searches.turns(self._rows(ctx))
         try:
+            rows = self._rows(ctx)
             if ctx is None:
                 entries = [seat.entry(index) for index, seat in seats.items()]
             else:
                 entries = entries_of(self._states, ctx, seats)
         except Exception as error:
+            _log.exception("the batch can't be read")
             for seat in seats.values():
                 seat.row.fail(error)
-            entries = []
-        return self._guide.apply(logits, entries, turns)
+            rows, entries = {}, []
+        return self._guide.apply(logits, entries, self.searches.turns(rows))
 
     def _rows(self, ctx: Any) -> dict[str, int]:
         """Of beams, by name."""

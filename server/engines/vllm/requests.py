@@ -5,6 +5,7 @@ The front end writes them, the workers read them; both check them.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -87,6 +88,7 @@ class RowRequest:
         return RowRequest(data["request"], data["grammar"], data["prompt_tokens"], parameters)
 
 
+_BYTES = re.compile("([0-9a-f]{2})*")
 _PARAMETERS = frozenset(field.name for field in fields(Parameters))
 _NAMES = _PARAMETERS | {"request", "grammar", "prompt_tokens"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -107,8 +109,8 @@ def _check_value(name: str, value: Any) -> None:
         raise ValueError(f"{KEY}.{name}: {value!r} is none of {', '.join(map(str, _CHOICES[name]))}")
     if name in _LEAST and not _LEAST[name] <= value <= _MOST.get(name, sys.maxsize):
         raise ValueError(f"{KEY}.{name}: {value!r} is out of range")
-    if name == "stops" and not all(type(stop) is str for stop in value):
-        raise ValueError(f"{KEY}.{name}: {value!r} are no texts")
+    if name == "stops" and not all(type(stop) is str and _BYTES.fullmatch(stop) for stop in value):
+        raise ValueError(f"{KEY}.{name}: {value!r} are no bytes")
 
 
 def request_of(sampling: Any) -> RowRequest | None:
