@@ -10,9 +10,11 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from grammar_cache.grammar import CompiledGrammar
 from server.backend import Piece, Work
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
+from server.decoding.forced_text import ForcedText
 from server.decoding.language import Language
 from server.engines.contract import EngineError
 from server.engines.vllm.transcript import Transcript
@@ -62,6 +64,9 @@ class _Reading:
     def __init__(self, work: Work, language: Language) -> None:
         self._work = work
         self._vocabulary = language.vocabulary
+        grammar = language.grammar if isinstance(language, ForcedText) else language
+        self._grammar = grammar if isinstance(grammar, CompiledGrammar) else None
+        self._configuration: int | None = language.start
         self._agreed = b""
         self._told = 0
 
@@ -72,8 +77,16 @@ class _Reading:
         answers = tuple(self._answer(*told) for told in news.get("answers", ()))
         if answers and not answers[0].text.startswith(self._agreed[: self._told]):
             raise EngineError("the engine's answer is not the text that it told before")
-        self._agreed = news.get("agreed", self._agreed)
+        self._agree(news.get("agreed", self._agreed))
         return answers
+
+    def _agree(self, text: bytes) -> None:
+        more = text[len(self._agreed) :]
+        if self._grammar is not None and self._configuration is not None:
+            self._configuration = self._grammar.consume_bytes(self._configuration, more)
+        if self._configuration is None or self._agreed + more != text:
+            raise EngineError("the engine told a text that the grammar doesn't have")
+        self._agreed = text
 
     def untold(self) -> bytes:
         """The text that beams agree on, so far as it wasn't asked for before."""

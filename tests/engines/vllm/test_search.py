@@ -167,6 +167,12 @@ def changed(**fields: Any) -> Callable[[News], News]:
     return spoil
 
 
+def takes_back() -> Callable[[News], News]:
+    """A text that changes after it was told."""
+    texts = iter([b"bb", b"cb", b"cbb"])
+    return lambda news: {"agreed": next(texts)}
+
+
 @pytest.mark.parametrize(
     ("spoilt", "reason"),
     [
@@ -177,7 +183,9 @@ def changed(**fields: Any) -> Callable[[News], News]:
         (changed(tokens=[6]), "doesn't allow"),
         (changed(tokens=[99]), "doesn't allow"),
         (changed(tokens=[5]), "before it was complete"),
-        (lambda news: {"agreed": b"xyz"} if "answers" not in news else news, "told before"),
+        (lambda news: {"agreed": b"ax"} if "answers" not in news else news, "the grammar doesn't have"),
+        (takes_back(), "the grammar doesn't have"),
+        (lambda news: {"agreed": b"bbbb"} if "answers" not in news else news, "told before"),
     ],
 )
 def test_what_does_not_belong_is_an_error(spoilt: Callable[[News], News], reason: str) -> None:
@@ -187,6 +195,19 @@ def test_what_does_not_belong_is_an_error(spoilt: Callable[[News], News], reason
     with pytest.raises(EngineError, match=reason):
         asyncio.run(collect(engine, grammar, parameters))
     assert engine.open == 0
+
+
+def test_pieces_begin_texts_of_the_grammar() -> None:
+    """What doesn't isn't told."""
+    grammar, parameters = words()
+    engine = Engine(grammar, parameters, lambda news: {"agreed": b"abx"})
+
+    async def first() -> Piece | Answer:
+        async with aclosing(searched(Work(PROMPT, grammar, parameters), grammar, engine, LONG)) as events:
+            return await anext(events)
+
+    with pytest.raises(EngineError):
+        asyncio.run(first())
 
 
 def test_news_that_end_too_soon_are_an_error() -> None:
