@@ -34,6 +34,7 @@ class Group:
     rows: list[Request]
     step: Any = None
     failure: str | None = None
+    _eligible: list[tuple[Request, int]] = field(default_factory=list)
     _numbers: Any = field(default_factory=lambda: count(1))
 
     @property
@@ -47,23 +48,30 @@ class Group:
         return not any(row.is_prefill_chunk for row in self.rows)
 
     def hold(self, step: Any) -> None:
-        """Until a step has ended; None: no longer."""
+        """Until that step has ended."""
         self.step = step
+        self._eligible = [(row, row.next_decode_eligible_step) for row in self.rows]
         for row in self.rows:
-            row.next_decode_eligible_step = 0 if step is None else NEVER
+            row.next_decode_eligible_step = NEVER
+
+    def release(self) -> None:
+        """From then on vLLM decides again when rows take a step."""
+        self.step = None
+        for row, eligible in self._eligible:
+            row.next_decode_eligible_step = eligible
 
     def go_on(self, scheduler: Any, choice: Choice) -> list[Request]:
-        """Takes the rows of a choice. Returns those that it has left. Raises Broken.
+        """Takes the rows of a choice. Returns those that it has left. Raises Broken, and nothing has changed then.
 
         A row goes on as it is with the one token that vLLM has sampled; all others begin as it.
         """
         before, rows = self.rows, list[Request]()
+        if any(before[parent].is_finished() for parent in choice.parents):
+            raise Broken("the engine has ended a beam that goes on")
         for parent, tokens in zip(choice.parents, choice.tokens, strict=True):
             row = before[parent]
-            if row.is_finished():
-                raise Broken("the engine has ended a beam that goes on")
-            last = row.all_token_ids[row.num_computed_tokens :]
-            rows.append(row if list(tokens) == last else self._forked(scheduler, row, tokens))
+            sampled = row.all_token_ids[row.num_computed_tokens :]
+            rows.append(row if list(tokens) == sampled else self._forked(scheduler, row, tokens))
         self.rows = rows
         return [row for row in before if row not in rows]
 

@@ -29,7 +29,6 @@ class _Together:
     kv_cache_manager: Any
     use_v2_model_runner: bool
     max_num_running_reqs: int
-    connector: Any
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -45,8 +44,6 @@ class _Together:
         if name is not None:
             group = Group(request.request_id, name, request.client_index, [request])
             self._groups[group.leader] = self._group_of[group.leader] = group
-            if self.connector is not None:
-                group.failure = "beams can't share memory that is transferred between engines"
 
     def finish_requests(self, request_ids: str | Iterable[str] | None, finished_status: RequestStatus) -> list[Request]:
         """An answer that is given up takes all its beams along."""
@@ -104,7 +101,7 @@ class _Together:
             return self._ended(group, Choice.failed(group.failure))
         if group.step is not step:
             return None
-        group.hold(None)
+        group.release()
         if group.name not in turns:
             self._leave(group, group.again(self, step.num_scheduled_tokens))
             return None
@@ -113,6 +110,8 @@ class _Together:
             return self._ended(group, choice)
         try:
             self._leave(group, group.go_on(self, choice))
+            if len(self.running) > self.max_num_running_reqs:
+                raise Broken("the engine has no places for all beams")
         except Broken as error:
             return self._ended(group, Choice.failed(str(error)))
         return EngineCoreOutput(group.leader, [], kv_transfer_params=choice.news)
