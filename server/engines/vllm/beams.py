@@ -29,54 +29,53 @@ _log = logging.getLogger(__name__)
 
 
 class Search:
-    """The beams of one answer. Nothing here raises."""
+    """The beams of one answer. Nothing here raises. `choice`: what its last step has come to."""
 
     def __init__(self, language: Language, parameters: Parameters) -> None:
+        self.choice = Choice.failed("no step was taken")
         self._decoder = Decoder(language, parameters)
         self._alone = parameters.answers == 1
-        self._failure: str | None = None
 
     def wishes(self) -> list[Wish]:
-        """What the step asks of each row."""
+        """What the step will mostly ask of each row."""
         decoder = self._decoder
+        places, parameters = decoder.wanted.places, decoder.parameters
         stops = np.array(decoder.language.vocabulary.stop_ids, np.int32)
-        proposals = [decoder.language.proposals(place.configuration) for place in decoder.wanted.places]
-        parameters = decoder.parameters
+        try:
+            proposals = [decoder.language.proposals(place.configuration) for place in places]
+        except Exception:  # the step meets it too, and follows the witness
+            proposals = [stops[:0]] * len(places)
         return [Wish(parameters.candidates, np.concatenate([stops, found]), parameters.scale) for found in proposals]
 
     def advance(self, rows: Sequence[Row | Exception], width: int) -> None:
         """One step, with the logits of all beams, of `width` tokens; without them, the answer follows its witness."""
         try:
             self._advance(rows)
-            if any(token >= width for tokens in self._decoder.wanted.tokens for token in tokens):
-                raise ValueError(f"the model has only {width} tokens")
+            self.choice = self._chosen(width)
         except Exception as error:
             self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        """Ends the search without an answer; the first reason stays."""
-        if self._failure is None:
-            self._failure = f"{type(error).__name__}: {error}"
-            _log.error("a search has failed", exc_info=error)
+        """Ends the search without an answer."""
+        self.choice = Choice.failed(f"{type(error).__name__}: {error}")
+        _log.error("a search has failed", exc_info=error)
 
-    def choice(self) -> Choice:
-        """What the last step has come to."""
-        if self._failure is not None:
-            return Choice.failed(self._failure)
+    def kept(self) -> dict[int, int]:
+        """The one token that is left to each row that goes on with one: the first such child's."""
+        found: dict[int, int] = {}
+        for parent, tokens in zip(self.choice.parents, self.choice.tokens, strict=True):
+            if len(tokens) == 1:
+                found.setdefault(parent, tokens[0])
+        return found
+
+    def _chosen(self, width: int) -> Choice:
         decoder = self._decoder
         if answers := decoder.answers:
             return Choice(news={"answers": [told(answer) for answer in answers]})
         wanted = decoder.wanted
+        if any(token >= width for tokens in wanted.tokens for token in tokens):
+            raise ValueError(f"the model has only {width} tokens")
         return Choice(wanted.parents, wanted.tokens, {"agreed": decoder.agreed if self._alone else b""})
-
-    def kept(self) -> dict[int, int]:
-        """The one token that is left to each row that goes on with one: the first such child's."""
-        choice = self.choice()
-        found: dict[int, int] = {}
-        for parent, tokens in zip(choice.parents, choice.tokens, strict=True):
-            if len(tokens) == 1:
-                found.setdefault(parent, tokens[0])
-        return found
 
     def _advance(self, rows: Sequence[Row | Exception]) -> None:
         decoder = self._decoder
@@ -143,7 +142,7 @@ class Searches:
 
     def take(self) -> dict[str, Choice]:
         """What the searches of this step have come to; it is told once."""
-        found = self._lost | {name: search.choice() for name, search in self._stepped.items()}
+        found = self._lost | {name: search.choice for name, search in self._stepped.items()}
         self._stepped, self._lost = {}, {}
         return found
 

@@ -7,7 +7,7 @@ them were free before the first began (`capacity`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
@@ -24,11 +24,12 @@ from server.engines.vllm.requests import row_of
 class _Together:
     """To be mixed into a scheduler."""
 
-    requests: dict[str, Request]
     running: list[Request]
     kv_cache_manager: Any
     use_v2_model_runner: bool
     max_num_running_reqs: int
+    get_request_counts: Callable[[], tuple[int, int]]
+    has_finished_requests: Callable[[], bool]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -58,6 +59,13 @@ class _Together:
         found: list[Request] = super().finish_requests(request_ids, finished_status)  # type: ignore[misc]
         return found
 
+    def has_requests(self) -> bool:
+        """Not while all that there is waits for a step under way: another step would be an empty one."""
+        waits = self._groups and not (self.get_request_counts()[1] or self.has_finished_requests())
+        if waits and all(self._is_held(request) for request in self.running):
+            return False
+        return bool(super().has_requests())  # type: ignore[misc]
+
     def schedule(self, *arguments: Any) -> Any:
         # Beams wait for each other: they come before others' prompts.
         if self._groups:
@@ -86,6 +94,10 @@ class _Together:
     def _is_one_of_several(self, request: Request) -> bool:
         group = self._group_of.get(request.request_id)
         return group is not None and len(group.rows) > 1
+
+    def _is_held(self, request: Request) -> bool:
+        group = self._group_of.get(request.request_id)
+        return group is not None and group.step is not None
 
     def _takes_turn(self, group: Group, output: Any) -> bool:
         """After a step was scheduled: whether all rows are in it, to their ends. If some are, it is waited for."""

@@ -179,6 +179,7 @@ class Engine:
         self.depth = 2 if asynchronous else 1
         self.under_way: deque[tuple[Any, Any]] = deque()
         self.jobs: dict[str, Job] = {}
+        self.empty = 0
 
     def add(self, job: Job) -> None:
         self.jobs[job.request.request_id] = job
@@ -194,6 +195,7 @@ class Engine:
         if self.scheduler.has_requests():
             output = self.scheduler.schedule()
             self.under_way.append((output, self.workers.step(output)))
+            self.empty += not output.total_num_scheduled_tokens
             if len(self.under_way) < self.depth and output.total_num_scheduled_tokens:
                 return
         if self.under_way:
@@ -334,13 +336,15 @@ def ended(engine: Engine, job: Job) -> Any:
     raise AssertionError("the search never ends")
 
 
-def test_beams_take_one_step_together(make_engine: MakeEngine) -> None:
-    """As many steps as the search has, whoever forks; most beams go on as they are."""
-    engine, job = begun(0)
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_beams_take_one_step_together(make_engine: MakeEngine, asynchronous: bool) -> None:
+    """As many steps as the search has, whoever forks; most beams go on as they are. No step is empty but the last."""
+    engine, job = begun(0, asynchronous=asynchronous)
     assert ended(engine, job) == {"answers": job.expected}
     [[tokens, *_]] = job.expected
     assert len(tokens) <= engine.workers.steps <= 32
     assert engine.workers.copied < 2 * engine.workers.steps
+    assert engine.empty == 0
     engine.nothing_is_left(60)
 
 
@@ -364,9 +368,10 @@ def test_workers_that_tell_nothing_fail_the_search(make_engine: MakeEngine, monk
     engine.nothing_is_left(60)
 
 
-def test_a_search_that_has_failed_in_the_workers(make_engine: MakeEngine) -> None:
+def test_a_search_that_has_failed_in_the_workers(make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, job = begun()
-    engine.workers.searches._searches["r"].fail(ValueError("a fault"))
+    search = engine.workers.searches._searches["r"]
+    monkeypatch.setattr(search, "advance", lambda *rows: search.fail(ValueError("a fault")))
     assert ended(engine, job) == {"failure": "ValueError: a fault"}
     engine.nothing_is_left(60)
 
