@@ -29,12 +29,15 @@ _log = logging.getLogger(__name__)
 
 
 class Search:
-    """The beams of one answer. Nothing here raises. `choice`: what its last step has come to."""
+    """The beams of one answer. No step raises. `choice`: what its last step has come to."""
 
-    def __init__(self, language: Language, parameters: Parameters) -> None:
+    def __init__(self, language: Language, parameters: Parameters, begun: tuple[int, ...]) -> None:
+        """`begun`: the tokens that the first row has of the answer. Raises ValueError if the search has others."""
         self.choice = Choice.failed("no step was taken")
         self._decoder = Decoder(language, parameters)
         self._alone = parameters.answers == 1
+        if self._decoder.wanted.tokens != (begun,):
+            raise ValueError("the search begins in another way than its first row")
 
     def wishes(self) -> list[Wish]:
         """What the step will mostly ask of each row."""
@@ -117,7 +120,7 @@ class Searches:
         try:
             over_text = request.parameters.jump_forward == "text"
             language = self._registry.language(request.grammar, over_text=over_text)
-            self._searches[request.request] = Search(language, request.parameters)
+            self._searches[request.request] = Search(language, request.parameters, request.begun)
         except Exception:  # the step that doesn't find it tells
             _log.exception("search %s can't begin", request.request)
 

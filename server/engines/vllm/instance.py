@@ -92,12 +92,11 @@ class Instance:
         work = replace(work, parameters=work.parameters.seeded())
         return searched(work, work.grammar or self._any_text, partial(self._news, work, key), STEP_SECONDS)
 
-    async def _news(
-        self, work: Work, key: str | None, prompt: tuple[int, ...]
-    ) -> AsyncGenerator[dict[str, Any] | None]:
-        """Of a search that begins behind a prompt."""
+    async def _news(self, work: Work, key: str | None, begun: tuple[int, ...]) -> AsyncGenerator[dict[str, Any] | None]:
+        """Of a search whose answers all begin with some tokens."""
         name = f"swyb-{next(self._ids)}"
-        async with aclosing(self._outputs(prompt, beam_params(work, name, key), name)) as outputs:
+        params = beam_params(work, name, key, begun)
+        async with aclosing(self._outputs((*work.prompt, *begun), params, name)) as outputs:
             async for output in outputs:
                 yield output.kv_transfer_params
 

@@ -62,18 +62,19 @@ class RowRequest:
 
     `request`: a name of its own, which reports and interrupted work are found by. `grammar`: the id that the workers
     know a grammar by; None: any text. The answer so far is all tokens of prompt and output behind the first
-    `prompt_tokens`. `parameters` have a seed.
+    `prompt_tokens`. `parameters` have a seed. `begun`: of beams, the answer's tokens that are in the prompt already.
     """
 
     request: str
     grammar: str | None
     prompt_tokens: int
     parameters: Parameters
+    begun: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers, texts, lists and None."""
         found = {field.name: getattr(self.parameters, field.name) for field in fields(Parameters)}
-        found["stops"] = [stop.hex() for stop in self.parameters.stops]
+        found |= {"stops": [stop.hex() for stop in self.parameters.stops], "begun": list(self.begun)}
         return {"request": self.request, "grammar": self.grammar, "prompt_tokens": self.prompt_tokens, **found}
 
     @staticmethod
@@ -85,18 +86,18 @@ class RowRequest:
             _check_value(name, value)
         stops = tuple(bytes.fromhex(stop) for stop in data["stops"])
         parameters = Parameters(**{name: data[name] for name in _PARAMETERS} | {"stops": stops})
-        return RowRequest(data["request"], data["grammar"], data["prompt_tokens"], parameters)
+        return RowRequest(data["request"], data["grammar"], data["prompt_tokens"], parameters, tuple(data["begun"]))
 
 
 _BYTES = re.compile("([0-9a-f]{2})*")
 _PARAMETERS = frozenset(field.name for field in fields(Parameters))
-_NAMES = _PARAMETERS | {"request", "grammar", "prompt_tokens"}
+_NAMES = _PARAMETERS | {"request", "grammar", "prompt_tokens", "begun"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "grammar": (str, type(None)),
     **dict.fromkeys(("prompt_tokens", "budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
     **dict.fromkeys(("temperature", "top_p", "alpha"), (int, float)),
     "jump_forward": (bool, str),
-    "stops": (list, tuple),
+    **dict.fromkeys(("stops", "begun"), (list, tuple)),
 }
 """The other fields are texts."""
 
@@ -111,6 +112,8 @@ def _check_value(name: str, value: Any) -> None:
         raise ValueError(f"{KEY}.{name}: {value!r} is out of range")
     if name == "stops" and not all(type(stop) is str and _BYTES.fullmatch(stop) for stop in value):
         raise ValueError(f"{KEY}.{name}: {value!r} are no bytes")
+    if name == "begun" and not all(type(token) is int for token in value):
+        raise ValueError(f"{KEY}.{name}: {value!r} are no tokens")
 
 
 def request_of(sampling: Any) -> RowRequest | None:

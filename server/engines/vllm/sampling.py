@@ -6,11 +6,15 @@ own seeds are not used: on a processor, a request that has one can end the engin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from vllm import SamplingParams
 from vllm.sampling_params import RequestOutputKind
 
 from grammar_cache.vocabulary import Vocabulary
 from server.backend import Work
+from server.decoding.forced_text import ForcedText
 from server.engines.vllm.registry import end_tokens
 from server.engines.vllm.requests import BEAM, KEY, RowRequest
 
@@ -34,9 +38,11 @@ def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: V
     )
 
 
-def beam_params(work: Work, request: str, grammar: str | None) -> SamplingParams:
-    """The same for beams, whose first row this is. The work's parameters have a seed."""
-    row = RowRequest(request, grammar, len(work.prompt), work.parameters)
+def beam_params(work: Work, request: str, grammar: str | None, begun: Sequence[int]) -> SamplingParams:
+    """The same for beams, whose first row this is; `begun`: see `RowRequest`. The work's parameters have a seed."""
+    over_text = isinstance(work.grammar, ForcedText) and work.parameters.jump_forward
+    parameters = replace(work.parameters, jump_forward="text" if over_text else bool(work.parameters.jump_forward))
+    row = RowRequest(request, grammar, len(work.prompt), parameters, tuple(begun))
     return SamplingParams(
         temperature=0.0,
         max_tokens=work.parameters.budget,

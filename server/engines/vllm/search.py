@@ -26,18 +26,18 @@ News: TypeAlias = AsyncGenerator[dict[str, Any] | None]
 async def searched(
     work: Work, language: Language, ask: Callable[[tuple[int, ...]], News], step_seconds: float
 ) -> AsyncGenerator[Piece | Answer]:
-    """As `Backend.run`, for M ≥ 2. `ask` begins a search behind a prompt. Raises EngineError, after `step_seconds`
-    without news too.
+    """As `Backend.run`, for M ≥ 2. `ask` begins a search, whose answers all begin with some tokens. Raises EngineError,
+    after `step_seconds` without news too.
     """
-    # The workers' searches begin alike. Tokens without an alternative are part of the prompt for the model.
+    # The workers' search begins alike. Tokens without an alternative are part of the prompt for the model.
     decoder = Decoder(language, work.parameters)
     if answers := decoder.answers:
         for answer in answers:
             yield answer
         return
-    [jumped] = decoder.wanted.tokens
+    [begun] = decoder.wanted.tokens
     reading = _Reading(work, language)
-    news = ask((*work.prompt, *jumped))
+    news = ask(begun)
     try:
         while not (answers := reading.take(await _next(news, step_seconds))):
             if text := reading.untold():

@@ -51,7 +51,7 @@ class Beams:
         self.filter, self.states, self.events, self.model = made, states, events, model
         self.request = request
         self.names = [request.request]
-        self.texts: list[tuple[int, ...]] = [()]
+        self.texts = [request.begun]
         self.others = events.randint(0, 2)
         self.count = 0
 
@@ -125,12 +125,11 @@ def trial(number: int, cls: Any, monkeypatch: pytest.MonkeyPatch, version: str) 
     parameters = random_parameters(rng, number, grammar.minimum.tokens).seeded()
     parameters = replace(parameters, beam_width=width, answers=rng.randint(1, width))
     answers = direct(grammar, parameters, model)
-    if not Decoder(grammar, parameters).answers:
+    if not (decoder := Decoder(grammar, parameters)).answers:
         states = States(9, LENGTH) if version == "V2" else None
         found = made(cls, vocabulary, monkeypatch, states)
         found.registry.add("g", grammar)
-        search = Beams(found, states, RowRequest("r", "g", 1, parameters), model, rng)
-        search.texts = list(Decoder(grammar, parameters).wanted.tokens)
+        search = Beams(found, states, RowRequest("r", "g", 1, parameters, *decoder.wanted.tokens), model, rng)
         assert search.run() == {"answers": [told(answer) for answer in answers]}
     assert all(matches(expression, answer.text) for answer in answers)
     return True
@@ -148,13 +147,22 @@ def test_many_answers_are_those_of_the_decoder(cls: Any, monkeypatch: pytest.Mon
     assert sum(trial(number, cls, monkeypatch, version) for number in range(150, 3_000)) > 1_200
 
 
-def begun(cls: Any, monkeypatch: pytest.MonkeyPatch, *names: str, grammar: str = "g", **fields: Any) -> Any:
+def begun(
+    cls: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    *names: str,
+    grammar: str = "g",
+    tokens: tuple[int, ...] = (),
+    **fields: Any,
+) -> Any:
     """A V1 filter with the first rows of searches."""
     found = made(cls, DYCK_VOCABULARY, monkeypatch)
     found.registry.add("g", GRAMMAR)
     found.registry.add("text", compile_grammar(Constraint("regex", r"\(\)[()x]{3}"), DYCK_VOCABULARY))
     parameters = Parameters(**{"budget": 9, "beam_width": 2, "seed": 0} | fields)
-    added = [(at, row(name, RowRequest(name, grammar, 1, parameters)), [1], []) for at, name in enumerate(names)]
+    added = [
+        (at, row(name, RowRequest(name, grammar, 1, parameters, tokens)), [1], []) for at, name in enumerate(names)
+    ]
     found.update_state(BatchUpdate(len(added), [], added, []))
     return found
 
@@ -176,20 +184,23 @@ def test_a_row_that_goes_on_keeps_its_token_alone(cls: Any, monkeypatch: pytest.
 def test_text_that_all_beams_have_is_told(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one answer is wanted."""
     for answers, agreed in ((1, b"()"), (2, b"")):
-        found = begun(cls, monkeypatch, "r", grammar="text", answers=answers)
+        found = begun(cls, monkeypatch, "r", grammar="text", tokens=(0, 1), answers=answers)
         _, choices = stepped(found, [[0.0] * 4], r=("r",))
         assert choices["r"].news == {"agreed": agreed}
         assert not choices["r"].over
 
 
 def test_a_search_that_cannot_begin_fails_alone(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an unknown grammar, or that nobody has begun; and one whose row is missing."""
+    """Of an unknown grammar, or that nobody has begun; whose first row has another text, or whose row is missing."""
     found = begun(cls, monkeypatch, "lost", grammar="h")
     rows = {"lost": ("lost",), "never": ("lost",)}
     after, choices = stepped(found, [OPENS], **rows)
     assert after.tolist() == [OPENS]
     assert all(choice.over and "unknown" in choice.news["failure"] for choice in choices.values())
     assert set(choices) == set(rows)
+    found = begun(cls, monkeypatch, "r", grammar="text")
+    _, choices = stepped(found, [OPENS], r=("r",))
+    assert "unknown" in choices["r"].news["failure"]
     found = begun(cls, monkeypatch, "r")
     _, choices = stepped(found, [OPENS], r=("r", "r/1"))
     assert "unknown" in choices["r"].news["failure"]

@@ -37,11 +37,11 @@ parameters = st.builds(
 )
 
 
-@given(parameters, st.none() | st.text())
+@given(parameters, st.none() | st.text(), st.lists(st.integers(0, 9)).map(tuple))
 @examples(60)
-def test_there_and_back(chosen: Parameters, grammar: str | None):
+def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[int, ...]):
     """Through JSON."""
-    request = RowRequest("r", grammar, 4, chosen)
+    request = RowRequest("r", grammar, 4, chosen, begun)
     assert RowRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
 
 
@@ -53,6 +53,8 @@ def test_there_and_back(chosen: Parameters, grammar: str | None):
         ("jump_forward", "tokens"),
         ("jump_forward", 1),
         ("stops", "ab"),
+        ("begun", [1.0]),
+        ("begun", 3),
         ("stops", [b"ab"]),
         ("stops", ["xy"]),
         ("promotion", "best"),

@@ -224,7 +224,7 @@ def beams_job(name: str, grammar: CompiledGrammar, parameters: Parameters) -> Jo
     if decoder.answers:
         return None
     prompt = [1, 0, 1]
-    asked = RowRequest(name, "g", len(prompt), parameters)
+    asked = RowRequest(name, "g", len(prompt), parameters, *decoder.wanted.tokens)
     began = request(
         f"{name}-id", prompt + list(decoder.wanted.tokens[0]), parameters.budget, {KEY: asked.to_dict(), BEAM: name}
     )
