@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks import peers
 from benchmarks.data import data_file, read_vocabulary, splitter, tokenizer_folder, write_rows
-from benchmarks.peers import Peer, Refused
+from benchmarks.peers import Peer, Refused, has
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from benchmarks.walks import CANDIDATES, Candidates
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
@@ -171,10 +171,10 @@ def _masks(grammar: CompiledGrammar, text: _Text) -> tuple[Times, bool]:
     for token in text.tokens:
         assert configuration is not None, "the mask before had this token"
         begun = perf_counter_ns()
-        mask = grammar.mask(configuration)
+        mask = grammar.bitmask(configuration)
         after = grammar.consume(configuration, token)
         times.append((perf_counter_ns() - begun) / 1000)
-        if not mask[token]:
+        if not has(mask.view(np.int32), token):
             return times, False
         configuration = after
     return times, configuration is not None and grammar.accepts(configuration)

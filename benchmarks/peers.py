@@ -127,7 +127,7 @@ class _XGrammarSession(Session):
         self._matcher.fill_next_token_bitmask(self._bitmask)
 
     def allows(self, token: int) -> bool:
-        return _has(self._words, token)
+        return has(self._words, token)
 
     def accepts(self) -> bool:
         if self._matcher.is_terminated():
@@ -190,7 +190,7 @@ class _LLGuidanceSession(Session):
         self._library.fill_next_token_bitmask(self._matcher, self._bitmask)
 
     def allows(self, token: int) -> bool:
-        return _has(self._bitmask[0], token)
+        return has(self._bitmask[0], token)
 
     def accepts(self) -> bool:
         return bool(self._matcher.is_accepting())
@@ -217,5 +217,6 @@ def _find(name: str, vocabulary: Vocabulary, folder: Path) -> Peer | None:
             raise ValueError(f"there is no peer {name!r}: {', '.join(NAMES)}")
 
 
-def _has(words: NDArray[np.int32], token: int) -> bool:
+def has(words: NDArray[np.int32], token: int) -> bool:
+    """Whether a mask of one bit a token holds this one."""
     return bool((int(words[token >> 5]) >> (token & 31)) & 1)

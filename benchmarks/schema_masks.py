@@ -16,15 +16,15 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import peers
 from benchmarks.data import Split, read_vocabulary, splitter, tokenizer_folder
-from benchmarks.peers import Peer, Refused, Session
+from benchmarks.peers import Peer, Refused, Session, has
 from benchmarks.schema_corpus import Item, read_items
 from benchmarks.schema_order import in_schema_order
 from benchmarks.workers import Caps, Failed, Worker, resident_bytes
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from server.garbage import keep_what_is_loaded
 
 OURS = "swyb"
 HELD = 40
@@ -78,7 +78,7 @@ class _OurSession(Session):
     def __init__(self, grammar: CompiledGrammar) -> None:
         self._grammar = grammar
         self._configuration = grammar.start
-        self._mask: NDArray[np.bool_] = np.zeros(0, bool)
+        self._mask = np.zeros(0, np.uint8)
 
     def accept(self, token: int) -> bool:
         after = self._grammar.consume(self._configuration, token)
@@ -87,10 +87,10 @@ class _OurSession(Session):
         return after is not None
 
     def fill(self) -> None:
-        self._mask = self._grammar.mask(self._configuration)
+        self._mask = self._grammar.bitmask(self._configuration)
 
     def allows(self, token: int) -> bool:
-        return bool(self._mask[token])
+        return has(self._mask.view(np.int32), token)
 
     def accepts(self) -> bool:
         return self._grammar.accepts(self._configuration)
@@ -200,7 +200,7 @@ def main(words: Sequence[str]) -> int:
     found = engine if isinstance(engine, Peer) else engine[arguments.engine]
     assert found is not None, "the parent asks for what is installed only"
     judge, items = Judge(found, splitter(folder), arguments.repeats), read_items(arguments.n)
-    gc.freeze()  # as the server does once it is ready
+    keep_what_is_loaded()  # as the server does once it is ready
     print("true", flush=True)
     for line in sys.stdin:
         print(json.dumps(asdict(judge.row(items[json.loads(line)]))), flush=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks.data import read_tasks, read_vocabulary, splitter, tokenizer_folder, write_rows
-from benchmarks.peers import Peer, Refused
+from benchmarks.peers import Peer, Refused, has
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from benchmarks.walks import CANDIDATES, Walk, walks
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
@@ -193,9 +193,9 @@ def _masks(grammar: CompiledGrammar, text: Walk) -> Times:
         begun = perf_counter_ns()
         if before is not None:
             configuration = _after(grammar, configuration, before)
-        mask = grammar.mask(configuration)
+        mask = grammar.bitmask(configuration)
         times.append((perf_counter_ns() - begun) / 1000)
-        if not mask[token]:
+        if not has(mask.view(np.int32), token):
             return times[:-1]
         before = token
     return times

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
@@ -72,9 +73,6 @@ class CompiledGrammar:
         self._tightening = Tightening(self._tables, self._claims)
         self._minimum: Minimum | None = None
         self._path: Path = {}
-        self._masks: Masks | None = None
-        if isinstance(self._distances, Distances):
-            self._masks = Masks(self._configurations, self._distances, vocabulary, limits.table_bytes)
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self.start: int = self._configurations.start
         if found is not None:
@@ -185,10 +183,9 @@ class CompiledGrammar:
     def bitmask(self, configuration: int, budget: int | None = None) -> NDArray[np.uint8]:
         """The same as one bit an id, little-endian, padded to a multiple of 32; read-only."""
         tokens = INFINITE - 1 if budget is None else budget - 1
-        if self._masks is not None:
-            known = self._masks.bits(configuration, tokens)
-            if known is not None:
-                return known
+        known = None if self._masks is None else self._masks.bits(configuration, tokens)
+        if known is not None:
+            return known
         fits = self.distances(self._tables.successors(configuration).configurations, tokens) <= tokens
         table = self._tables.table(configuration)
         viable = np.zeros(len(self.vocabulary.strings), np.bool_)
@@ -254,6 +251,13 @@ class CompiledGrammar:
     def rejected_claims(self) -> int:
         """Of those that were offered, how many were looked at and didn't stand."""
         return self._claims.rejected
+
+    @cached_property
+    def _masks(self) -> Masks | None:
+        """None for grammars with a lexer. Decoding by candidates needs none."""
+        if not isinstance(self._distances, Distances):
+            return None
+        return Masks(self._configurations, self._distances, self.vocabulary, self.limits.table_bytes)
 
     def _additive(self, configuration: int) -> int:
         self._distances.update()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.arena import Ints, Longs, Rules, Store
 from grammar_cache.configuration import ROOT
-from grammar_cache.stepping import expand
+from grammar_cache.stepping import at, expand
 from grammar_cache.token_bits import Bits
 from grammar_cache.walk import Tokens
 
@@ -124,13 +124,41 @@ def _cost(store: Store, costs: Ints, configuration: int) -> int:
 
 
 @njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def agreement(store: Store, kinds: Ints, first: int, row: Ints, other: Ints, weights: Longs) -> int:
-    """The weight of the byte classes behind which both rows go on alike for some bytes."""
-    total = 0
-    for c in range(len(row)):
-        if _kind(store, kinds, first, _SOME, row[c]) == _kind(store, kinds, first, _SOME, other[c]):
-            total += weights[c]
-    return int(total)
+def outlook(rules: Rules, store: Store, state: int, weights: Longs) -> tuple[int, int]:
+    """The configuration of a state above the root, expanded, and the weight of the byte classes that lead on from it.
+
+    A status in place of the first, and nothing is lost, where that can't be.
+    """
+    number = at(rules, store, state)
+    if number >= 0 and store.row[number] < 0:
+        status = expand(rules, store, number)
+        if status < 0:
+            return status, 0
+    if number < 0:
+        return number, 0
+    alive = 0
+    row = store.row[number]
+    for c in range(len(weights)):
+        if store.next[row, c] >= 0:
+            alive += weights[c]
+    return number, alive
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def nearest(store: Store, kinds: Ints, first: int, origin: int, others: Ints, weights: Longs) -> tuple[int, int]:
+    """The place among `others` whose rows go on for some bytes as that of `origin` does, behind byte classes of the
+    most weight, and that weight. All of them are expanded; -1 and 0 if none goes on alike anywhere."""
+    most, chosen = 0, -1
+    row = store.row[origin]
+    for k in range(len(others)):
+        other, total = store.row[others[k]], 0
+        for c in range(len(weights)):
+            mine, theirs = store.next[row, c], store.next[other, c]
+            if _kind(store, kinds, first, _SOME, mine) == _kind(store, kinds, first, _SOME, theirs):
+                total += weights[c]
+        if total > most:
+            most, chosen = total, k
+    return chosen, most
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]

@@ -25,7 +25,7 @@ from grammar_cache.configuration import ROOT, Configurations
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.kept import Kept
 from grammar_cache.levels import LEVELS, alike
-from grammar_cache.mask_walks import agreement, below, inside
+from grammar_cache.mask_walks import below, inside, nearest, outlook
 from grammar_cache.regions import Loop, loop_at, region
 from grammar_cache.solved import Inside
 from grammar_cache.token_bits import Bits, TokenBits, allowed, mask_bytes, union
@@ -36,6 +36,7 @@ _MOST_PARTS = 2
 """Of so many parts a mask is put together each time; of more it is made once."""
 _REMEMBERED = 8
 """States of a rule that a new one is compared with."""
+_NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +68,7 @@ class Masks:
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
         self._weights = _weights(vocabulary)
+        self._weight = int(self._weights.sum())
         self._class_weights = _by_class(self._weights, configurations.network.classes)
         self._recent: dict[int, deque[tuple[int, int]]] = {}
         self._bytes = mask_bytes(vocabulary.size)
@@ -125,21 +127,37 @@ class Masks:
     def _walked_inside(self, state: int) -> Inside:
         """Walks the tokens, but for those that stay in a loop, or go on as they do from a state walked before."""
         table, words = self._configurations, self._words
+        origin, alive = self._outlook(state)
+        whole = np.array([[1], [len(words.byte)], [origin]], np.int32)
+        if 2 * alive < self._weight:  # most tokens lead nowhere
+            self._beside[0] = DEAD
+            return self._walked(self._nothing, 0, _NO_KINDS, *whole)
+        first, kinds = self._alike_in(state)
         loop = self._loop(state)
         if loop is not None:
             found = region(loop, self._vocabulary)
             self._beside[:] = DEAD
             before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
             like = Inside(found.tokens, self._dearest(loop.states[found.ends]), np.empty(0, np.int32))
-            return self._walked(state, like, found.exits, words.skip[found.exits], before)
-        like, self._beside[0] = self._nearest(state)
-        whole = np.array([[1], [len(words.byte)], [table.at(state)]], np.int32)
-        return self._walked(state, like, *whole)
+            return self._walked(like, first, kinds, found.exits, words.skip[found.exits], before)
+        like, self._beside[0] = self._nearest(state, origin, self._weight - alive)
+        return self._walked(like, first, kinds, *whole)
 
-    def _walked(self, state: int, like: Inside, begin: Ints, past: Ints, before: Ints) -> Inside:
-        """Walks the nodes from each `begin` to before `past`; what is known of all others is `like`."""
+    def _outlook(self, state: int) -> tuple[int, int]:
+        """The configuration of a state by itself, and how much of the vocabulary begins with bytes that lead on."""
+        table = self._configurations
+        while True:
+            origin, alive = outlook(table.rules, table.store, state, self._class_weights)
+            if origin >= 0:
+                return int(origin), int(alive)
+            table.outcome(origin)
+
+    def _walked(self, like: Inside, first: int, kinds: Ints, begin: Ints, past: Ints, before: Ints) -> Inside:
+        """Walks the nodes from each `begin` to before `past`; what is known of all others is `like`.
+
+        `kinds` of the rule's states, from `first` on, say which read short texts alike.
+        """
         table, costs = self._configurations, self._distances.state_costs
-        first, kinds = self._alike_in(state)
         bits = like.tokens.copy()
         exits = np.empty(self._vocabulary.trie.size, np.int32)
         reached = np.zeros(0, np.bool_)
@@ -158,12 +176,9 @@ class Masks:
 
     def _loop(self, state: int) -> Loop | None:
         """The region of a state, if most tokens stay in it at first."""
-        row = self._configurations.row(self._configurations.at(state))
-        if self._class_weights[row >= 0].sum() * 2 < self._weights.sum():
-            return None
         loop = loop_at(self._configurations.rules, state)
         stays = 0 if loop is None else self._weights[loop.after[0] >= 0].sum()
-        return loop if stays * 2 > self._weights.sum() else None
+        return loop if stays * 2 > self._weight else None
 
     def _dearest(self, states: Ints) -> int:
         return int(self._distances.state_costs[states].max(initial=-1))
@@ -190,26 +205,20 @@ class Masks:
         self._distances.update()
         return int(self._distances.additive[: len(reached)][reached].max(initial=least))
 
-    def _nearest(self, state: int) -> tuple[Inside, int]:
+    def _nearest(self, state: int, origin: int, dead: int) -> tuple[Inside, int]:
         """Of the states of the rule that were walked lately, the one that goes on as this one with most tokens.
 
-        What is inside of it, and its configuration; nothing, and DEAD, if most tokens lead nowhere.
+        What is inside of it, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead` of them.
         """
-        table, weights = self._configurations, self._class_weights
+        table = self._configurations
         recent = self._recent.setdefault(int(table.network.states.rule[state]), deque(maxlen=_REMEMBERED))
-        origin = table.at(state)
-        row = table.row(origin)
-        most, chosen = int(weights[row == DEAD].sum()), (DEAD, -1)
-        if 2 * most < weights.sum():
-            first, kinds = self._alike_in(state)
-            if not recent:
-                recent.extend(self._looping(row))
-            for other, like in recent:
-                agreeing = agreement(table.store, kinds, first, row, table.row(other), weights)
-                if agreeing > most:
-                    most, chosen = agreeing, (other, like)
-            recent.append((origin, state))
-        other, like = chosen
+        if not recent:
+            recent.extend(self._looping(table.row(origin)))
+        others = np.array([other for other, _ in recent], np.int32)
+        first, kinds = self._alike_in(state)
+        chosen, most = nearest(table.store, kinds, first, origin, others, self._class_weights)
+        other, like = recent[chosen] if most > dead else (DEAD, -1)
+        recent.append((origin, state))
         known = self._vocabulary.solved.insides.get(self._distances.place(like)) if other != DEAD else None
         return (self._nothing, DEAD) if known is None else (known, other)
 
@@ -221,7 +230,7 @@ class Masks:
         if len(items) != 1 or items[0][1] != ROOT or self._loop(items[0][0]) is None:
             return []
         self._inside(items[0][0])
-        return [(table.at(items[0][0]), items[0][0])]
+        return [(self._outlook(items[0][0])[0], items[0][0])]
 
     def _alike_in(self, state: int) -> tuple[int, Ints]:
         """The first state of its rule, and what is alike in it."""

@@ -26,8 +26,8 @@ BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT = range(9)
 """What follows: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of bounds. SEQ, ALT, AND count,
 distances. REPEAT distance, least, most or -1. CALL_OF rule. INLINED distance (either way). NOT distance."""
 
-_LEAVES = frozenset((Bytes, CharClass))
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
+_BOOLEAN = frozenset((And, Not))
 
 _HUGE = (1 << 31) - 2
 """Counts from here on are alike: no automaton holds so many."""
@@ -117,14 +117,11 @@ class _Encoder:
             if id(node) in place:
                 todo.pop()
                 continue
-            kind = type(node)
-            if kind in _LEAVES or kind is Ref:
-                items: tuple[Expression, ...] = ()
-            elif isinstance(node, (Repeat, Not)):
-                items = (node.item,)
+            if isinstance(node, (Seq, Alt, And)):
+                items: tuple[Expression, ...] = node.items
             else:
-                items = node.items  # type: ignore[union-attr]  # Seq, Alt or And
-            if inside or (kind is not And and kind is not Not):
+                items = (node.item,) if isinstance(node, (Repeat, Not)) else ()
+            if inside or type(node) not in _BOOLEAN:
                 missing, parts = self._parts_of(items, place)
             else:
                 missing, parts = [], [self._written(item, inside=True) for item in items]
@@ -134,8 +131,7 @@ class _Encoder:
             todo.pop()
             at = place[id(node)] = len(ops)
             if isinstance(node, (Seq, Alt, And)):
-                ops.extend((_KINDS[kind], len(parts)))
-                ops.extend([at - part for part in parts])
+                ops.extend((_KINDS[type(node)], len(parts), *[at - part for part in parts]))
             elif isinstance(node, (Bytes, CharClass)):
                 ops.extend(_leaf(node))
             elif isinstance(node, Ref):
@@ -155,13 +151,14 @@ class _Encoder:
         parts: list[int] = []
         for item in items:
             at = place.get(id(item))
-            if at is None:
-                if type(item) not in _LEAVES:
-                    missing.append(item)
-                    continue
-                at = place[id(item)] = len(ops)
-                ops.extend(_leaf(item))  # type: ignore[arg-type]  # a leaf
-            parts.append(at)
+            if at is not None:
+                parts.append(at)
+            elif isinstance(item, (Bytes, CharClass)):
+                parts.append(len(ops))
+                place[id(item)] = len(ops)
+                ops.extend(_leaf(item))
+            else:
+                missing.append(item)
         missing.reverse()
         return missing, parts
 

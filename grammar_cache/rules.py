@@ -228,24 +228,22 @@ def size(expression: Expression, call_size: Callable[[str], int], enough: int) -
     todo: list[tuple[Expression, int]] = [(expression, 1)]
     while todo and total <= enough:
         item, times = todo.pop()
-        match item:
-            case Bytes(data):
-                total += times * max(1, len(data))
-            case CharClass(ranges):
-                total += times * max(1, sum(len(s) for r in ranges for s in utf8_sequences(*r)))
-            case Seq(()) | Alt(()):
-                total += times
-            case Seq(items) | Alt(items):
-                todo += [(part, times) for part in items]
-            case Repeat(inner, least, most):
-                todo.append((inner, times * max(1, least, most or 0)))
-            case Ref(name):
-                total += times * call_size(name)
-            case And(items):
-                total += times
-                todo += [(part, 4 * times) for part in items]
-            case Not(inner):
-                todo.append((inner, 4 * times))
+        if isinstance(item, Bytes):
+            total += times * max(1, len(item.data))
+        elif isinstance(item, (Seq, Alt)):
+            total += 0 if item.items else times
+            todo += [(part, times) for part in item.items]
+        elif isinstance(item, Ref):
+            total += times * call_size(item.name)
+        elif isinstance(item, Repeat):
+            todo.append((item.item, times * max(1, item.least, item.most or 0)))
+        elif isinstance(item, CharClass):
+            total += times * max(1, sum(len(s) for r in item.ranges for s in utf8_sequences(*r)))
+        elif isinstance(item, And):
+            total += times
+            todo += [(part, 4 * times) for part in item.items]
+        else:
+            todo.append((item.item, 4 * times))
     return total
 
 

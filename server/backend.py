@@ -26,13 +26,15 @@ from server.exchange import Exchange
 class Work:
     """What is to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
 
-    By `exchange`, if there is one, a backend whose searches run here shares what they find.
+    By `exchange`, if there is one, a backend whose searches run here shares what they find. `pieces`: whether somebody
+    reads the text as it comes; else the answer alone is waited for.
     """
 
     prompt: tuple[int, ...]
     grammar: Language | None
     parameters: Parameters
     exchange: Exchange | None = None
+    pieces: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class Backend(ABC):
     def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         """Pieces of text as they are agreed, then the answers, best first. Raises EngineError. Closing it cancels.
 
-        The rest of an answer's text comes with it. Where several are wanted there are no pieces.
+        The rest of an answer's text comes with it. Where several are wanted there are no pieces, and where nobody reads
+        them they may be left out.
         """
 
 

@@ -195,7 +195,7 @@ class EngineLoop(Backend):
         answers = decoder.answers
         if answers:
             self._end(request, *answers, None)
-        elif decoder.parameters.answers == 1 and len(text := decoder.agreed) > request.sent:
+        elif request.work.pieces and decoder.parameters.answers == 1 and len(text := decoder.agreed) > request.sent:
             request.tell(Piece(text[request.sent :]))
             request.sent = len(text)
         return bool(answers)

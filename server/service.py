@@ -168,7 +168,7 @@ class Service:
         parameters = parameters_for(request, budget, constrained=certified is not None)
         self._check(parameters, len(prompt))
         exchange = certified.exchange if certified else None
-        work = Work(prompt, self._language(certified, parameters), parameters, exchange)
+        work = Work(prompt, self._language(certified, parameters), parameters, exchange, pieces=bool(request.stream))
         answers = request.n or 1
         return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), answers, works_of(work, answers), certified)
 

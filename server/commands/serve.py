@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import shlex
@@ -31,6 +30,7 @@ from server.commands.options import (
     store_options,
     whole,
 )
+from server.garbage import keep_what_is_loaded
 from server.protocol.errors import ApiError
 from server.protocol.grammars import GrammarRequest
 from server.protocol.reading import parse_grammar, parse_json
@@ -150,8 +150,7 @@ def _serve(settings: Settings, arguments: Namespace, listening: socket.socket) -
     backend = backend_of(arguments, folder, settings)
     warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
     app = create_app(settings, backend)
-    gc.collect()
-    gc.freeze()  # what is loaded stays: looking through it again took longer than compiling most schemas
+    keep_what_is_loaded()
     config = uvicorn.Config(
         app,
         log_level="warning",

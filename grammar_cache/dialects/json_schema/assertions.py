@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 from grammar_cache.dialects.json_schema import draft as drafts
 from grammar_cache.dialects.json_schema import formats
@@ -30,6 +31,8 @@ _SCHEMA_TYPES = {name: frozenset({name}) for name in ("object", "array", "string
     "number": frozenset({"number", "integer"}),
     "boolean": frozenset({"true", "false"}),
 }
+
+_BEYOND_TYPE = tables.ENFORCED - {"type"}
 
 _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
 """Beside these even a condition from which nothing follows says something: it evaluates."""
@@ -99,7 +102,8 @@ class FactReader:
 
     def make(self, facts: Facts, origin: str) -> str:
         """A name for facts that no schema states by itself; equal facts get the same."""
-        return self._named(repr(facts), origin, facts)
+        # A set is written in any order, another one in another process.
+        return self._named(f"{sorted(facts.types)} {replace(facts, types=ANY_TYPE)!r}", origin, facts)
 
     def _named(self, content: str, origin: str, facts: Facts | None) -> str:
         if content not in self._made:
@@ -147,6 +151,8 @@ class FactReader:
                 return keywords
 
     def _asserted(self, keywords: Keywords) -> Facts:
+        if keywords.none_of(_BEYOND_TYPE):
+            return _all_of(_types(keywords))
         others, leading = self._others(keywords)
         alternatives = keywords.schemas("oneOf")
         found = Facts(
@@ -238,6 +244,12 @@ class FactReader:
 
     def _report(self, pointer: str, what: str) -> None:
         self._ignored[f"{pointer}: {what}"] = None
+
+
+@cache
+def _all_of(types: frozenset[str]) -> Facts:
+    """Of a schema that says no more than `type`, as most do."""
+    return Facts(types)
 
 
 def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:

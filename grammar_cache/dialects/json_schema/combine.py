@@ -18,6 +18,9 @@ from grammar_cache.expression import (
     char_class,
 )
 
+_SEVERAL = (Seq, Alt, And)
+_ONE = (Repeat, Not)
+
 
 def seq(*items: Expression) -> Expression:
     """One after the other; nothing if any item is."""
@@ -60,10 +63,10 @@ def larger_than(expression: Expression, size: int) -> bool:
     while stack and size >= 0:
         node = stack.pop()
         size -= 1
-        if isinstance(node, Seq | Alt | And):
+        if isinstance(node, _SEVERAL):
             if len(node.items) > size:
                 return True
             stack.extend(node.items)
-        elif isinstance(node, Repeat | Not):
+        elif isinstance(node, _ONE):
             stack.append(node.item)
     return bool(stack) or size < 0

@@ -109,6 +109,7 @@ class _Translator:
         )
         self._numbers: dict[tuple[Interval, bool], Expression] = {}
         self._values: dict[Conjunction, Expression] = {}
+        self._of_types: dict[frozenset[str], Expression] = {}
         self._rules: dict[str, Expression] = {}
         self._names: set[str] = set()
         self._waiting: deque[tuple[str, str, Callable[[], Expression]]] = deque()
@@ -128,10 +129,22 @@ class _Translator:
         conjunction = tuple(atom for atom in dict.fromkeys(conjunction) if atom != TRUE)
         if conjunction not in self._values:
             shapes = self._conjunctions.shapes(conjunction)
-            found = alt(_apart((*self._strings(conjunction, shapes), *chain.from_iterable(map(self._parts, shapes)))))
-            self._values[conjunction] = self._shared("value", conjunction, found)
+            if len(shapes) == 1 and shapes[0].unrestricted:
+                self._values[conjunction] = self._any_of(shapes[0].types, conjunction, shapes)
+            else:
+                self._values[conjunction] = self._written(conjunction, shapes)
         self._spend()
         return self._values[conjunction]
+
+    def _any_of(self, types: frozenset[str], conjunction: Conjunction, shapes: tuple[Shape, ...]) -> Expression:
+        """All values of these types: what most schemas ask for is written once."""
+        if types not in self._of_types:
+            self._of_types[types] = self._written(conjunction, shapes)
+        return self._of_types[types]
+
+    def _written(self, conjunction: Conjunction, shapes: tuple[Shape, ...]) -> Expression:
+        found = alt(_apart((*self._strings(conjunction, shapes), *chain.from_iterable(map(self._parts, shapes)))))
+        return self._shared("value", conjunction, found)
 
     def _parts(self, shape: Shape) -> list[Expression]:
         """One expression for each type that the shape leaves open, strings apart."""

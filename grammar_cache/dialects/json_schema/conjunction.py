@@ -10,14 +10,18 @@ alternative left, no value satisfies the schema by any reading. That is how sche
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
 from grammar_cache.dialects.json_schema.assertions import FactReader
 from grammar_cache.dialects.json_schema.atoms import Conjunction, is_schema, pointer
 from grammar_cache.dialects.json_schema.denial import Denials
+from grammar_cache.dialects.json_schema.facts import Facts
+from grammar_cache.dialects.json_schema.possibility import Possibility
 from grammar_cache.dialects.json_schema.search import Search
-from grammar_cache.dialects.json_schema.shape import Shape
+from grammar_cache.dialects.json_schema.shape import Shape, merged
 from grammar_cache.dialects.json_schema.strings import Patterns
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
@@ -45,11 +49,16 @@ class Conjunctions:
         self._empty: dict[tuple[Conjunction, int], bool] = {}
         self._excluded: dict[tuple[str, Conjunction], bool] = {}
         self._ends: dict[str, str] = {}
+        self._possible_at = [Possibility(self._inside(level), patterns, self.spend) for level in range(_LEVELS + 1)]
 
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those that are seen to exclude themselves."""
         if conjunction not in self._known:
-            found = self._found(conjunction, Denials.EACH)
+            plain = self._plain(conjunction, _LEVELS, self._reader.facts)
+            if plain is not None:
+                found: tuple[Shape, ...] | None = (plain,) if plain.types else ()
+            else:
+                found = self._found(conjunction, Denials.EACH)
             if found is None:
                 thrifty = (self._found(conjunction, way) or () for way in (Denials.GENTLEST, Denials.FIRST))
                 found = tuple({shape.key: shape for shape in chain.from_iterable(thrifty)}.values())
@@ -76,23 +85,34 @@ class Conjunctions:
             return self._found(conjunction, denials, forgiving=True)
         return tuple(found.values())
 
+    def _plain(self, conjunction: Conjunction, levels: int, read: Callable[[str], Facts]) -> Shape | None:
+        """The only shape of a schema that neither refers nor chooses, as most are; None for what is to be searched."""
+        if len(conjunction) != 1 or not is_schema(conjunction[0]):
+            return None
+        [atom] = conjunction
+        facts = read(atom)
+        if facts.refers or facts.refusal or facts.looks_around:
+            return None
+        self.spend(atom, 2)
+        shape = merged((atom,) if facts.asserts else (), [facts], facts.text, facts.interval)
+        if facts.holds_of_all(facts.types):
+            return shape
+        types = self._possible_at[levels].types(shape)
+        return shape if types == shape.types else replace(shape, types=types)
+
     def empty(self, conjunction: Conjunction, levels: int = _LEVELS) -> bool:
         """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
         known = (conjunction, levels)
-        if known not in self._empty and len(conjunction) == 1 and self._takes_all_of_a_type(conjunction[0]):
-            self._empty[known] = False
         if known not in self._empty:
-            search = Search(self, self._reader, levels, loose=True)
-            self._empty[known] = next(search.alternatives(conjunction), None) is None
+            found = self._plain(conjunction, levels, self._reader.loose)
+            if found is None:
+                search = Search(self, self._reader, levels, loose=True)
+                found = next(search.alternatives(conjunction), None)
+            self._empty[known] = found is None or not found.types
         return self._empty[known]
 
-    def _takes_all_of_a_type(self, atom: str) -> bool:
-        """Whether a schema plainly asks for nothing but types, as most do: then there is nothing to search for."""
-        if not is_schema(atom):
-            return False
-        self.spend(atom)
-        facts = self._reader.loose(atom)
-        return not facts.refers and bool(facts.types) and facts.holds_of_all(facts.types)
+    def _inside(self, levels: int) -> Callable[[Conjunction], bool]:
+        return lambda conjunction: levels > 0 and self.empty(conjunction, levels - 1)
 
     def disjoint(self, atom: str, other: str) -> bool:
         """Whether two atoms are seen to exclude each other."""

@@ -132,7 +132,8 @@ class Search:
         if shape.values and branch.unequal:
             atoms = tuple(item.atom for item in branch.unequal)
             shape = replace(shape, key=(*key, *atoms), denied=frozenset(filter(None, map(self._reader.denied, atoms))))
-        return replace(shape, types=self._possibility.types(shape))
+        types = self._possibility.types(shape)
+        return shape if types == shape.types else replace(shape, types=types)
 
     def _expand(self, branch: Branch) -> None:
         """Where no values are listed, a value that must not be is denied by its parts."""

@@ -29,6 +29,11 @@ class Shape:
     objects: tuple[ObjectFacts, ...]
     denied: frozenset[str] = frozenset()
 
+    @property
+    def unrestricted(self) -> bool:
+        """Whether all values of its types are left."""
+        return not (self.values or self.arrays or self.objects) and self.text.free and self.interval.free
+
 
 def merged(key: Conjunction, all_facts: Sequence[Facts], text: StringFacts, interval: Interval) -> Shape:
     """`text` and `interval`: what all the facts say together of strings and numbers."""

@@ -13,6 +13,10 @@ from grammar_cache.expression import NOTHING, Alt, And, Bytes, CharClass, Expres
 
 _Key: TypeAlias = "tuple[Hashable, ...]"
 
+_SEVERAL = (Seq, Alt, And)
+_ONE = (Repeat, Not)
+_LEAVES = (Bytes, CharClass, Ref)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Library:
@@ -98,13 +102,11 @@ class _Sharing:
         stack = [root]
         while stack:
             node = stack.pop()
-            kind = type(node)
             if id(node) in self.done:
                 continue
-            if isinstance(node, Ref):
+            if type(node) is Ref:
                 names[node.name] = None
-                ordered.append(node)
-            elif kind is Bytes or kind is CharClass or id(node) in met:
+            if type(node) in _LEAVES or id(node) in met:
                 ordered.append(node)
             else:
                 met.add(id(node))
@@ -119,7 +121,7 @@ class _Sharing:
         return self._by_content.setdefault(id(body), Ref(name))
 
     def _node(self, node: Expression) -> Expression:
-        if isinstance(node, Seq | Alt | And):
+        if isinstance(node, _SEVERAL):
             return self._joined(node, node.items)
         match node:
             case Bytes(data):
@@ -137,9 +139,9 @@ class _Sharing:
 
     def _joined(self, node: Expression, items: tuple[Expression, ...], *more: int | None) -> Expression:
         old = tuple(map(id, items))
-        made = tuple([self.done[item] for item in old])
+        made = tuple(map(self.done.__getitem__, old))
         new = tuple(map(id, made))
-        key = (type(node).__name__, new, more)
+        key: _Key = (type(node).__name__, new, more)
         found = self.made.get(key)
         if found is None:
             found = self.made[key] = node if old == new else _with(node, made)
@@ -148,22 +150,14 @@ class _Sharing:
 
 def _with(node: Expression, items: tuple[Expression, ...]) -> Expression:
     """The node with other items."""
-    match node:
-        case Repeat(_, least, most):
-            return Repeat(items[0], least, most)
-        case Not():
-            return Not(items[0])
-        case Seq():
-            return Seq(items)
-        case Alt():
-            return Alt(items)
-        case And():
-            return And(items)
-        case _:
-            return node
+    if isinstance(node, _SEVERAL):
+        return type(node)(items)
+    if isinstance(node, Repeat):
+        return Repeat(items[0], node.least, node.most)
+    return Not(items[0]) if isinstance(node, Not) else node
 
 
 def _children(node: Expression) -> tuple[Expression, ...]:
-    if isinstance(node, Seq | Alt | And):
+    if isinstance(node, _SEVERAL):
         return node.items
-    return (node.item,) if isinstance(node, Repeat | Not) else ()
+    return (node.item,) if isinstance(node, _ONE) else ()

@@ -33,7 +33,8 @@ def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: V
         ignore_eos=True,
         stop_token_ids=list(end_tokens(vocabulary)),
         detokenize=False,
-        output_kind=RequestOutputKind.DELTA,
+        # Told of every token the front end works as often, on a processor that the engine's own processes want too.
+        output_kind=RequestOutputKind.DELTA if work.pieces or parameters.stops else RequestOutputKind.FINAL_ONLY,
         extra_args={KEY: row.to_dict()} if filtered else None,
     )
 
