@@ -1,7 +1,7 @@
 """What the filter in vLLM's workers takes of a step, per row, beside the way that vLLM itself takes with xgrammar.
 
 Reference answers, token by token, many at once. The logits before each token put it first, likely ones behind it, and
-noise elsewhere. Ours follows the token before, chooses the next one and leaves no other (of beams: the candidates).
+noise elsewhere. Ours follows the token before, chooses the next one and leaves no other.
 vLLM's way lets a matcher take the token before, fills a mask of the vocabulary for each row, and applies all of them.
 `first`: fresh grammars, nothing seen before; `again`: the same texts once more. Of several runs the best counts.
 """
@@ -26,6 +26,7 @@ from benchmarks.peers import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from benchmarks.walks import Walk, walks
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from server.decoding.forced_text import Split
 from server.decoding.parameters import Parameters
 from server.engines.embedded import default_cache, ensure_embedded_model
 from server.engines.vllm.guide import Entry, Guide
@@ -50,7 +51,6 @@ Start: TypeAlias = Callable[[], Step]
 WAYS: Mapping[str, Parameters] = {
     "swyb: the best token": Parameters(budget=LONGEST, temperature=0.0, seed=1),
     "swyb: a drawn token": Parameters(budget=LONGEST, temperature=1.0, seed=1),
-    "swyb: candidates of a beam": Parameters(budget=LONGEST, temperature=0.0, beam_width=4, seed=1),
 }
 
 
@@ -97,7 +97,7 @@ def measured(tokenizer: str, count: int, repeats: int, seed: int) -> Iterator[Fi
             texts.append(text)
     logits = _Logits(texts, vocabulary.size, seed)
     for measure, parameters in WAYS.items():
-        fresh = partial(_ours, texts, vocabulary, parameters)
+        fresh = partial(_ours, texts, vocabulary, split, parameters)
         _times(fresh(), logits, texts)  # compiles the loops
         yield from _visits(label, measure, fresh, logits, texts, repeats)
     if peer is None:
@@ -174,8 +174,8 @@ def _times(start: Start, logits: _Logits, texts: Sequence[Walk]) -> list[float]:
     return times
 
 
-def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, parameters: Parameters) -> Start:
-    registry = Registry(vocabulary)
+def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, parameters: Parameters) -> Start:
+    registry = Registry(vocabulary, split)
     guide = Guide(registry)
     for at, text in enumerate(texts):
         grammar = _grammar(text, vocabulary)
@@ -183,7 +183,7 @@ def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, parameters: Parameters)
         registry.add(str(at), grammar)
 
     def start() -> Step:
-        requests = [RowRequest.of(str(at), str(at), 0, parameters) for at in range(len(texts))]
+        requests = [RowRequest(str(at), str(at), 0, parameters) for at in range(len(texts))]
         seats = [GuidedRow(request, registry, History(registry.ends)) for request in requests]
 
         def take(logits: torch.Tensor, rows: Sequence[int], step: int) -> None:

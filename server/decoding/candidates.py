@@ -64,7 +64,8 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
     after, distances = judged(language, place, tokens)
     viable = distances < left
     end = None
-    if language.accepts(configuration) and (stops := np.isin(tokens, language.vocabulary.stop_ids)).any():
+    stops = (tokens[:, None] == np.array(language.vocabulary.stop_ids, np.int32)).any(axis=1)
+    if stops.any() and language.accepts(configuration):
         at = int(np.where(stops, logits, -np.inf).argmax())
         end = int(tokens[at])
         viable[at], distances[at], after[at] = True, 0, configuration

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import NamedTuple
 
 from server.decoding.answer import Answer
-from server.decoding.beam import Beam, held_back
+from server.decoding.beam import Beam, Scores, held_back
 from server.decoding.candidates import Place
 from server.decoding.ending import ENDINGS
 from server.decoding.language import AnyText, Language
@@ -34,6 +35,15 @@ class Wanted:
     parents: tuple[int, ...]
     tokens: tuple[tuple[int, ...], ...]
     places: tuple[Place, ...]
+
+
+class _Child(NamedTuple):
+    """A beam that may be kept: this one with a token more, or as it is."""
+
+    beam: Beam
+    way: Successor | None
+    scores: Scores
+    forced: bool = False
 
 
 class Decoder:
@@ -87,7 +97,7 @@ class Decoder:
     def advance(self, steps: Sequence[Successors]) -> None:
         """One step for all beams: how each row of `wanted` goes on."""
         live = [b for b in self._beams if not b.ended]
-        found = [b for b in self._beams if b.ended]
+        found = [_Child(b, None, b.scores) for b in self._beams if b.ended]
         for row, (beam, ways) in enumerate(zip(live, steps, strict=True)):
             found += self._children(replace(beam, row=row, unfed=()), ways)
         self._beams = [self._jump(b) for b in self._best(found)]
@@ -122,14 +132,17 @@ class Decoder:
         """Whether a text without an end token may end here; of any text, only an end token tells that it did."""
         return not isinstance(self.language, AnyText) and self.language.accepts(beam.configuration)
 
-    def _children(self, beam: Beam, ways: Successors) -> list[Beam]:
+    def _children(self, beam: Beam, ways: Successors) -> list[_Child]:
         if not ways.ranked:
-            return [self._finished(beam)]
-        return [self._child(beam, way, forced=ways.forced) for way in ways.ranked]
+            return [_Child(self._finished(beam), None, beam.scores)]
+        return [_Child(beam, way, beam.scores.plus(*way.scores), ways.forced) for way in ways.ranked]
 
-    def _child(self, beam: Beam, way: Successor, *, forced: bool) -> Beam:
+    def _born(self, child: _Child) -> Beam:
+        beam, way, scores, forced = child
+        if way is None:
+            return beam
         if way.token in self.language.vocabulary.stop_ids:
-            return beam.stop(beam.scores.plus(*way.scores), forced=forced)
+            return beam.stop(scores, forced=forced)
         return self._extended(beam, way, forced=forced, stops=self.parameters.stops)
 
     def _extended(self, beam: Beam, way: Successor, *, forced: bool, stops: tuple[bytes, ...]) -> Beam:
@@ -145,12 +158,13 @@ class Decoder:
             raise AssertionError("no token is viable: distances are inconsistent")
         return replace(beam, ended=True)
 
-    def _best(self, beams: list[Beam]) -> list[Beam]:
+    def _best(self, children: list[_Child]) -> list[Beam]:
         """The best M distinct texts. Several tokenisations of a text reach one configuration: the best one stands."""
         kept: dict[tuple[bytes, bool], Beam] = {}
-        for beam in sorted(beams, key=_order):
+        for child in sorted(children, key=_order):
             if len(kept) == self.parameters.beam_width:
                 break
+            beam = self._born(child)
             kept.setdefault((beam.text, beam.ended), beam)
         return list(kept.values())
 
@@ -165,7 +179,8 @@ class Decoder:
             if token is None:
                 break
             forced = self.language.only_token(beam.configuration, UNLIMITED) is None
-            [beam] = self._children(beam, taken(self.language, self._place_of(beam), Draw(token, forced)))
+            [child] = self._children(beam, taken(self.language, self._place_of(beam), Draw(token, forced)))
+            beam = self._born(child)
         return beam
 
     def _sort(self) -> None:
@@ -173,7 +188,7 @@ class Decoder:
         self._beams.sort(key=_order)
 
 
-def _order(beam: Beam) -> tuple[float, float]:
+def _order(beam: Beam | _Child) -> tuple[float, float]:
     return -beam.scores.guided, -beam.scores.viable
 
 

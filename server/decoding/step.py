@@ -1,8 +1,8 @@
 """One step of one row: how a text goes on, given the logits behind it.
 
 Pure functions of the language, the place in it, the logits and the parameters: whoever has the logits takes the step,
-a thread beside the model or an engine's worker far from the search. With one beam (M = 1) a step is one token, the
-best or a drawn one; with more it is the best 2·M, for the search to choose from (`decoder`).
+a thread beside the model or an engine's worker. With one beam (M = 1) a step is one token, the best or a drawn one;
+with more it is the best 2·M, for the search to choose from (`decoder`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.decoding.beam import NOTHING_SCORED, Scores
-from server.decoding.candidates import Candidates, Place, among, candidates, may_follow
+from server.decoding.candidates import Candidates, Place, candidates, may_follow
 from server.decoding.language import Language
-from server.decoding.logits import ArrayRow, Row, Tokens
+from server.decoding.logits import ArrayRow, Row
 from server.decoding.parameters import Parameters
 from server.decoding.promotion import CHANGES_GREEDY, PROMOTIONS
 from server.decoding.sampling import Draw, draw, noise
@@ -81,17 +81,6 @@ def taken(language: Language, place: Place, choice: Draw) -> Successors:
         token = np.array([[choice.token]], np.int32)
         configuration = int(language.consume_batch(np.array([configuration], np.int32), token)[0, 0])
     return Successors((Successor(choice.token, configuration, NOTHING_SCORED),), choice.forced)
-
-
-def received(
-    language: Language, place: Place, tokens: Tokens, log_probabilities: NDArray[np.floating], parameters: Parameters
-) -> Successors:
-    """The same step from a few tokens of the row, int32[k], at any shift of their logits over the temperature.
-
-    It is `step` for M > 1 where they are its candidates, and `Candidates.lost` if there is one. Scores over the
-    model's whole vocabulary need its own log-probabilities.
-    """
-    return successors(language, among(language, place, tokens, log_probabilities), parameters, 0.0)
 
 
 def successors(language: Language, options: Candidates, parameters: Parameters, log_total: float) -> Successors:

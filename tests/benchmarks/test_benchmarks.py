@@ -66,7 +66,7 @@ def test_the_filter_keeps_the_reference_answer(
         pytest.importorskip(peer, reason=f"the package {peer} (extra: peers) is not installed")
     assert main(["filter", "--tokenizers", "bytes", "--repeats", "1", "--out", str(world)]) == 0
     found = rows(world, "filter")
-    assert [len(row["microseconds"]) for row in found] == [9] * 6 + ([9, 9] if peer else [0])
+    assert [len(row["microseconds"]) for row in found] == [9] * 4 + ([9, 9] if peer else [0])
     assert ("not installed" in capsys.readouterr().out) is (peer is None)
 
 

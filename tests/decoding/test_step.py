@@ -16,7 +16,7 @@ from server.decoding.candidates import Place, candidates
 from server.decoding.logits import ArrayRow
 from server.decoding.parameters import Parameters, Promotion
 from server.decoding.sampling import Draw
-from server.decoding.step import Successors, drawn, received, step, steps, successors, taken
+from server.decoding.step import Successors, drawn, step, steps, successors, taken
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
 from tests.strategies import examples
 
@@ -75,24 +75,6 @@ def test_successors_are_twice_the_beams_best_first():
     assert [way.token for way in found.ranked] == np.argsort(-logits[:9])[:6].tolist()
     assert [way.scores.guided for way in found.ranked] == sorted((w.scores.guided for w in found.ranked), reverse=True)
     assert not found.forced
-
-
-@given(ROWS, st.integers(0, 3), st.integers(0, 4), st.floats(-5, 5), st.sampled_from(get_args(Promotion)))
-@examples(200)
-def test_any_shift_of_the_candidates_is_enough(
-    logits: list[float], depth: int, more: int, shift: float, rule: Promotion
-):
-    """The step from the candidates alone is the step from the row."""
-    parameters = Parameters(99, beam_width=2, alpha=0.3, promotion=rule)
-    at, row = place(b"(" * depth, more), ArrayRow(np.array(logits))
-    direct = step(GRAMMAR, at, row, parameters)
-    options = candidates(GRAMMAR, at, row, parameters)
-    tokens = np.sort(np.append(options.tokens, [] if options.lost is None else [options.lost]).astype(np.int32))
-    far = received(GRAMMAR, at, tokens, row.at(tokens).astype(np.float64) + shift, parameters)
-    assert far.forced == direct.forced
-    assert [way[:2] for way in far.ranked] == [way[:2] for way in direct.ranked]
-    for one, other in zip(far.ranked, direct.ranked, strict=True):
-        assert one.scores == pytest.approx(other.scores, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize(

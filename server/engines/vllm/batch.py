@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from server.engines.vllm.beams import Searches
 from server.engines.vllm.guide import Entry
 from server.engines.vllm.history import History
 from server.engines.vllm.registry import Registry
-from server.engines.vllm.requests import request_of
+from server.engines.vllm.requests import request_of, row_of
 from server.engines.vllm.row import GuidedRow
 
 _log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ RESTING = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seat:
-    """A request in the batch, with the tokens of its prompt and of its output, which vLLM goes on writing."""
+    """A single text in the batch, with the tokens of its prompt and of its output, which vLLM goes on writing."""
 
     row: GuidedRow
     prompt: Sequence[int]
@@ -35,15 +36,21 @@ class Seat:
 class Batch:
     """Requests that leave a place may come back to another one; their histories wait for them."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, searches: Searches) -> None:
         self._registry = registry
-        self._seats: dict[int, Seat] = {}
+        self._searches = searches
+        self._seats: dict[int, Seat | str] = {}
         self._resting: OrderedDict[str, History] = OrderedDict()
 
     @property
     def seats(self) -> Mapping[int, Seat]:
-        """By place."""
-        return self._seats
+        """Single texts, by place."""
+        return {place: seat for place, seat in self._seats.items() if isinstance(seat, Seat)}
+
+    @property
+    def beams(self) -> Mapping[str, int]:
+        """The places of beams' rows, by name."""
+        return {seat: place for place, seat in self._seats.items() if isinstance(seat, str)}
 
     def add(self, place: int, sampling: Any, prompt: Sequence[int] = (), output: Sequence[int] = ()) -> bool:
         """A request with vLLM's sampling parameters takes a place, whoever had it. Returns whether it is ours."""
@@ -53,6 +60,12 @@ class Batch:
         except ValueError:  # refused where it was made; whoever reads the answer finds that it doesn't belong
             _log.exception("a request's extra arguments can't be read")
             return False
+        beam = row_of(sampling)
+        if beam is not None:
+            if request is not None:
+                self._searches.begin(request)
+            self._seats[place] = beam
+            return True
         if request is None:
             return False
         history = self._resting.pop(request.request, None) or History(self._registry.ends)
@@ -62,7 +75,7 @@ class Batch:
     def remove(self, place: int) -> None:
         """Whoever has it leaves; it may be free already."""
         seat = self._seats.pop(place, None)
-        if seat is not None:
+        if isinstance(seat, Seat):
             self._resting[seat.row.request.request] = seat.row.history
             if len(self._resting) > RESTING:
                 self._resting.popitem(last=False)

@@ -1,81 +1,156 @@
-"""How the candidates of a beam travel from vLLM's workers to the search: as log-probabilities of a few tokens.
+"""Beam search in vLLM's workers: they have the logits of all beams, so each step is chosen there.
 
-The filter leaves a beam's row the logits of its viable candidates, and -inf elsewhere. Asked for enough
-log-probabilities (of the processed logits), vLLM yields the same numbers up to a shift, which is all that the step
-needs: `successors_of` judges the tokens again and scores them as if it had the row. So nothing is lost in between:
-neither the order of tokens whose guided scores tie, nor scores that break ties between beams.
-
-Two tokens may be there besides. One that only the budget keeps out, if it beats all candidates, tells that the budget
-had a say; it stands just above the best. And where scores need the model's own log-probabilities, all that isn't a
-candidate weighs on a token that no text has (`spare_token`), so that the shift is 0.
+A beam is a row of vLLM's batch. One that goes on with a single token keeps only that token, so that vLLM samples it
+and the row stays where it is. What else is chosen, the scheduler learns (`choices`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grammar_cache.vocabulary import Vocabulary
-from server.decoding.candidates import Place, candidates
+from server.decoding.answer import Answer
+from server.decoding.candidates import Place
+from server.decoding.decoder import Decoder
 from server.decoding.language import Language
-from server.decoding.logits import Row, Tokens
+from server.decoding.logits import Row
 from server.decoding.parameters import Parameters
-from server.decoding.step import Successors, received
+from server.decoding.step import Successors, step
+from server.engines.vllm.choices import NOTHING, Choice, Turns
+from server.engines.vllm.registry import Registry
+from server.engines.vllm.requests import RowRequest
+from server.engines.vllm.row import Wish
 
-MARGIN = 1.0
-"""By how much a token that the budget keeps out beats the best candidate, at most: more would cost precision."""
-
-
-def log_probabilities_of(language: Language, place: Place, parameters: Parameters) -> int:
-    """How many log-probabilities to ask vLLM for, so that no candidate is missing. Raises ValueError."""
-    if parameters.needs_model_scores and spare_token(language.vocabulary) is None:
-        raise ValueError("the model's own scores need a token that no text has, and this vocabulary has none")
-    beside = 3  # an end token, one that the budget keeps out, one that no text has
-    return parameters.candidates + len(language.proposals(place.configuration)) + beside
+_log = logging.getLogger(__name__)
 
 
-def successors_of(
-    language: Language, place: Place, log_probabilities: Mapping[int, float], parameters: Parameters
-) -> Successors:
-    """How a beam goes on, by what vLLM answered: the step that `step` would take with the whole row."""
-    possible = sorted(token for token, value in log_probabilities.items() if value > -np.inf)
-    values = np.array([log_probabilities[token] for token in possible], np.float32)
-    return received(language, place, np.array(possible, np.int32), values, parameters)
+class Search:
+    """The beams of one answer. No step raises. `choice`: what its last step has come to."""
+
+    def __init__(self, language: Language, parameters: Parameters, begun: tuple[int, ...]) -> None:
+        """`begun`: the tokens that the first row has of the answer. Raises ValueError if the search has others."""
+        self.choice = Choice.failed("no step was taken")
+        self._decoder = Decoder(language, parameters)
+        self._alone = parameters.answers == 1
+        if self._decoder.wanted.tokens != (begun,):
+            raise ValueError("the search begins in another way than its first row")
+
+    def wishes(self) -> list[Wish]:
+        """What the step will mostly ask of each row."""
+        decoder = self._decoder
+        places, parameters = decoder.wanted.places, decoder.parameters
+        stops = np.array(decoder.language.vocabulary.stop_ids, np.int32)
+        try:
+            proposals = [decoder.language.proposals(place.configuration) for place in places]
+        except Exception:  # the step meets it too, and follows the witness
+            proposals = [stops[:0]] * len(places)
+        return [Wish(parameters.candidates, np.concatenate([stops, found]), parameters.scale) for found in proposals]
+
+    def advance(self, rows: Sequence[Row | Exception], width: int) -> None:
+        """One step, with the logits of all beams, of `width` tokens; without them, the answer follows its witness."""
+        try:
+            self._advance(rows)
+            self.choice = self._chosen(width)
+        except Exception as error:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """Ends the search without an answer."""
+        self.choice = Choice.failed(f"{type(error).__name__}: {error}")
+        _log.error("a search has failed", exc_info=error)
+
+    def kept(self) -> dict[int, int]:
+        """The one token that is left to each row that goes on with one: the first such child's."""
+        found: dict[int, int] = {}
+        for parent, tokens in zip(self.choice.parents, self.choice.tokens, strict=True):
+            if len(tokens) == 1:
+                found.setdefault(parent, tokens[0])
+        return found
+
+    def _chosen(self, width: int) -> Choice:
+        decoder = self._decoder
+        if answers := decoder.answers:
+            return Choice(news={"answers": [told(answer) for answer in answers]})
+        wanted = decoder.wanted
+        if any(token >= width for tokens in wanted.tokens for token in tokens):
+            raise ValueError(f"the model has only {width} tokens")
+        return Choice(wanted.parents, wanted.tokens, {"agreed": decoder.agreed if self._alone else b""})
+
+    def _advance(self, rows: Sequence[Row | Exception]) -> None:
+        decoder = self._decoder
+        try:
+            pairs = zip(decoder.wanted.places, rows, strict=True)
+            decoder.advance([self._step(place, row) for place, row in pairs])
+        except Exception:
+            _log.exception("a step of beams has failed; the answer is completed by its witness")
+            decoder.finish_by_witness()
+
+    def _step(self, place: Place, row: Row | Exception) -> Successors:
+        if isinstance(row, Exception):
+            raise row
+        return step(self._decoder.language, place, row, self._decoder.parameters)
 
 
-def row_of(language: Language, place: Place, logits: Row, parameters: Parameters) -> tuple[Tokens, NDArray[np.float32]]:
-    """The tokens that a beam's row keeps, and what their logits become: [k]; none where nothing may follow."""
-    options = candidates(language, place, logits, parameters)
-    tokens, values = options.tokens, options.logits.astype(np.float32)
-    if options.lost is not None:
-        lost = logits.at(np.array([options.lost], np.int32)) / np.float32(parameters.scale)
-        highest = values.max(initial=np.float32(lost[0]) - MARGIN)
-        tokens = np.append(tokens, np.int32(options.lost))
-        values = np.append(values, np.minimum(lost, highest + np.float32(MARGIN)))
-    if parameters.needs_model_scores and len(tokens):
-        tokens, values = _with_the_rest(language.vocabulary, tokens, values, logits, parameters.scale)
-    return tokens, values
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A search that takes this step, and where its rows are in the batch."""
+
+    search: Search
+    places: tuple[int, ...]
 
 
-def spare_token(vocabulary: Vocabulary) -> int | None:
-    """The first token that neither spells a text nor ends one."""
-    spare = vocabulary.string_of < 0
-    spare[list(vocabulary.stop_ids)] = False
-    return int(spare.argmax()) if spare.any() else None
+class Searches:
+    """Those of one worker, by name. In a step: `expect`, the rows' changes, `turns` where logits are, `take`."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._searches: dict[str, Search] = {}
+        self._turns = NOTHING
+        self._lost: dict[str, Choice] = {}
+        self._stepped: dict[str, Search] = {}
+
+    def begin(self, request: RowRequest) -> None:
+        """One that has begun goes on: its first row may come and go before its first step."""
+        if request.request in self._searches:
+            return
+        try:
+            over_text = request.parameters.jump_forward == "text"
+            language = self._registry.language(request.grammar, over_text=over_text)
+            self._searches[request.request] = Search(language, request.parameters, request.begun)
+        except Exception:  # the step that doesn't find it tells
+            _log.exception("search %s can't begin", request.request)
+
+    def expect(self, turns: Turns) -> None:
+        """A step of vLLM begins."""
+        for name in turns.over:
+            self._searches.pop(name, None)
+        self._turns, self._stepped, self._lost = turns, {}, {}
+
+    def turns(self, places: Mapping[str, int]) -> list[Turn]:
+        """The searches whose rows' logits are there; `places`: where rows are, by name."""
+        found = []
+        for name, rows in self._turns.rows.items():
+            search = self._searches.get(name)
+            if search is None or not places.keys() >= set(rows):
+                self._lost[name] = Choice.failed("the search is unknown in this worker, or a row of it")
+            else:
+                self._stepped[name] = search
+                found.append(Turn(search, tuple(places[row] for row in rows)))
+        self._turns = NOTHING
+        return found
+
+    def take(self) -> dict[str, Choice]:
+        """What the searches of this step have come to; it is told once."""
+        found = self._lost | {name: search.choice for name, search in self._stepped.items()}
+        self._stepped, self._lost = {}, {}
+        return found
 
 
-def _with_the_rest(
-    vocabulary: Vocabulary, tokens: Tokens, values: NDArray[np.float32], logits: Row, scale: float
-) -> tuple[Tokens, NDArray[np.float32]]:
-    """With the weight of all other tokens on the spare one."""
-    spare = spare_token(vocabulary)
-    if spare is None:
-        raise ValueError("no token is there to carry the rest")
-    _, [highest] = logits.highest(1)
-    shift = float(highest) / scale
-    rest = logits.mass(scale) - float(np.exp(values.astype(np.float64) - shift).sum())
-    if rest <= 0:
-        return tokens, values
-    return np.append(tokens, np.int32(spare)), np.append(values, np.float32(shift + np.log(rest)))
+def told(answer: Answer) -> list[Any]:
+    """An answer in plain values: its tokens, whether an end token follows them, score, tokens the budget chose."""
+    stopped = answer.tokens_used > len(answer.tokens)
+    return [list(answer.tokens), stopped, answer.score, answer.budget_forced_tokens]

@@ -1,8 +1,8 @@
-"""Who may begin: requests wait in one line, so that texts which hold memory between steps never stop each other.
+"""Who may begin: requests wait in one line, so that beams always have the memory to go on.
 
-vLLM gives memory to running requests as they grow and takes it back from the latest when it runs out. A text that
-waits for its next token from outside can't be taken anything from: two answers of which each holds what the other
-needs would wait for ever. So an answer of several such texts begins only when all it may ever need is free.
+vLLM gives memory to running requests as they grow and takes it back from the latest when it runs out. The beams of an
+answer go on together or not at all, and their search ends if one of them is taken anything from. So an answer of
+several texts begins only when all it may ever need is free.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Room:
 def room_for(length: int, beam_width: int, block: int) -> Room:
     """What an answer may need: `length` tokens with its prompt, in blocks of `block` tokens.
 
-    Beams may hold everything of their own, and a new text is begun before the one it leaves behind has ended: it
-    shares all blocks with it but the last.
+    Beams may hold everything of their own; and a block that is copied, for a beam that begins as another, is kept until
+    it has been, even if nobody else has it any more.
     """
     blocks = ceil(length / block)
     if beam_width == 1:
         return Room(blocks, 1)
-    return Room(beam_width * blocks + beam_width, 2 * beam_width)
+    return Room(beam_width * blocks + beam_width, beam_width)
 
 
 @dataclass(slots=True, eq=False)

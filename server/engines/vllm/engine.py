@@ -37,6 +37,7 @@ class VllmEngine(Backend):
         config = args().create_engine_config()
         self._model = self.model = FolderModel(folder, name, cache, config.model_config.max_model_len)
         self._engines: int = config.parallel_config.data_parallel_size
+        self._transfers = config.kv_transfer_config is not None
         self._args = args
         self._supervisor = Supervisor(self._opened, patience or Patience())
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -56,6 +57,8 @@ class VllmEngine(Backend):
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
         if parameters.beam_width > 1 and self._engines > 1:
             raise UnsupportedWork("swyb.beam_width", "beams share one engine's memory: not with data parallel engines")
+        if parameters.beam_width > 1 and self._transfers:
+            raise UnsupportedWork("swyb.beam_width", "beams share memory: not with one that is transferred elsewhere")
         if parameters.beam_width == 1 and parameters.jump_forward == "text":
             raise UnsupportedWork("swyb.jump_forward", "over forced text only beams jump: set swyb.beam_width above 1")
         if self._supervisor.running is not None:  # else whoever runs it is told

@@ -44,13 +44,18 @@ class GrammarWorker:
 
 
 def registry_of(worker: Any) -> Registry | None:
-    """That of the filter in a worker's model runner; None on a rank of a pipeline that samples nothing.
+    """That of the filter in a worker's model runner; None on a rank of a pipeline that samples nothing."""
+    found = filter_of(worker.model_runner)
+    return None if found is None else found.registry
+
+
+def filter_of(runner: Any) -> Any:
+    """The filter in a model runner; None on a rank of a pipeline that samples nothing.
 
     The two meet where the runner keeps its logits processors, in the batch (V1) or the sampler (V2). vLLM's
     configuration, which both have, is no place for a live object: it is hashed as JSON. Raises RuntimeError where no
     filter is.
     """
-    runner = worker.model_runner
     if hasattr(runner, "input_batch"):
         processors = runner.input_batch.logitsprocs.all
     elif runner.sampler is None:
@@ -58,7 +63,6 @@ def registry_of(worker: Any) -> Registry | None:
     else:
         processors = runner.sampler.logits_processors
     for processor in processors:
-        registry = getattr(processor, "registry", None)
-        if isinstance(registry, Registry):
-            return registry
+        if isinstance(getattr(processor, "registry", None), Registry):
+            return processor
     raise RuntimeError("the filter is not among the logits processors of this worker")

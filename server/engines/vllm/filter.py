@@ -18,8 +18,10 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcessor
 
 from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.warm_up import warm_up
+from server.engines.chat import ChatEncoder
 from server.engines.embedded import default_cache
 from server.engines.vllm.batch import Batch
+from server.engines.vllm.beams import Searches
 from server.engines.vllm.guide import Guide
 from server.engines.vllm.registry import Registry
 from server.engines.vllm.requests import check
@@ -35,11 +37,13 @@ class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
         """V1 gives the device, V2 the requests' states. A worker whose vocabulary can't be read fails at its start."""
         if vllm_config.speculative_config is not None:
             raise ValueError("speculative decoding draws tokens before the filter sees them: turn it off")
-        vocabulary = Vocabulary.from_pretrained(Path(vllm_config.model_config.model), cache=default_cache())
+        folder = Path(vllm_config.model_config.model)
+        vocabulary = Vocabulary.from_pretrained(folder, cache=default_cache())
         warm_up(vocabulary)
-        self.registry = Registry(vocabulary)
+        self.registry = Registry(vocabulary, ChatEncoder(folder).split)
+        self.searches = Searches(self.registry)
         self._guide = Guide(self.registry)
-        self._batch = Batch(self.registry)
+        self._batch = Batch(self.registry, self.searches)
         self._states = device_or_states
 
     @classmethod
@@ -68,15 +72,23 @@ class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """V1 without, V2 with the batch's layout. Never raises: that would end the engine."""
         seats = self._batch.seats
-        if not seats:
-            return logits
         try:
+            rows = self._rows(ctx)
             if ctx is None:
                 entries = [seat.entry(index) for index, seat in seats.items()]
             else:
                 entries = entries_of(self._states, ctx, seats)
         except Exception as error:
+            _log.exception("the batch can't be read")
             for seat in seats.values():
                 seat.row.fail(error)
-            return logits
-        return self._guide.apply(logits, entries)
+            rows, entries = {}, []
+        return self._guide.apply(logits, entries, self.searches.turns(rows))
+
+    def _rows(self, ctx: Any) -> dict[str, int]:
+        """Of beams, by name."""
+        beams = self._batch.beams
+        if ctx is None:
+            return dict(beams)
+        indices = {slot: index for index, slot in enumerate(ctx.idx_mapping_np.tolist())}
+        return {name: indices[slot] for name, slot in beams.items() if slot in indices}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from server.decoding.logits import Row
+from server.engines.vllm.beams import Search, Turn
 from server.engines.vllm.registry import Registry
 from server.engines.vllm.row import Edit, GuidedRow, Wish
 from server.engines.vllm.torch_rows import keep_only, rows_of
@@ -35,40 +36,47 @@ class Guide:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
 
-    def apply(self, logits: torch.Tensor, batch: Iterable[Entry]) -> torch.Tensor:
-        """Edits [rows, tokens] and returns it: in place if it is float32, else as float32. Rows of others stay."""
+    def apply(self, logits: torch.Tensor, batch: Iterable[Entry], turns: Sequence[Turn] = ()) -> torch.Tensor:
+        """Edits [rows, tokens] and returns it: in place if it is float32, else as float32. Other rows stay: those of
+        others, and those of beams that don't go on as they are.
+        """
         entries = sorted(batch, key=lambda entry: entry.index)
-        if not entries:
+        if not entries and not turns:
             return logits
         try:
-            edits = self._edits(logits, entries)
+            edits = self._edits(logits, entries, turns)
             logits = logits.float()
-            indices = [entry.index for entry in entries]
-            keep_only(logits, indices, [edit.tokens for edit in edits], [edit.logits for edit in edits])
+            keep_only(logits, list(edits), [edit.tokens for edit in edits.values()], [e.logits for e in edits.values()])
         except Exception as error:  # nothing can be written: whoever asks for these answers is told not to use them
-            for entry in entries:
-                entry.row.fail(error)
+            answers: list[GuidedRow | Search] = [*(entry.row for entry in entries), *(turn.search for turn in turns)]
+            for answer in answers:
+                answer.fail(error)
         return logits
 
-    def _edits(self, logits: torch.Tensor, entries: Sequence[Entry]) -> list[Edit]:
+    def _edits(self, logits: torch.Tensor, entries: Sequence[Entry], turns: Sequence[Turn]) -> dict[int, Edit]:
+        """By the index of the row."""
         begun = [_begun(entry) for entry in entries]
-        read = iter(self._read(logits, entries, begun))
-        width = logits.shape[1]
-        return [
-            _within(width, entry.row, start if isinstance(start, Edit) else _decided(entry.row, next(read)))
-            for entry, start in zip(entries, begun, strict=True)
-        ]
-
-    def _read(
-        self, logits: torch.Tensor, entries: Sequence[Entry], begun: Sequence[Wish | Edit]
-    ) -> Sequence[Row | Exception]:
-        """The rows that are wished for; if they can't be read, why."""
         wished = [(entry.index, wish) for entry, wish in zip(entries, begun, strict=True) if isinstance(wish, Wish)]
+        wished += [pair for turn in turns for pair in zip(turn.places, turn.search.wishes(), strict=True)]
+        read = self._read(logits, wished)
+        width = logits.shape[1]
+        edits = {}
+        for entry, start in zip(entries, begun, strict=True):
+            edit = start if isinstance(start, Edit) else _decided(entry.row, read[entry.index])
+            edits[entry.index] = _within(width, entry.row, edit)
+        for turn in turns:
+            turn.search.advance([read[place] for place in turn.places], width)
+            edits |= {turn.places[row]: Edit.only(token) for row, token in turn.search.kept().items()}
+        return edits
+
+    def _read(self, logits: torch.Tensor, wished: Sequence[tuple[int, Wish]]) -> dict[int, Row | Exception]:
+        """The rows that are wished for, by index; if they can't be read, why."""
+        indices, wishes = [index for index, _ in wished], [wish for _, wish in wished]
         try:
-            indices, wishes = [index for index, _ in wished], [wish for _, wish in wished]
-            return rows_of(logits, indices, wishes, self.registry.vocabulary.size)
+            rows: Sequence[Row | Exception] = rows_of(logits, indices, wishes, self.registry.vocabulary.size)
         except Exception as error:
-            return [error] * len(wished)
+            rows = [error] * len(wished)
+        return dict(zip(indices, rows, strict=True))
 
 
 def _begun(entry: Entry) -> Wish | Edit:

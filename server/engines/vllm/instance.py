@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
+from typing import Any
 
+from vllm import SamplingParams
 from vllm.engine.arg_utils import AsyncEngineArgs
 from vllm.exceptions import VLLMClientError
 from vllm.inputs.engine import tokens_input
+from vllm.outputs import RequestOutput
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
@@ -26,9 +30,8 @@ from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
 from server.engines.vllm.capacity import Capacity, Room, room_for
 from server.engines.vllm.loading import LoadedGrammars
-from server.engines.vllm.sampling import sampling_params
+from server.engines.vllm.sampling import beam_params, sampling_params
 from server.engines.vllm.search import searched
-from server.engines.vllm.sessions import SessionOpener
 from server.engines.vllm.transcript import Transcript
 
 LOADED_GRAMMARS = 64
@@ -87,8 +90,15 @@ class Instance:
         if work.parameters.beam_width == 1:
             return self._followed(work, key)
         work = replace(work, parameters=work.parameters.seeded())
-        opener = SessionOpener(self._llm, key, len(work.prompt), work.parameters)
-        return searched(work, work.grammar or self._any_text, opener, STEP_SECONDS)
+        return searched(work, work.grammar or self._any_text, partial(self._news, work, key), STEP_SECONDS)
+
+    async def _news(self, work: Work, key: str | None, begun: tuple[int, ...]) -> AsyncGenerator[dict[str, Any] | None]:
+        """Of a search whose answers all begin with some tokens."""
+        name = f"swyb-{next(self._ids)}"
+        params = beam_params(work, name, key, begun)
+        async with aclosing(self._outputs((*work.prompt, *begun), params, name)) as outputs:
+            async for output in outputs:
+                yield output.kv_transfer_params
 
     async def _followed(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
         transcript = Transcript(work, self._vocabulary)
@@ -117,17 +127,23 @@ class Instance:
 
     async def _tokens(self, work: Work, key: str | None) -> AsyncGenerator[list[int]]:
         """Ids as they are chosen, until an end token or the budget ends them. Raises EngineError."""
+        name = f"swyb-{next(self._ids)}"
+        params = sampling_params(work, name, key, self._vocabulary)
+        async with aclosing(self._outputs(work.prompt, params, name)) as outputs:
+            async for output in outputs:
+                [completion] = output.outputs
+                yield list(completion.token_ids)
+                if completion.finish_reason not in (None, "stop", "length"):
+                    raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
+
+    async def _outputs(self, prompt: Sequence[int], params: SamplingParams, name: str) -> AsyncGenerator[RequestOutput]:
+        """Of one request. Raises EngineError."""
         try:
-            name = f"swyb-{next(self._ids)}"
-            params = sampling_params(work, name, key, self._vocabulary)
             # The engine writes into the list that it is given.
-            prompt = tokens_input(list(work.prompt))
-            async with aclosing(self._llm.generate(prompt, params, name)) as outputs:
+            asked = self._llm.generate(tokens_input(list(prompt)), params, name)
+            async with aclosing(asked) as outputs:
                 async for output in outputs:
-                    [completion] = output.outputs
-                    yield list(completion.token_ids)
-                    if completion.finish_reason not in (None, "stop", "length"):
-                        raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
+                    yield output
         except EngineDeadError as error:
             raise EngineError("the engine has ended during this request") from error
         except (EngineGenerateError, VLLMClientError) as error:

@@ -12,6 +12,7 @@ from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 FILTER = "server.engines.vllm.filter:BudgetFilter"
 EXTENSION = "server.engines.vllm.extension.GrammarWorker"
+WORKER = "server.engines.vllm.worker.SearchingWorker"
 SCHEDULER = "server.engines.vllm.scheduler.scheduler"
 
 _OURS = "the server sets it itself"
@@ -25,7 +26,7 @@ REFUSED: Mapping[str, str] = {
     "served_model_name": "say --name before the --",
     **dict.fromkeys(("tokenizer", "tokenizer_mode", "tokenizer_revision", "skip_tokenizer_init"), _OURS),
     **dict.fromkeys(("logits_processors", "worker_cls", "worker_extension_cls", "scheduler_cls"), _OURS),
-    **dict.fromkeys(("logprobs_mode", "max_logprobs", "disable_log_stats"), _OURS),
+    "disable_log_stats": _OURS,
     **dict.fromkeys(("generation_config", "override_generation_config"), _OURS),
     **dict.fromkeys(("speculative_config", "spec_method", "spec_model", "spec_tokens"), _CHOOSES),
     **dict.fromkeys(("watermark_config", "diffusion_config", "enable_trace_replay"), _CHOOSES),
@@ -62,9 +63,8 @@ def engine_args(folder: Path, options: Sequence[str]) -> AsyncEngineArgs:
     given.skip_tokenizer_init = True
     given.logits_processors = [FILTER]
     given.worker_extension_cls = EXTENSION
+    given.worker_cls = WORKER
     given.scheduler_cls = SCHEDULER
-    given.logprobs_mode = "processed_logprobs"  # those of the rows as the filter leaves them
-    given.max_logprobs = -1  # only beams ask for any
     given.disable_log_stats = True
     given.generation_config = "vllm"  # no sampling parameters but a request's
     return AsyncEngineArgs.from_cli_args(given)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary import Vocabulary
+from server.decoding.forced_text import ForcedText, Split
 from server.decoding.language import AnyText, Language
-from server.engines.vllm.beams import spare_token
 
 GRAMMARS = 1024
 REPORTS = 16384
@@ -40,11 +40,14 @@ class Report:
 class Registry:
     """Bounded: grammars by refusing more, reports by forgetting the oldest. `ends`: see `end_tokens`."""
 
-    def __init__(self, vocabulary: Vocabulary, grammars: int = GRAMMARS, reports: int = REPORTS) -> None:
+    def __init__(self, vocabulary: Vocabulary, split: Split, grammars: int = GRAMMARS, reports: int = REPORTS) -> None:
+        """`split`: the tokenizer's, for jumps over text."""
         self.vocabulary = vocabulary
+        self._split = split
         self.any_text = AnyText(vocabulary)
         self.ends = end_tokens(vocabulary)
         self._grammars: dict[str, CompiledGrammar] = {}
+        self._forced: dict[str, ForcedText] = {}
         self._reports: OrderedDict[str, Report] = OrderedDict()
         self._most_grammars = grammars
         self._most_reports = reports
@@ -54,16 +57,18 @@ class Registry:
         if grammar_id not in self._grammars and len(self._grammars) >= self._most_grammars:
             raise RegistryFull(f"{self._most_grammars} grammars are held: drop one before another is added")
         self._grammars[grammar_id] = grammar
+        self._forced[grammar_id] = ForcedText(grammar, self._split)
 
     def drop(self, grammar_id: str) -> None:
         """One that isn't there is no error: a call may come twice."""
         self._grammars.pop(grammar_id, None)
+        self._forced.pop(grammar_id, None)
 
-    def language(self, grammar_id: str | None) -> Language:
-        """The grammar of an id, or any text. Raises UnknownGrammar."""
+    def language(self, grammar_id: str | None, *, over_text: bool = False) -> Language:
+        """The grammar of an id, or any text; `over_text`: with jumps over text. Raises UnknownGrammar."""
         if grammar_id is None:
             return self.any_text
-        found = self._grammars.get(grammar_id)
+        found = (self._forced if over_text else self._grammars).get(grammar_id)
         if found is None:
             raise UnknownGrammar(f"the grammar {grammar_id!r} is not loaded in this worker")
         return found
@@ -91,3 +96,10 @@ def end_tokens(vocabulary: Vocabulary) -> tuple[int, ...]:
     """The tokens that end an answer in vLLM; of a model that has none, one that no text has."""
     spare = spare_token(vocabulary)
     return vocabulary.stop_ids or (() if spare is None else (spare,))
+
+
+def spare_token(vocabulary: Vocabulary) -> int | None:
+    """The first token that neither spells a text nor ends one."""
+    spare = vocabulary.string_of < 0
+    spare[list(vocabulary.stop_ids)] = False
+    return int(spare.argmax()) if spare.any() else None

@@ -5,20 +5,22 @@ The front end writes them, the workers read them; both check them.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass, fields
+from typing import Any, get_args
 
 from server.decoding.parameters import Ending, Parameters, Promotion, Ranking, Softmax
 
 KEY = "swyb"
 """Of the request's values among the extra arguments."""
 
-Mode: TypeAlias = Literal["draw", "beam"]
+BEAM = "swyb_beam"
+"""Of the name that a beam's row has in its workers; the first row of a search has its request's name."""
 
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "mode": get_args(Mode),
+_CHOICES: Mapping[str, tuple[object, ...]] = {
+    "jump_forward": (False, True, "text"),
     "promotion": get_args(Promotion),
     "softmax": get_args(Softmax),
     "ranking": get_args(Ranking),
@@ -26,6 +28,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 _LEAST: Mapping[str, float] = {
     "budget": 0,
+    "beam_width": 1,
+    "answers": 1,
     "prompt_tokens": 0,
     "seed": 0,
     "candidates": 1,
@@ -54,83 +58,62 @@ NEUTRAL: Mapping[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class RowRequest:
-    """How one request's tokens are chosen; the fields that `Parameters` has too mean the same.
+    """How one request's tokens are chosen.
 
     `request`: a name of its own, which reports and interrupted work are found by. `grammar`: the id that the workers
     know a grammar by; None: any text. The answer so far is all tokens of prompt and output behind the first
-    `prompt_tokens`, and may have `budget` tokens.
-
-    Mode "draw": the filter chooses the token and leaves vLLM no other; it needs a seed. Mode "beam": the row keeps
-    the candidates of the step, for the front end to choose from: see `beams`.
+    `prompt_tokens`. `parameters` have a seed. `begun`: of beams, the answer's tokens that are in the prompt already.
     """
 
     request: str
     grammar: str | None
     prompt_tokens: int
-    mode: Mode
-    budget: int
-    seed: int
-    candidates: int
-    temperature: float
-    top_p: float
-    top_k: int
-    alpha: float
-    promotion: Promotion
-    softmax: Softmax
-    ranking: Ranking
-    ending: Ending
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for values that no request has."""
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{KEY}.{name}: {getattr(self, name)!r} is none of {', '.join(allowed)}")
-        for name, least in _LEAST.items():
-            if not least <= getattr(self, name) <= _MOST.get(name, sys.maxsize):
-                raise ValueError(f"{KEY}.{name}: {getattr(self, name)!r} is out of range")
-
-    @staticmethod
-    def of(request: str, grammar: str | None, prompt_tokens: int, parameters: Parameters) -> RowRequest:
-        """For parameters that have a seed."""
-        if parameters.seed is None:
-            raise ValueError("the seed is to be drawn where the answer begins")
-        shared = {field.name for field in fields(RowRequest)} & {field.name for field in fields(Parameters)}
-        return RowRequest(
-            request=request,
-            grammar=grammar,
-            prompt_tokens=prompt_tokens,
-            mode="beam" if parameters.beam_width > 1 else "draw",
-            **{name: getattr(parameters, name) for name in shared},
-        )
-
-    @property
-    def parameters(self) -> Parameters:
-        """Those of the step: how many beams there are beyond one makes no difference to it."""
-        shared = {field.name for field in fields(RowRequest)} & {field.name for field in fields(Parameters)}
-        width = 2 if self.mode == "beam" else 1
-        return Parameters(beam_width=width, **{name: getattr(self, name) for name in shared})
+    parameters: Parameters
+    begun: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers, texts and None."""
-        return asdict(self)
+        """Numbers, texts, lists and None."""
+        found = {field.name: getattr(self.parameters, field.name) for field in fields(Parameters)}
+        found |= {"stops": [stop.hex() for stop in self.parameters.stops], "begun": list(self.begun)}
+        return {"request": self.request, "grammar": self.grammar, "prompt_tokens": self.prompt_tokens, **found}
 
     @staticmethod
     def from_dict(data: object) -> RowRequest:
         """Raises ValueError for anything that `to_dict` doesn't yield."""
-        if not isinstance(data, dict) or data.keys() != {field.name for field in fields(RowRequest)}:
+        if not isinstance(data, dict) or data.keys() != _NAMES:
             raise ValueError(f"{KEY}: not the fields of a request")
         for name, value in data.items():
-            if type(value) not in _TYPES.get(name, (str,)):
-                raise ValueError(f"{KEY}.{name}: {value!r} has the wrong type")
-        return RowRequest(**data)
+            _check_value(name, value)
+        stops = tuple(bytes.fromhex(stop) for stop in data["stops"])
+        parameters = Parameters(**{name: data[name] for name in _PARAMETERS} | {"stops": stops})
+        return RowRequest(data["request"], data["grammar"], data["prompt_tokens"], parameters, tuple(data["begun"]))
 
 
+_BYTES = re.compile("([0-9a-f]{2})*")
+_PARAMETERS = frozenset(field.name for field in fields(Parameters))
+_NAMES = _PARAMETERS | {"request", "grammar", "prompt_tokens", "begun"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "grammar": (str, type(None)),
-    **dict.fromkeys(("prompt_tokens", "budget", "seed", "candidates", "top_k"), (int,)),
+    **dict.fromkeys(("prompt_tokens", "budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
     **dict.fromkeys(("temperature", "top_p", "alpha"), (int, float)),
+    "jump_forward": (bool, str),
+    **dict.fromkeys(("stops", "begun"), (list, tuple)),
 }
 """The other fields are texts."""
+
+
+def _check_value(name: str, value: Any) -> None:
+    """Raises ValueError for one that no request has."""
+    if type(value) not in _TYPES.get(name, (str,)):
+        raise ValueError(f"{KEY}.{name}: {value!r} has the wrong type")
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise ValueError(f"{KEY}.{name}: {value!r} is none of {', '.join(map(str, _CHOICES[name]))}")
+    if name in _LEAST and not _LEAST[name] <= value <= _MOST.get(name, sys.maxsize):
+        raise ValueError(f"{KEY}.{name}: {value!r} is out of range")
+    if name == "stops" and not all(type(stop) is str and _BYTES.fullmatch(stop) for stop in value):
+        raise ValueError(f"{KEY}.{name}: {value!r} are no bytes")
+    if name == "begun" and not all(type(token) is int for token in value):
+        raise ValueError(f"{KEY}.{name}: {value!r} are no tokens")
 
 
 def request_of(sampling: Any) -> RowRequest | None:
@@ -139,13 +122,16 @@ def request_of(sampling: Any) -> RowRequest | None:
     return None if data is None else RowRequest.from_dict(data)
 
 
+def row_of(sampling: Any) -> str | None:
+    """The name of a beam's row by vLLM's sampling parameters; None for a request that is none."""
+    name = (sampling.extra_args or {}).get(BEAM)
+    return name if isinstance(name, str) else None
+
+
 def check(sampling: Any) -> None:
     """Raises ValueError for sampling parameters of vLLM that would choose other tokens than the filter does."""
-    request = request_of(sampling)
-    if request is None:
+    if request_of(sampling) is None:
         return
     for name, value in NEUTRAL.items():
         if getattr(sampling, name, value) not in (value, None, [], {}):
             raise ValueError(f"{name} contradicts {KEY}: the filter chooses the tokens")
-    if request.mode == "beam" and sampling.temperature != 0:
-        raise ValueError(f"temperature contradicts {KEY}: beams have their logits scaled by the filter")

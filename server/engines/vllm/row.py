@@ -1,4 +1,4 @@
-"""One row of the batch: from its tokens and its logits to the logits that vLLM goes on with.
+"""One row of a single text: from its tokens and its logits to the logits that vLLM goes on with.
 
 Whatever fails, the row gets a token that may be emitted: the next one of the witness, which completes the text within
 its budget; or, where the text can't be completed, an end token, and a report that the answer has failed.
@@ -18,7 +18,6 @@ from server.decoding.language import Language
 from server.decoding.logits import Row, Tokens
 from server.decoding.sampling import FIRST_LOOK
 from server.decoding.step import drawn
-from server.engines.vllm.beams import row_of
 from server.engines.vllm.history import History
 from server.engines.vllm.registry import Registry
 from server.engines.vllm.requests import RowRequest
@@ -55,7 +54,7 @@ class GuidedRow:
         self.parameters = request.parameters
         self.history = history
         self._registry = registry
-        self._over = ENDINGS[request.ending]
+        self._over = ENDINGS[request.parameters.ending]
         self._length = 0
 
     @property
@@ -65,7 +64,7 @@ class GuidedRow:
 
     @property
     def place(self) -> Place:
-        return Place(self.history.configuration, self.request.budget - self._length)
+        return Place(self.history.configuration, self.parameters.budget - self._length)
 
     def follow(self, answer: list[int]) -> bool:
         """Takes in the answer so far. Returns whether more text may follow, so that its logits matter.
@@ -85,18 +84,13 @@ class GuidedRow:
 
     def wish(self) -> Wish:
         beside = np.array(self._registry.vocabulary.stop_ids, np.int32)
-        if self.request.mode == "beam":
-            beside = np.concatenate([beside, self.language.proposals(self.history.configuration)])
         return Wish(max(FIRST_LOOK, self.parameters.candidates), beside, self.parameters.scale)
 
     def decided(self, logits: Row) -> Edit:
-        """The step: one token, or the candidates of a beam; an end token where nothing may follow."""
-        if self.request.mode == "draw":
-            choice = drawn(self.language, self.place, logits, self.parameters)
-            self._registry.note(self.request.request, self._length, forced=choice.forced)
-            return self.end() if choice.token is None else Edit.only(choice.token)
-        tokens, values = row_of(self.language, self.place, logits, self.parameters)
-        return Edit(tokens, values) if len(tokens) else self.end()
+        """The step: one token; an end token where nothing may follow."""
+        choice = drawn(self.language, self.place, logits, self.parameters)
+        self._registry.note(self.request.request, self._length, forced=choice.forced)
+        return self.end() if choice.token is None else Edit.only(choice.token)
 
     def rescued(self, error: Exception) -> Edit:
         """After a fault behind a text that was followed: the next token of its witness. Never raises."""

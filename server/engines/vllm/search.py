@@ -1,66 +1,105 @@
-"""Beam search over the engine's sessions: the search is here, the model and the filter are in the engine."""
+"""Beams whose search is in the workers: what they tell becomes pieces of text and answers, checked against the grammar.
+
+Nothing is taken on trust: every token of an answer is read with the front end's own copy of the grammar.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
 
+from grammar_cache.grammar import CompiledGrammar
 from server.backend import Piece, Work
 from server.decoding.answer import Answer
-from server.decoding.decoder import Decoder, Wanted
+from server.decoding.decoder import Decoder
+from server.decoding.forced_text import ForcedText
 from server.decoding.language import Language
 from server.engines.contract import EngineError
-from server.engines.vllm.beams import log_probabilities_of, successors_of
-from server.engines.vllm.tree import Branch, LogProbabilities, Opener, S, Tree
+from server.engines.vllm.transcript import Transcript
 
-_log = logging.getLogger(__name__)
+News: TypeAlias = AsyncGenerator[dict[str, Any] | None]
+"""What the workers tell after each step: see `Choice.news`. It may miss some, but not the last."""
 
 
 async def searched(
-    work: Work, language: Language, opener: Opener[S], step_seconds: float
+    work: Work, language: Language, ask: Callable[[tuple[int, ...]], News], step_seconds: float
 ) -> AsyncGenerator[Piece | Answer]:
-    """As `Backend.run`, for M ≥ 2. A step that takes longer than `step_seconds` ends the request: EngineError."""
+    """As `Backend.run`, for M ≥ 2. `ask` begins a search, whose answers all begin with some tokens. Raises EngineError,
+    after `step_seconds` without news too.
+    """
+    # The workers' search begins alike. Tokens without an alternative are part of the prompt for the model.
     decoder = Decoder(language, work.parameters)
-    tree = Tree(opener, work.prompt)
-    alone, told = work.parameters.answers == 1, 0
+    if answers := decoder.answers:
+        for answer in answers:
+            yield answer
+        return
+    [begun] = decoder.wanted.tokens
+    reading = _Reading(work, language)
+    news = ask(begun)
     try:
-        while not (answers := decoder.answers):
-            if alone and (text := decoder.agreed[told:]):
-                told += len(text)
+        while not (answers := reading.take(await _next(news, step_seconds))):
+            if text := reading.untold():
                 yield Piece(text)
-            _advance(decoder, await _step(tree, decoder, step_seconds))
     finally:
-        await tree.close()
+        await news.aclose()
     for answer in answers:
         yield answer
 
 
-async def _step(tree: Tree[S], decoder: Decoder, seconds: float) -> list[LogProbabilities]:
-    wanted = decoder.wanted
+async def _next(news: News, seconds: float) -> dict[str, Any]:
     try:
         async with asyncio.timeout(seconds):
-            return await tree.extend(_branches(decoder, wanted))
+            return await anext(news) or {}
     except TimeoutError as error:
         raise EngineError(f"a step of the beams took more than {seconds:g} s") from error
+    except StopAsyncIteration as error:
+        raise EngineError("the engine ended the search without an answer") from error
 
 
-def _branches(decoder: Decoder, wanted: Wanted) -> list[Branch]:
-    return [
-        Branch(parent, tokens, log_probabilities_of(decoder.language, place, decoder.parameters))
-        for parent, tokens, place in zip(wanted.parents, wanted.tokens, wanted.places, strict=True)
-    ]
+class _Reading:
+    """What is known of a search so far."""
 
+    def __init__(self, work: Work, language: Language) -> None:
+        self._work = work
+        self._vocabulary = language.vocabulary
+        grammar = language.grammar if isinstance(language, ForcedText) else language
+        self._grammar = grammar if isinstance(grammar, CompiledGrammar) else None
+        self._configuration: int | None = language.start
+        self._agreed = b""
+        self._told = 0
 
-def _advance(decoder: Decoder, rows: list[LogProbabilities]) -> None:
-    places = decoder.wanted.places
-    try:
-        decoder.advance(
-            [
-                successors_of(decoder.language, place, row, decoder.parameters)
-                for place, row in zip(places, rows, strict=True)
-            ]
-        )
-    except Exception:
-        _log.exception("a decoding step has failed; the answer is completed by its witness")
-        decoder.finish_by_witness()
+    def take(self, news: dict[str, Any]) -> tuple[Answer, ...]:
+        """The answers, if these are there. Raises EngineError."""
+        if "failure" in news:
+            raise EngineError(f"the engine failed this request: {news['failure']}")
+        answers = tuple(self._answer(*told) for told in news.get("answers", ()))
+        if answers and not answers[0].text.startswith(self._agreed[: self._told]):
+            raise EngineError("the engine's answer is not the text that it told before")
+        self._agree(news.get("agreed", self._agreed))
+        return answers
+
+    def _agree(self, text: bytes) -> None:
+        more = text[len(self._agreed) :]
+        if self._grammar is not None and self._configuration is not None:
+            self._configuration = self._grammar.consume_bytes(self._configuration, more)
+        if self._configuration is None or self._agreed + more != text:
+            raise EngineError("the engine told a text that the grammar doesn't have")
+        self._agreed = text
+
+    def untold(self) -> bytes:
+        """The text that beams agree on, so far as it wasn't asked for before."""
+        found = self._agreed[self._told :]
+        self._told += len(found)
+        return found
+
+    def _answer(self, tokens: list[int], stopped: bool, score: float, forced: int) -> Answer:
+        transcript = Transcript(self._work, self._vocabulary)
+        transcript.add(tokens)
+        if stopped:
+            transcript.add(self._vocabulary.stop_ids[:1])
+        answer = replace(transcript.answer(), score=score, budget_forced_tokens=forced)
+        if answer.tokens != tuple(tokens):
+            raise EngineError("the engine's answer goes on behind its end")
+        return answer

@@ -92,6 +92,11 @@ def sampling(request: RowRequest | None) -> Sampling:
     return Sampling({KEY: request.to_dict()} if request else None)
 
 
+def no_split(text: str) -> list[int]:
+    """Of a tokenizer that nothing should ask."""
+    raise AssertionError(f"{text!r} is to be split")
+
+
 def installed() -> bool:
     return importlib.util.find_spec("vllm") is not None
 
@@ -130,6 +135,7 @@ def made(cls: Any, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, stat
     names = cls.__init__.__globals__
     monkeypatch.setitem(names, "Vocabulary", SimpleNamespace(from_pretrained=lambda folder, cache: vocabulary))
     monkeypatch.setitem(names, "warm_up", lambda vocabulary: None)
+    monkeypatch.setitem(names, "ChatEncoder", lambda folder: SimpleNamespace(split=no_split))
     return cls(config(), torch.device("cpu"), False) if states is None else cls(config(), states)
 
 

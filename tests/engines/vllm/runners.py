@@ -52,7 +52,7 @@ class Job:
                 break
             after = self.language.consume_batch(np.array([configuration], np.int32), np.array([[known]], np.int32))
             configuration = int(after[0, 0]) if after[0, 0] >= 0 else None
-        over = configuration is None or self.language.ends(configuration) or len(tokens) >= request.budget
+        over = configuration is None or self.language.ends(configuration) or len(tokens) >= request.parameters.budget
         if over or token in self.language.vocabulary.stop_ids:
             self.answer = tuple(tokens)
 

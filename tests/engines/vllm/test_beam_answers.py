@@ -106,4 +106,4 @@ def test_beams_that_never_fit_are_refused(starved: Serving) -> None:
         assert (refused.status_code, error_of(refused)["code"]) == (400, "memory_exceeded")
         assert "the engine has 39 and 20" in error_of(refused)["message"]
     refused = client.post("/v1/chat/completions", json=body(max_tokens=2, **beams(16)))
-    assert "32 places" in error_of(refused)["message"]
+    assert "16 places" in error_of(refused)["message"]

@@ -61,10 +61,10 @@ def with_crowd(test: Callable[[Crowd], Coroutine[Any, Any, None]]) -> None:
 
 @pytest.mark.parametrize(
     ("length", "width", "expected"),
-    [(32, 1, Room(1, 1)), (33, 1, Room(2, 1)), (33, 2, Room(6, 4)), (64, 4, Room(12, 8))],
+    [(32, 1, Room(1, 1)), (33, 1, Room(2, 1)), (33, 2, Room(6, 2)), (64, 4, Room(12, 4))],
 )
 def test_what_is_needed(length: int, width: int, expected: Room) -> None:
-    """Each beam may hold a whole text, and one block more while it is followed by another."""
+    """Each beam may hold a whole text, and one block more while it is copied."""
     assert room_for(length, width, 32) == expected
 
 

@@ -14,6 +14,7 @@ from grammar_cache.vocabulary import Vocabulary
 from server.engines.vllm.extension import GrammarWorker, registry_of
 from server.engines.vllm.registry import Registry, UnknownGrammar
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
+from tests.engines.vllm.fakes import no_split
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 OTHERS = [object(), SimpleNamespace(registry=None)]
@@ -37,7 +38,7 @@ def v2(*processors: object) -> Any:
 
 @pytest.mark.parametrize("runner", [v1, v2])
 def test_the_registry_is_that_of_the_filter(runner: Any):
-    registry = Registry(DYCK_VOCABULARY)
+    registry = Registry(DYCK_VOCABULARY, no_split)
     assert registry_of(worker(runner(*OTHERS, SimpleNamespace(registry=registry)))) is registry
     with pytest.raises(RuntimeError, match="not among"):
         registry_of(worker(runner(*OTHERS)))
@@ -45,7 +46,7 @@ def test_the_registry_is_that_of_the_filter(runner: Any):
 
 def test_a_grammar_arrives_and_goes():
     """It decodes as the one that was sent."""
-    registry = Registry(DYCK_VOCABULARY)
+    registry = Registry(DYCK_VOCABULARY, no_split)
     asked = worker(v2(SimpleNamespace(registry=registry)))
     asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits))
     found = registry.language("g")
@@ -56,13 +57,13 @@ def test_a_grammar_arrives_and_goes():
 
 
 def test_a_grammar_of_another_vocabulary_is_refused():
-    asked = worker(v2(SimpleNamespace(registry=Registry(Vocabulary([b"(", b")", b"x", b"y", None], [4])))))
+    asked = worker(v2(SimpleNamespace(registry=Registry(Vocabulary([b"(", b")", b"x", b"y", None], [4]), no_split))))
     with pytest.raises(ArtefactError):
         asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits))
 
 
 def test_reports_are_told_in_plain_values():
-    registry = Registry(DYCK_VOCABULARY)
+    registry = Registry(DYCK_VOCABULARY, no_split)
     registry.note("r", 3, forced=True)
     registry.report("r").rescued |= {5, 6}
     asked = worker(v2(SimpleNamespace(registry=registry)))

@@ -67,7 +67,7 @@ def jobs_of(
         prompt = [rng.randrange(grammar.vocabulary.size) for _ in range(rng.randint(1, 4))]
         answer = expected(grammar, parameters, prompt, model)
         begun = list(answer[: rng.choice((0, 0, rng.randint(0, max(0, len(answer) - 1))))])
-        request = RowRequest.of(f"r{name}", "g", len(prompt), parameters)
+        request = RowRequest(f"r{name}", "g", len(prompt), parameters)
         found.append((Job(request, grammar, prompt + begun), parameters, answer))
     return found
 
@@ -117,7 +117,7 @@ OPENS = [9.0, -9.0, 0.0, 0.0]
 
 
 def request(name: str = "r", *, budget: int = 9, grammar: str | None = "g", **fields: Any) -> RowRequest:
-    return RowRequest.of(name, grammar, 2, Parameters(budget, seed=0, **fields))
+    return RowRequest(name, grammar, 2, Parameters(budget, seed=0, **fields))
 
 
 def begun(cls: Any, monkeypatch: pytest.MonkeyPatch, *outputs: list[int], **fields: Any) -> Any:
@@ -300,7 +300,7 @@ def test_any_text_with_a_seed(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None
     """A request without a grammar draws as the decoder does, from all texts."""
     any_text, model = AnyText(DYCK_VOCABULARY), lambda text: np.zeros(4, np.float32)
     parameters = Parameters(30, temperature=1.0, seed=11)
-    job = Job(RowRequest.of("r", None, 1, parameters), any_text, [0])
+    job = Job(RowRequest("r", None, 1, parameters), any_text, [0])
     V1Runner(made(cls, DYCK_VOCABULARY, monkeypatch), model, random.Random(0), 4).run([job])
     answer = expected(any_text, parameters, [0], model)
     assert job.answer is not None

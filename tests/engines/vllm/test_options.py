@@ -35,6 +35,8 @@ def test_what_the_server_sets(args: Callable[..., Any]) -> None:
     assert found.seed != other.seed
     module, name = found.logits_processors[0].split(":")
     assert callable(getattr(import_module(module), name))
+    module, _, name = found.worker_cls.rpartition(".")
+    assert {"execute_model", "init_device"} <= set(dir(getattr(import_module(module), name)))
     module, _, name = found.worker_extension_cls.rpartition(".")
     assert {"load_grammar", "drop_grammar"} <= set(dir(getattr(import_module(module), name)))
 
@@ -50,8 +52,7 @@ def test_what_the_server_sets(args: Callable[..., Any]) -> None:
         ("--logits-processors", "a:B"),
         ("--worker-extension-cls", "a.B"),
         ("--scheduler-cls", "a.B"),
-        ("--logprobs-mode", "raw_logits"),
-        ("--logprobs_mode", "raw_logprobs"),
+        ("--worker_cls", "a.B"),
         ("--structured-outputs-config", '{"backend": "xgrammar"}'),
         ("--reasoning-parser", "qwen3"),
         ("--runner", "pooling"),

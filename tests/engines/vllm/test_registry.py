@@ -6,12 +6,13 @@ import pytest
 
 from server.engines.vllm.registry import Registry, RegistryFull, Report, UnknownGrammar
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
+from tests.engines.vllm.fakes import no_split
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 
 
 def test_grammars_come_and_go():
-    registry = Registry(DYCK_VOCABULARY, grammars=2)
+    registry = Registry(DYCK_VOCABULARY, no_split, grammars=2)
     with pytest.raises(UnknownGrammar, match="'a'"):
         registry.language("a")
     registry.add("a", GRAMMAR)
@@ -29,7 +30,7 @@ def test_grammars_come_and_go():
 
 
 def test_reports_are_told_once_and_forgotten_oldest_first():
-    registry = Registry(DYCK_VOCABULARY, reports=2)
+    registry = Registry(DYCK_VOCABULARY, no_split, reports=2)
     for name in "abc":
         registry.note(name, 4, forced=True)
     assert registry.collect("a") == Report()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, get_args
 
 import pytest
@@ -11,16 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.decoding.parameters import Ending, Parameters, Promotion, Ranking, Softmax
-from server.engines.vllm.requests import KEY, NEUTRAL, RowRequest, check, request_of
+from server.engines.vllm.requests import BEAM, KEY, NEUTRAL, RowRequest, check, request_of, row_of
 from tests.engines.vllm.fakes import Sampling, sampling
 from tests.strategies import examples
 
-REQUEST = RowRequest.of("r", "g", 7, Parameters(9, seed=3))
+REQUEST = RowRequest("r", "g", 7, Parameters(9, seed=3))
 
 parameters = st.builds(
     Parameters,
     budget=st.integers(0, 1 << 20),
     beam_width=st.integers(1, 9),
+    answers=st.integers(1, 9),
+    jump_forward=st.sampled_from((False, True, "text")),
+    stops=st.lists(st.binary(max_size=3), max_size=2).map(tuple),
     alpha=st.floats(0, 1),
     candidates=st.integers(1, 999),
     temperature=st.floats(0, 5),
@@ -34,21 +37,26 @@ parameters = st.builds(
 )
 
 
-@given(parameters, st.none() | st.text())
+@given(parameters, st.none() | st.text(), st.lists(st.integers(0, 9)).map(tuple))
 @examples(60)
-def test_there_and_back(chosen: Parameters, grammar: str | None):
-    """Through JSON, to parameters that take the same steps."""
-    request = RowRequest.of("r", grammar, 4, chosen)
+def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[int, ...]):
+    """Through JSON."""
+    request = RowRequest("r", grammar, 4, chosen, begun)
     assert RowRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
-    told = request.parameters
-    assert replace(told, beam_width=chosen.beam_width, jump_forward=chosen.jump_forward) == chosen
-    assert (told.beam_width > 1) == (chosen.beam_width > 1) == (request.mode == "beam")
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("mode", "other"),
+        ("beam_width", 0),
+        ("answers", True),
+        ("jump_forward", "tokens"),
+        ("jump_forward", 1),
+        ("stops", "ab"),
+        ("begun", [1.0]),
+        ("begun", 3),
+        ("stops", [b"ab"]),
+        ("stops", ["xy"]),
         ("promotion", "best"),
         ("ending", 1),
         ("budget", -1),
@@ -77,11 +85,6 @@ def test_other_values_are_refused(name: str, value: Any):
 def test_other_shapes_are_refused(data: object):
     with pytest.raises(ValueError, match=KEY):
         RowRequest.from_dict(data)
-
-
-def test_draws_need_a_seed():
-    with pytest.raises(ValueError, match="seed"):
-        RowRequest.of("r", "g", 7, Parameters(9))
 
 
 def test_requests_of_others_are_none_of_ours():
@@ -115,16 +118,14 @@ def test_what_would_choose_other_tokens_is_refused(name: str, value: Any):
         check(told)
 
 
-def test_beams_are_scaled_here_alone():
-    """vLLM's temperature would scale what the filter has scaled."""
-    beam = replace(REQUEST, mode="beam")
-    check(sampling(beam))
-    check(Sampling({KEY: REQUEST.to_dict()}, temperature=1.0))
-    with pytest.raises(ValueError, match="temperature"):
-        check(Sampling({KEY: beam.to_dict()}, temperature=1.0))
+def test_rows_of_beams_have_names():
+    assert row_of(Sampling({BEAM: "r/1"})) == "r/1"
+    for extra in (None, {}, {BEAM: 3}, {KEY: REQUEST.to_dict()}):
+        assert row_of(Sampling(extra)) is None
 
 
 def test_all_fields_are_told_apart():
     """A field without a check would pass anything."""
-    assert {field.name for field in fields(RowRequest)} == set(REQUEST.to_dict())
+    names = {field.name for kind in (RowRequest, Parameters) for field in fields(kind)}
+    assert names - {"parameters"} == set(REQUEST.to_dict())
     assert set(NEUTRAL) >= {"n", "seed", "min_tokens", "structured_outputs", "thinking_token_budget"}

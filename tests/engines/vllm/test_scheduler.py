@@ -1,96 +1,437 @@
-"""The scheduler that takes beams together, on a stand-in for vLLM's; and what it needs of the real one."""
+"""vLLM's own scheduler with the beams it takes together, and workers in miniature that check what memory holds."""
 
 from __future__ import annotations
 
 import inspect
-import time
-from types import SimpleNamespace
+import random
+from collections import deque
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
+from grammar_cache import Constraint, compile_grammar
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.vocabulary import Vocabulary
+from server.decoding.answer import Answer
+from server.decoding.decoder import Decoder
+from server.decoding.logits import ArrayRow
+from server.decoding.parameters import Parameters
+from server.engines.vllm.beams import Searches, told
+from server.engines.vllm.capacity import Room, room_for
+from server.engines.vllm.choices import ATTRIBUTE
+from server.engines.vllm.registry import Registry
+from server.engines.vllm.requests import BEAM, KEY, RowRequest
+from tests.cached import model_folder
 from tests.engines.vllm.conftest import MakeEngine
+from tests.engines.vllm.fakes import no_split
+from tests.engines.vllm.test_search import direct, logits_after
+
+BLOCK = 4
+STEPS = 4000
+
+Modes = dict[str, Any]
+MODES: tuple[Modes, ...] = ({}, {"asynchronous": True}, {"asynchronous": True, "newer": True}, {"tokens": 6})
+"""As on a processor; as on a GPU, with the older and the newer model runner; and few tokens in a step."""
 
 
-class Base:
-    """As much of vLLM's scheduler as is touched: a step takes what may go on."""
+@cache
+def vllm_config() -> Any:
+    from server.engines.vllm.options import engine_args
 
-    def __init__(self) -> None:
-        self.num_waiting_for_streaming_input = 0
-        self.waiting: list[SimpleNamespace] = []
-
-    def schedule(self, throttle_prefills: bool = False) -> SimpleNamespace:
-        taken = [request for request in self.waiting if self._handle_blocked_waiting_request(request)]
-        self.waiting = [request for request in self.waiting if request not in taken]
-        return SimpleNamespace(names=[request.name for request in taken], total_num_scheduled_tokens=len(taken))
-
-    def _handle_stopped_request(self, request: SimpleNamespace) -> bool:
-        self.num_waiting_for_streaming_input += 1
-        return False
-
-    def _handle_blocked_waiting_request(self, request: SimpleNamespace) -> bool:
-        return True
+    options = ("--max-model-len", "256", "--dtype", "float32", "--kv-cache-memory-bytes", "64M", "--enforce-eager")
+    return engine_args(model_folder(), options).create_engine_config()
 
 
-@pytest.fixture
-def scheduler(make_engine: MakeEngine) -> Any:
-    """Two beams have taken a step."""
-    from server.engines.vllm.scheduler import _Together
+def made(blocks: int, seats: int, *, tokens: int = 64, asynchronous: bool = False, newer: bool = False) -> Any:
+    """Our scheduler over vLLM's, for so much memory, and tokens in a step."""
+    import torch
+    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
 
-    made: Any = type("Made", (_Together, Base), {})()
-    for name in "ab":
-        made._handle_stopped_request(request(name))
-    return made
+    from server.engines.vllm.scheduler import scheduler
 
-
-def request(name: str, *, resumable: bool = True) -> SimpleNamespace:
-    return SimpleNamespace(name=name, resumable=resumable)
-
-
-def go_on(scheduler: Any, name: str) -> None:
-    scheduler.num_waiting_for_streaming_input -= 1
-    scheduler.waiting.append(request(name))
-
-
-def test_beams_wait_for_each_other_and_nobody_waits_for_them(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.engines.vllm.scheduler.PATIENCE_SECONDS", 1000.0)
-    go_on(scheduler, "a")
-    scheduler.waiting.append(request("plain", resumable=False))
-    assert scheduler.schedule().names == ["plain"]
-    scheduler.waiting.append(request("a's child"))
-    go_on(scheduler, "b")
-    assert scheduler.schedule().names == ["a", "a's child", "b"]
+    config = deepcopy(vllm_config())
+    config.scheduler_config.async_scheduling = asynchronous
+    config.scheduler_config.max_num_seqs = seats
+    config.scheduler_config.max_num_batched_tokens = max(tokens, seats)
+    config.scheduler_config.max_num_scheduled_tokens = None
+    config.cache_config.num_gpu_blocks = blocks
+    spec = FullAttentionSpec(block_size=BLOCK, num_kv_heads=1, head_size=8, dtype=torch.float32)
+    found = scheduler(
+        vllm_config=config,
+        kv_cache_config=KVCacheConfig(blocks, [], [KVCacheGroupSpec(["layer"], spec)]),
+        structured_output_manager=None,
+        block_size=BLOCK,
+        hash_block_size=BLOCK,
+    )
+    found.structured_output_manager = type("Accepting", (), {"accept_tokens": lambda *anything: True})()
+    found.use_v2_model_runner = newer
+    return found
 
 
-def test_patience_ends(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever happens to the others."""
-    now = time.monotonic()
-    go_on(scheduler, "a")
-    monkeypatch.setattr("server.engines.vllm.scheduler.monotonic", lambda: now + 1.0)
-    assert scheduler.schedule(True).names == ["a"]
+def request(name: str, prompt: list[int], most: int, extra: dict[str, Any] | None = None) -> Any:
+    from vllm import SamplingParams
+    from vllm.utils.hashing import sha256
+    from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+    from vllm.v1.request import Request
+
+    init_none_hash(sha256)
+    sampling = SamplingParams(temperature=0.0, max_tokens=most, ignore_eos=True, detokenize=False, extra_args=extra)
+    return Request(name, prompt, sampling, None, block_hasher=get_request_block_hasher(BLOCK, sha256))
 
 
-def test_patience_lasts_as_long_as_a_step(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps are slow where the front end is."""
-    times = iter([100.0, 102.0, 103.9, 104.1])
-    monkeypatch.setattr("server.engines.vllm.scheduler.monotonic", lambda: next(times))
-    go_on(scheduler, "a")
-    scheduler._since = 99.0
-    assert scheduler.schedule().names == ["a"]
-    scheduler._handle_stopped_request(request("a"))
-    go_on(scheduler, "a")
-    assert scheduler.schedule().names == []
-    assert scheduler.schedule().names == ["a"]
+@dataclass(eq=False)
+class Text:
+    """A request as a worker has it."""
+
+    row: str | None
+    tokens: list[int]
+    blocks: list[int]
+    computed: int = 0
+
+
+class Workers:
+    """One that computes with what is in its memory: a token at each place of a block."""
+
+    def __init__(self, grammar: CompiledGrammar) -> None:
+        self.registry = Registry(grammar.vocabulary, no_split)
+        self.registry.add("g", grammar)
+        self.searches = Searches(self.registry)
+        self.texts: dict[str, Text] = {}
+        self.memory: dict[int, list[int]] = {}
+        self.steps = 0
+        self.copied = 0
+
+    def step(self, output: Any) -> Any:
+        from vllm.v1.outputs import ModelRunnerOutput
+
+        self.searches.expect(getattr(output, ATTRIBUTE))
+        self.update(output)
+        names = list(output.num_scheduled_tokens)
+        self.steps += bool(names)
+        logits = {name: self.computed(self.texts[name], output.num_scheduled_tokens[name]) for name in names}
+        rows = {text.row: at for at, name in enumerate(names) if (text := self.texts[name]).row}
+        sampled = [0 if found is None else int(found.argmax()) for found in logits.values()]
+        for turn in self.searches.turns(rows):
+            found = [logits[names[place]] for place in turn.places]
+            assert not any(row is None for row in found)
+            turn.search.advance([ArrayRow(row) for row in found], self.registry.vocabulary.size)
+            for row, token in turn.search.kept().items():
+                sampled[turn.places[row]] = token
+        tokens = [[] if logits[name] is None else [token] for name, token in zip(names, sampled, strict=True)]
+        for name, new in zip(names, tokens, strict=True):
+            self.texts[name].tokens += new
+        result = ModelRunnerOutput(names, {name: at for at, name in enumerate(names)}, tokens)
+        setattr(result, ATTRIBUTE, self.searches.take())
+        return result
+
+    def update(self, output: Any) -> None:
+        for name in output.finished_req_ids:
+            self.texts.pop(name, None)
+        for source, target in output.kv_cache_block_copies or ():
+            self.memory[target] = list(self.memory[source])
+            self.copied += 1
+        for new in output.scheduled_new_reqs:
+            extra = new.sampling_params.extra_args or {}
+            if KEY in extra:
+                self.searches.begin(RowRequest.from_dict(extra[KEY]))
+            tokens = list(new.prefill_token_ids or new.prompt_token_ids)
+            self.texts[new.req_id] = Text(extra.get(BEAM), tokens, list(new.block_ids[0]), new.num_computed_tokens)
+        known = output.scheduled_cached_reqs
+        for at, name in enumerate(known.req_ids):
+            text = self.texts[name]
+            text.computed = known.num_computed_tokens[at]
+            blocks = known.new_block_ids[at]
+            if name in known.resumed_req_ids:
+                text.blocks = []
+            text.blocks += blocks[0] if blocks else []
+
+    def computed(self, text: Text, count: int) -> np.ndarray | None:
+        """The logits behind what is then computed; None if that isn't all of the text."""
+        for place in range(text.computed, text.computed + count):
+            block = self.memory.setdefault(text.blocks[place // BLOCK], [-1] * BLOCK)
+            block[place % BLOCK] = text.tokens[place]
+        held = [self.memory[text.blocks[p // BLOCK]][p % BLOCK] for p in range(text.computed + count)]
+        assert held == text.tokens[: len(held)]
+        return logits_after(held, self.registry.vocabulary.size) if len(held) == len(text.tokens) else None
+
+
+@dataclass(eq=False)
+class Job:
+    """`expected`: what it must end with; `room`: what it may need."""
+
+    request: Any
+    room: Room
+    expected: Any
+    news: list[Any] = field(default_factory=list)
+    ended: bool = False
+    given_up: bool = False
+
+
+class Engine:
+    """The loop of vLLM's engine, with at most two steps under way."""
+
+    def __init__(self, scheduler: Any, workers: Workers, *, asynchronous: bool) -> None:
+        self.scheduler, self.workers = scheduler, workers
+        self.depth = 2 if asynchronous else 1
+        self.under_way: deque[tuple[Any, Any]] = deque()
+        self.jobs: dict[str, Job] = {}
+        self.empty = 0
+
+    def add(self, job: Job) -> None:
+        self.jobs[job.request.request_id] = job
+        self.scheduler.add_request(job.request)
+
+    def give_up(self, job: Job) -> None:
+        from vllm.v1.request import RequestStatus
+
+        job.given_up = job.ended = True
+        self.scheduler.finish_requests([job.request.request_id], RequestStatus.FINISHED_ABORTED)
+
+    def step(self) -> None:
+        if self.scheduler.has_requests():
+            output = self.scheduler.schedule()
+            self.under_way.append((output, self.workers.step(output)))
+            self.empty += not output.total_num_scheduled_tokens
+            if len(self.under_way) < self.depth and output.total_num_scheduled_tokens:
+                return
+        if self.under_way:
+            for those in self.scheduler.update_from_output(*self.under_way.popleft()).values():
+                for one in those.outputs:
+                    self.tell(self.jobs[one.request_id], one)
+
+    def tell(self, job: Job, output: Any) -> None:
+        assert not job.ended
+        job.news += [output.kv_transfer_params] if job.request.sampling_params.extra_args else output.new_token_ids
+        job.ended = output.finish_reason is not None
+
+    def nothing_is_left(self, free: int) -> None:
+        """All memory is free, and nobody knows any request."""
+        for _ in range(4):
+            self.step()
+        assert not self.scheduler.requests and not self.scheduler.running
+        assert not (self.scheduler._groups or self.scheduler._group_of or self.scheduler._begun)
+        assert self.scheduler.kv_cache_manager.block_pool.get_num_free_blocks() == free
+        assert not self.workers.searches._searches
+
+
+def beams_job(name: str, grammar: CompiledGrammar, parameters: Parameters) -> Job | None:
+    """From the prompt of `direct`; None for an answer that needs no model."""
+    decoder = Decoder(grammar, parameters)
+    if decoder.answers:
+        return None
+    prompt = [1, 0, 1]
+    asked = RowRequest(name, "g", len(prompt), parameters, *decoder.wanted.tokens)
+    began = request(
+        f"{name}-id", prompt + list(decoder.wanted.tokens[0]), parameters.budget, {KEY: asked.to_dict(), BEAM: name}
+    )
+    answers: tuple[Answer, ...] = direct(grammar, parameters)
+    room = room_for(len(prompt) + parameters.budget, parameters.beam_width, BLOCK)
+    return Job(began, room, [told(answer) for answer in answers])
+
+
+def plain_job(name: str, grammar: CompiledGrammar, prompt: list[int], most: int) -> Job:
+    text = list(prompt)
+    while len(text) < len(prompt) + most:
+        text.append(int(logits_after(text, grammar.vocabulary.size).argmax()))
+    return Job(request(name, prompt, most), room_for(len(text), 1, BLOCK), text[len(prompt) :])
+
+
+VOCABULARIES = ([b"a", b"b", b"c", None], [b"a", b"b", b"c", b"ab", b"ca", b"bcab", None, None])
+TEXTS = ("[a-c]{9,30}a[a-c]*", "([a-c]{2}(abcabcabc|bac|cbacba)){2,5}", "a[a-c]*b")
+
+
+def random_jump(rng: random.Random) -> CompiledGrammar:
+    """A grammar whose texts fork, and have parts that the tokens of one vocabulary jump over."""
+    vocabulary = Vocabulary(tokens := rng.choice(VOCABULARIES), [len(tokens) - 1])
+    return compile_grammar(Constraint("regex", rng.choice(TEXTS)), vocabulary)
+
+
+def jobs_of(rng: random.Random, grammar: CompiledGrammar) -> list[Job]:
+    found = []
+    for number in range(rng.randint(2, 5)):
+        width, budget = rng.choice((2, 3, 4)), grammar.minimum.tokens + rng.randint(0, 20)
+        parameters = Parameters(budget, width, rng.randint(1, width), rng.choice((0.0, 0.3)), seed=number)
+        found.append(beams_job(f"beams{number}", grammar, replace(parameters, jump_forward=rng.random() < 0.8)))
+    for number in range(rng.randint(0, 4)):
+        prompt = [rng.randrange(grammar.vocabulary.size) for _ in range(rng.randint(1, 40))]
+        found.append(plain_job(f"plain{number}", grammar, prompt, rng.randint(1, 12)))
+    return [job for job in found if job is not None]
+
+
+def trial(number: int, modes: Modes) -> int:
+    """Jobs that come and go as they like, where all have room. Returns how many blocks were copied."""
+    rng = random.Random(number)
+    grammar = random_jump(rng)
+    waiting, whole = jobs_of(rng, grammar), Room(rng.choice((70, 120)), 12)
+    scheduler = made(whole.blocks + 1, whole.seats, **modes)
+    engine = Engine(scheduler, Workers(grammar), asynchronous=bool(modes.get("asynchronous")))
+    running: list[Job] = []
+    for _ in range(STEPS):
+        running = [job for job in running if not job.ended]
+        free = whole
+        for job in running:
+            free = free.plus(job.room, -1)
+        waiting = [job for job in waiting if whole.holds(job.room)]
+        if waiting and free.holds(waiting[0].room) and rng.random() < 0.5:
+            running.append(waiting.pop(0))
+            engine.add(running[-1])
+        engine.step()
+        if running and rng.random() < 0.02:
+            engine.give_up(rng.choice(running))
+        if not waiting and all(job.ended for job in running):
+            break
+    for job in engine.jobs.values():
+        if job.given_up:
+            continue
+        if job.request.sampling_params.extra_args:
+            *before, last = job.news
+            assert last == {"answers": job.expected}
+            assert all(set(news) == {"agreed"} for news in before)
+        else:
+            assert job.news == job.expected
+    engine.nothing_is_left(whole.blocks)
+    return engine.workers.copied
+
+
+@pytest.mark.parametrize("modes", MODES, ids=["sync", "async", "newer", "narrow"])
+def test_answers_are_those_of_the_decoder(make_engine: MakeEngine, modes: Modes) -> None:
+    """Groups, plain requests and those who go away; no token is computed from memory that holds another text."""
+    assert sum(trial(number, modes) for number in range(30)) > 50
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("modes", MODES, ids=["sync", "async", "newer", "narrow"])
+def test_many_answers_are_those_of_the_decoder(make_engine: MakeEngine, modes: Modes) -> None:
+    assert sum(trial(number, modes) for number in range(30, 600)) > 1_000
+
+
+GRAMMAR = compile_grammar(Constraint("regex", "[a-c]{20,30}"), Vocabulary([b"a", b"b", b"c", None], [3]))
+
+
+def search(name: str = "r", width: int = 4) -> Job:
+    job = beams_job(name, GRAMMAR, Parameters(32, width, seed=0))
+    assert job is not None
+    return job
+
+
+def begun(steps: int = 6, *, blocks: int = 60, seats: int = 12, **modes: Any) -> tuple[Engine, Job]:
+    """A search that has taken some steps."""
+    engine = Engine(made(blocks + 1, seats, **modes), Workers(GRAMMAR), asynchronous=bool(modes.get("asynchronous")))
+    engine.add(job := search())
+    for _ in range(steps):
+        engine.step()
+    return engine, job
+
+
+def ended(engine: Engine, job: Job) -> Any:
+    """The last news."""
+    for _ in range(80):
+        engine.step()
+        if job.ended:
+            return job.news[-1]
+    raise AssertionError("the search never ends")
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_beams_take_one_step_together(make_engine: MakeEngine, asynchronous: bool) -> None:
+    """As many steps as the search has, whoever forks; most beams go on as they are. No step is empty but the last."""
+    engine, job = begun(0, asynchronous=asynchronous)
+    assert ended(engine, job) == {"answers": job.expected}
+    [[tokens, *_]] = job.expected
+    assert len(tokens) <= engine.workers.steps <= 32
+    assert engine.workers.copied < 2 * engine.workers.steps
+    assert engine.empty == 0
+    engine.nothing_is_left(60)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("steps", [0, 1, 2, 6])
+def test_who_goes_away_takes_all_beams_along(make_engine: MakeEngine, steps: int, asynchronous: bool) -> None:
+    """By the id of the first one, even when that beam is gone; one request or all of them."""
+    from vllm.v1.request import RequestStatus
+
+    for ids in ("r-id", ["r-id", "unknown"], None):
+        engine, job = begun(steps, asynchronous=asynchronous)
+        job.ended = True
+        engine.scheduler.finish_requests(ids, RequestStatus.FINISHED_ABORTED)
+        engine.nothing_is_left(60)
+
+
+def test_workers_that_tell_nothing_fail_the_search(make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, job = begun()
+    monkeypatch.setattr(engine.workers.searches, "take", dict)
+    assert "told nothing" in ended(engine, job)["failure"]
+    engine.nothing_is_left(60)
+
+
+def test_a_search_that_has_failed_in_the_workers(make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, job = begun()
+    search = engine.workers.searches._searches["r"]
+    monkeypatch.setattr(search, "advance", lambda *rows: search.fail(ValueError("a fault")))
+    assert ended(engine, job) == {"failure": "ValueError: a fault"}
+    engine.nothing_is_left(60)
+
+
+def test_a_beam_whose_memory_is_taken_fails_its_search(make_engine: MakeEngine) -> None:
+    """Whoever admits more than there is room for; the others go on."""
+    engine, _ = begun(4, blocks=30)
+    prompt = [0, 1, 2] * 30
+    engine.add(plain := plain_job("plain", GRAMMAR, prompt, 20))
+    for name in "st":
+        engine.add(search(name))
+    for _ in range(200):
+        engine.step()
+    assert plain.news == plain.expected
+    searches = [job for name, job in engine.jobs.items() if name != "plain"]
+    assert all(job.ended for job in searches)
+    failures = [job.news[-1]["failure"] for job in searches if "failure" in job.news[-1]]
+    assert failures and all("taken back" in failure for failure in failures)
+    engine.nothing_is_left(30)
+
+
+def test_more_beams_than_places_fail_their_search(make_engine: MakeEngine) -> None:
+    engine, job = begun(0, seats=3)
+    assert "places" in ended(engine, job)["failure"]
+    engine.nothing_is_left(60)
+
+
+def test_a_beam_that_vllm_has_ended_fails_its_search(make_engine: MakeEngine) -> None:
+    engine, job = begun()
+    for row in engine.scheduler._groups["r-id"].rows:
+        row.max_tokens = 1
+    assert "ended a beam" in ended(engine, job)["failure"]
+    engine.nothing_is_left(60)
+
+
+def test_without_shared_memory_all_is_computed_anew(make_engine: MakeEngine) -> None:
+    """As with models that have several kinds of memory: the same answers, if slowly."""
+    for tokens in (64, 12):
+        scheduler = made(121, 12, tokens=tokens)
+        for manager in scheduler.kv_cache_manager.coordinator.single_type_managers:
+            manager.__class__ = type("Another", (type(manager),), {})
+        engine = Engine(scheduler, Workers(GRAMMAR), asynchronous=False)
+        engine.add(job := search())
+        for _ in range(400):
+            engine.step()
+        assert job.ended and job.news[-1] == {"answers": job.expected}
+        engine.nothing_is_left(120)
 
 
 def test_vllms_scheduler_is_as_it_was_read(make_engine: MakeEngine) -> None:
-    """What is overridden is asked, what is read is kept, and steps are begun as they are passed on."""
+    """What is overridden is asked, and what is held isn't scheduled."""
     from vllm.v1.core.sched.scheduler import Scheduler
     from vllm.v1.engine.core import EngineCore
+    from vllm.v1.engine.output_processor import RequestState
 
     source = inspect.getsource(Scheduler)
-    assert "self._handle_blocked_waiting_request(request)" in source
-    assert "self._handle_stopped_request(request)" in source
-    assert "self.num_waiting_for_streaming_input: int = 0" in source
-    assert "self.scheduler.schedule(" in inspect.getsource(EngineCore)
-    assert "self.scheduler.schedule(throttle_prefills=" not in inspect.getsource(EngineCore)
+    assert "self._make_cached_request_data(\n                scheduled_running_reqs," in source
+    assert "self._preempt_request(" in source
+    assert "if self.current_step < request.next_decode_eligible_step:" in source
+    core = inspect.getsource(EngineCore)
+    assert "self.scheduler.update_from_output(\n            scheduler_output, model_output" in core
+    assert "self.scheduler.finish_requests(" in core
+    assert "kv_transfer_params" in inspect.signature(RequestState.make_request_output).parameters
