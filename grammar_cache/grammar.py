@@ -33,7 +33,7 @@ from grammar_cache.tightening import Tightening
 from grammar_cache.token_bits import packed
 from grammar_cache.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "3"
+ALGORITHM_VERSION = "4"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
