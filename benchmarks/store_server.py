@@ -7,7 +7,6 @@ ready, and ends when its standard input does.
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import socket
 import sys
@@ -25,6 +24,7 @@ from grammar_cache.warm_up import warm_up
 from server.app import create_app
 from server.engines.contract import EngineError, Forward
 from server.engines.scripted import History, Script, ScriptedEngine
+from server.garbage import keep_what_is_loaded
 from server.loop import EngineLoop
 from server.settings import Settings
 
@@ -87,8 +87,7 @@ def main(options: Options) -> None:
     engine.delay = options.delay
     settings = Settings(store=options.store, store_secret=options.secret, cached_grammars=options.kept)
     app = create_app(settings, EngineLoop(engine))
-    gc.collect()
-    gc.freeze()  # as `swyb serve` does
+    keep_what_is_loaded()  # as `swyb serve` does
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)

@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from grammar_cache.arena import Flags, Ints, Longs
-from grammar_cache.recurring import _reduced
+from grammar_cache.recurring import reduced
 from grammar_cache.subsets import CALL
 
 Bytes = NDArray[np.uint8]
@@ -145,7 +145,7 @@ def reduced_rules(
                 of[at], to[at] = CALL + call_rule[c], call_back[c] - begin
                 at += 1
         starts[past - begin] = at
-        own, new_first, labels, heads, own_called = _reduced(starts, of, to, classes)
+        own, new_first, labels, heads, own_called = reduced(starts, of, to, classes)
         place = _put(data, first[rule], own)
         for column in (new_first, labels, heads):
             place = _put(data, place, column.view(np.uint8))

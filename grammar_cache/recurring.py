@@ -49,7 +49,7 @@ class Reduced:
 
     @staticmethod
     def of(dfa: Dfa, classes: NDArray[np.uint8]) -> Reduced:
-        own, first, labels, heads, called = _reduced(dfa.first, dfa.labels, dfa.heads, classes)
+        own, first, labels, heads, called = reduced(dfa.first, dfa.labels, dfa.heads, classes)
         digest = blake2b(b"%d %d " % (dfa.size, len(labels)), digest_size=16)
         for column in (own, first, labels, heads, dfa.final):
             digest.update(column.tobytes())
@@ -175,7 +175,7 @@ class Recurring:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _reduced(
+def reduced(
     first: Ints, labels: Ints, heads: Ints, classes: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint8], Ints, Ints, Ints, Ints]:
     """Byte classes that no state tells apart merged, called rules numbered without gaps: classes, the columns, and
