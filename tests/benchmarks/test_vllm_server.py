@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.chats import asked, body_of, valid
 from benchmarks.data import Task
-from benchmarks.vllm_memory import MemoryRow, answered, growth, kind_of
+from benchmarks.vllm_memory import MemoryRow, answered, growth, kind_of, leaks
 from benchmarks.vllm_server import LoadRow, report
 from tests.server.running import eventually, serving
 
@@ -65,6 +65,17 @@ def test_ratios_are_those_of_one_turn() -> None:
 
 
 def test_growth_counts_from_where_caches_are_full() -> None:
-    rows = [MemoryRow(at, 0, 100 if at else 10, 100) for at in range(0, 101, 10)]
-    assert growth(rows) == 0
-    assert growth([*rows[:-1], MemoryRow(100, 0, 120, 100)]) == pytest.approx(0.1)
+    rows = [MemoryRow("swyb", at, 0, 100 if at else 10, 100) for at in range(0, 101, 10)]
+    assert growth(rows) == (0, 0)
+    assert growth([*rows[:-1], MemoryRow("swyb", 100, 0, 120, 90)]) == pytest.approx((0.2, -0.1))
+
+
+@pytest.mark.parametrize(
+    ("front_end", "engine", "theirs", "expected"),
+    [(104, 100, 100, True), (102, 102, 100, False), (100, 110, 100, True), (100, 110, 108, False)],
+)
+def test_a_leak_is_what_vllms_own_server_has_not(front_end: int, engine: int, theirs: int, expected: bool) -> None:
+    """The engine is vLLM's, and may grow as it does by itself; the front end is ours."""
+    rows = [MemoryRow("swyb", at, 0, 100, 100) for at in (0, 50)] + [MemoryRow("swyb", 100, 0, front_end, engine)]
+    rows += [MemoryRow("xgrammar", at, 0, 100, 100) for at in (0, 50)] + [MemoryRow("xgrammar", 100, 0, 150, theirs)]
+    assert leaks(rows) is expected
