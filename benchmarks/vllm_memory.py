@@ -1,8 +1,8 @@
 """What a server's processes weigh while it answers requests of all kinds: whole, streamed, cancelled, beams.
 
 On a processor vLLM's memory for keys and values is touched bit by bit: it should be small, so that all of it is in use
-before growth is looked for (`--kv-cache-memory-bytes 128M` among the options). vLLM's engine grows by itself there, with
-its own server too: so ours is measured beside one.
+before growth is looked for (`--kv-cache-memory-bytes 128M` among the options). vLLM's engine grows by itself there,
+with its own server too: so ours is measured beside one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def report(rows: Sequence[MemoryRow]) -> str:
 
 
 def leaks(rows: Sequence[MemoryRow]) -> bool:
-    """Whether our front end has grown beyond chance, or our engine has, and beyond vLLM's own where that was measured."""
+    """Whether our front end has grown beyond chance, or our engine has beyond chance and beyond vLLM's own."""
     front_end, engine = growth([row for row in rows if row.server == OURS])
     theirs = {row.server for row in rows} - {OURS}
     usual = max((growth([row for row in rows if row.server == name])[1] for name in theirs), default=0.0)
