@@ -140,7 +140,7 @@ class Masks:
             before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
             like = Inside(found.tokens, self._dearest(loop.states[found.ends]), np.empty(0, np.int32))
             return self._walked(like, first, kinds, found.exits, words.skip[found.exits], before)
-        like, self._beside[0] = self._nearest(state, origin, self._weight - alive)
+        like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
         return self._walked(like, first, kinds, *whole)
 
     def _outlook(self, state: int) -> tuple[int, int]:
@@ -205,7 +205,7 @@ class Masks:
         self._distances.update()
         return int(self._distances.additive[: len(reached)][reached].max(initial=least))
 
-    def _nearest(self, state: int, origin: int, dead: int) -> tuple[Inside, int]:
+    def _nearest(self, state: int, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
         """Of the states of the rule that were walked lately, the one that goes on as this one with most tokens.
 
         What is inside of it, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead` of them.
@@ -215,7 +215,6 @@ class Masks:
         if not recent:
             recent.extend(self._looping(table.row(origin)))
         others = np.array([other for other, _ in recent], np.int32)
-        first, kinds = self._alike_in(state)
         chosen, most = nearest(table.store, kinds, first, origin, others, self._class_weights)
         other, like = recent[chosen] if most > dead else (DEAD, -1)
         recent.append((origin, state))
