@@ -26,7 +26,7 @@ from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.kept import Kept
 from grammar_cache.levels import LEVELS, alike
 from grammar_cache.mask_walks import below, inside, nearest, outlook
-from grammar_cache.regions import Loop, loop_at, region
+from grammar_cache.regions import Loop, byte_weights, region, wide_loop_at
 from grammar_cache.solved import Inside
 from grammar_cache.token_bits import Bits, TokenBits, allowed, mask_bytes, union
 from grammar_cache.vocabulary import Vocabulary
@@ -67,7 +67,7 @@ class Masks:
         self._words = Tokens.of(vocabulary)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
-        self._weights = _weights(vocabulary)
+        self._weights = byte_weights(vocabulary)
         self._weight = int(self._weights.sum())
         self._class_weights = _by_class(self._weights, configurations.network.classes)
         self._recent: dict[int, deque[tuple[int, int]]] = {}
@@ -138,7 +138,7 @@ class Masks:
             found = region(loop, self._vocabulary)
             self._beside[:] = DEAD
             before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
-            like = Inside(found.tokens, self._dearest(loop.states[found.ends]), np.empty(0, np.int32))
+            like = Inside(found.tokens, self._dearest(loop.states[found.shortest >= 0]), np.empty(0, np.int32))
             return self._walked(like, first, kinds, found.exits, words.skip[found.exits], before)
         like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
         return self._walked(like, first, kinds, *whole)
@@ -175,10 +175,7 @@ class Masks:
         return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[:exit_count].copy())
 
     def _loop(self, state: int) -> Loop | None:
-        """The region of a state, if most tokens stay in it at first."""
-        loop = loop_at(self._configurations.rules, state)
-        stays = 0 if loop is None else self._weights[loop.after[0] >= 0].sum()
-        return loop if stays * 2 > self._weight else None
+        return wide_loop_at(self._configurations.rules, state, self._weights)
 
     def _dearest(self, states: Ints) -> int:
         return int(self._distances.state_costs[states].max(initial=-1))
@@ -242,15 +239,6 @@ class Masks:
             known = alike(self._configurations.rules, costs, INFINITE, bounds[rule], bounds[rule + 1], LEVELS)
             self._alike[rule] = known
         return network.entry[rule], known
-
-
-def _weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """By byte, how much of the trie begins with it."""
-    trie = vocabulary.trie
-    first = vocabulary.children.node[: vocabulary.children.first[1]]
-    weights = np.zeros(256, np.int64)
-    weights[trie.byte[first]] = trie.skip[first] - first
-    return weights
 
 
 def _by_class(weights: NDArray[np.int64], classes: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -51,6 +51,22 @@ def loop_at(rules: Rules, state: int) -> Loop | None:
     return Loop(states[:size], after[:size]) if size else None
 
 
+def wide_loop_at(rules: Rules, state: int, weights: NDArray[np.int64]) -> Loop | None:
+    """The region of a state, if most tokens stay in it at first."""
+    loop = loop_at(rules, state)
+    stays = 0 if loop is None else weights[loop.after[0] >= 0].sum()
+    return loop if stays * 2 > weights.sum() else None
+
+
+def byte_weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """By byte, how much of the trie begins with it."""
+    trie = vocabulary.trie
+    first = vocabulary.children.node[: vocabulary.children.first[1]]
+    weights = np.zeros(256, np.int64)
+    weights[trie.byte[first]] = trie.skip[first] - first
+    return weights
+
+
 def region(loop: Loop, vocabulary: Vocabulary) -> Region:
     """What tokens do in a region."""
     known = vocabulary.solved.regions.get(loop.key)
@@ -63,11 +79,11 @@ def region(loop: Loop, vocabulary: Vocabulary) -> Region:
 def _walked(loop: Loop, vocabulary: Vocabulary) -> Region:
     words = Tokens.of(vocabulary)
     bits = np.zeros(mask_bytes(vocabulary.size), np.uint8)
-    ends = np.zeros(len(loop.states), np.bool_)
+    shortest = np.full(len(loop.states), -1, np.int32)
     exits, leaving = np.empty(vocabulary.trie.size, np.int32), np.empty(vocabulary.trie.size, np.int8)
     path = np.zeros(vocabulary.longest + 1, np.int8)
-    count = _tokens_in(loop.after, words, path, bits, ends, exits, leaving)
-    return Region(TokenBits.of(bits), ends, exits[:count].copy(), leaving[:count].copy())
+    count, visited = _tokens_in(loop.after, words, path, bits, shortest, exits, leaving)
+    return Region(TokenBits.of(bits), shortest, exits[:count].copy(), leaving[:count].copy(), visited)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -127,16 +143,17 @@ def _tokens_in(
     words: Tokens,
     path: NDArray[np.int8],
     bits: Bits,
-    ends: NDArray[np.bool_],
+    shortest: Ints,
     exits: Ints,
     leaving: NDArray[np.int8],
-) -> int:
-    """Sets the bits of the tokens that stay, and the places that they end at; notes the nodes at which others leave.
+) -> tuple[int, int]:
+    """Sets the bits of the tokens that stay, and the `shortest` strings; notes the nodes at which others leave.
 
-    Returns how many nodes these are; `leaving` are the places before them.
+    Returns how many nodes these are, and how many others were looked at; `leaving` are the places before them.
     """
-    count, i = 0, 1
+    count, visited, i = 0, 0, 1
     while i < len(words.byte):
+        visited += 1
         before = path[words.depth[i] - 1]
         to = after[before, words.byte[i]]
         if to < 0:
@@ -148,8 +165,10 @@ def _tokens_in(
         path[words.depth[i]] = to
         string = words.string[i]
         if string >= 0:
-            ends[to] = True
+            known = shortest[to]
+            if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
+                shortest[to] = string
             for t in range(words.offsets[string], words.offsets[string + 1]):
                 bits[words.ids[t] >> 3] |= np.uint8(1 << (words.ids[t] & 7))
         i += 1
-    return count
+    return count, visited - count

@@ -46,15 +46,17 @@ class Inside:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """Tokens that stay in a region, and the places in it that they `end` at; see `regions`.
+    """Tokens that stay in a region; see `regions`.
 
-    `exits`: trie nodes, ascending, at which others leave it, and the places that they leave from.
+    `shortest`: by place in it, the shortest, then least string that ends there, or -1. `exits`: trie nodes, ascending,
+    at which tokens leave it, and the places that they leave from. `visited`: how many other nodes were looked at.
     """
 
     tokens: TokenBits
-    ends: NDArray[np.bool_]
+    shortest: NDArray[np.int32]
     exits: NDArray[np.int32]
     leaving: NDArray[np.int8]
+    visited: int
 
     @property
     def size_bytes(self) -> int:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.regions import Loop, byte_weights, region, wide_loop_at
+from grammar_cache.solved import Region
 from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.walk import Tokens, consume, consume_known, distinct_successors, follow, whole_vocabulary
 
@@ -63,7 +65,10 @@ class Tables:
         self._successors: dict[int, Successors] = {}
         self._words = Tokens.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
+        self._weights = byte_weights(vocabulary)
+        self._loops: dict[int, Loop | None] = {}
         self._path = np.empty(vocabulary.longest + 1, np.int32)
+        self._everywhere = np.array([[1], [len(self._words.byte)], [DEAD]], np.int32)
         self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
         self._found = np.empty(0, np.int32)
 
@@ -147,22 +152,53 @@ class Tables:
         return min(strings, key=lambda string: (self.length(string), string), default=None)
 
     def _distinct(self, configuration: int) -> Successors:
-        table, path = self._configurations, self._path
-        path[0] = configuration
-        place, distinct, visited = 1, 0, 0
-        while place < len(self._words.byte):
+        table = self._configurations
+        around = None if table.rules.lexed else self._around(configuration)
+        distinct, visited = 0, 0
+        if around is None:
+            begin, past, before = self._everywhere
+            before[0] = configuration
+        else:  # most tokens stay in a loop: it is known where they end
+            found, places = around
+            begin, past, before = found.exits, self._words.skip[found.exits], places[found.leaving]
+            met = np.flatnonzero(found.shortest >= 0)
+            distinct, visited = len(met), found.visited
             self._make_room()
-            place, distinct, visited, status = distinct_successors(
-                table.rules, table.store, self._words, path, place, self._shortest, self._found, distinct, visited
-            )
+            self._found[:distinct] = places[met]
+            self._shortest[places[met]] = found.shortest[met]
+        done, place = 0, 0
+        while done < len(begin):
+            self._make_room()
+            done, place, distinct, visited, status = distinct_successors(
+                table.rules, table.store, self._words, self._path, begin, past, before, done, place,
+                self._shortest, self._found, distinct, visited,
+            )  # fmt: skip
             if status < 0:
                 table.outcome(status)
-        configurations = self._found[:distinct].copy()
+        configurations = self._found[:distinct]
         strings = self._shortest[configurations]
         self._shortest[configurations] = -1
-        order = np.argsort(strings)
+        order = strings.argsort()
         cost = _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration) + visited
         return Successors(configurations[order], strings[order], cost)
+
+    def _around(self, configuration: int) -> tuple[Region, NDArray[np.int32]] | None:
+        """The region that the only item is in, and the configurations of the places that tokens end at or leave."""
+        table, store = self._configurations, self._configurations.store
+        first, past = store.item_first[configuration : configuration + 2].tolist()
+        if past != first + 1 or store.accepts[configuration]:
+            return None
+        state, node = divmod(int(store.items[first]), 1 << 32)
+        if state not in self._loops:
+            self._loops[state] = wide_loop_at(table.rules, state, self._weights)
+        loop = self._loops[state]
+        if loop is None:
+            return None
+        found = region(loop, self._vocabulary)
+        places = np.full(len(loop.states), DEAD, np.int32)
+        for place in np.union1d(np.flatnonzero(found.shortest >= 0), found.leaving).tolist():
+            places[place] = table.of_items([(int(loop.states[place]), node)], accepting=False)
+        return found, places
 
     def _make_room(self) -> None:
         """For each configuration that the store has room for."""

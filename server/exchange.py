@@ -1,4 +1,4 @@
-"""What searches of one grammar find, from this process to others and from them to here.
+"""What searches of a grammar find, from this process to others and from them to here.
 
 Three threads meet: whoever may wait for the store brings what is new, the decoding thread, which owns the grammar's
 tables, takes it in and gives its own, and the event loop only asks whether it is time.
@@ -6,12 +6,13 @@ tables, takes it in and gives its own, and the event loop only asks whether it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
 
 from grammar_cache import CompiledGrammar
 from grammar_cache.claims import Claim
+from grammar_cache.store.database import News
 from grammar_cache.store.sharing import SharedGrammars
 
 REFRESH_SECONDS = 5.0
@@ -19,37 +20,18 @@ REFRESH_SECONDS = 5.0
 
 
 class Exchange:
-    """Of a grammar that has just come out of the store, or goes there."""
+    """Of a grammar that has just come out of the store, or goes there. `entries`: that were there at the last look."""
 
-    def __init__(
-        self,
-        shared: SharedGrammars,
-        grammar_id: str,
-        grammar: CompiledGrammar,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    def __init__(self, shared: SharedGrammars, grammar_id: str, grammar: CompiledGrammar) -> None:
         self._shared = shared
-        self._grammar_id = grammar_id
         self._grammar = grammar
-        self._clock = clock
-        self._next = clock() + REFRESH_SECONDS
-        self._entries = 0
         self._brought: SimpleQueue[Mapping[bytes, Claim]] = SimpleQueue()
+        self.grammar_id = grammar_id
+        self.entries = 0
 
-    def due(self) -> bool:
-        """Whether to `bring` now. One caller is told so at a time."""
-        now = self._clock()
-        if now < self._next:
-            return False
-        self._next = now + REFRESH_SECONDS
-        return True
-
-    def bring(self) -> None:
-        """Looks for what is new. Waits for the store, no longer than its time limits."""
-        news = self._shared.news(self._grammar_id, self._entries)
-        self._entries = news.entries
-        if news.claims:
-            self._brought.put(news.claims)
+    def bring(self, news: News) -> None:
+        self.entries = news.entries
+        self._brought.put(news.claims)
 
     def take(self) -> None:
         """Offers what was brought to the grammar. The decoding thread calls it; it doesn't wait."""
@@ -61,4 +43,31 @@ class Exchange:
 
     def give(self) -> None:
         """Tells others what was found since the last time. The decoding thread calls it; it doesn't wait."""
-        self._shared.tell(self._grammar_id, self._grammar)
+        self._shared.tell(self.grammar_id, self._grammar)
+
+
+class Refresh:
+    """Now and then, one look for all grammars that were used since the last one."""
+
+    def __init__(self, shared: SharedGrammars, clock: Callable[[], float] = monotonic) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._next = clock() + REFRESH_SECONDS
+        self._used: dict[str, Exchange] = {}
+
+    def due(self, exchange: Exchange) -> list[Exchange]:
+        """Notes a use, and says what to `bring` now: nothing, but for one caller at a time. The event loop calls it."""
+        self._used[exchange.grammar_id] = exchange
+        now = self._clock()
+        if now < self._next:
+            return []
+        self._next = now + REFRESH_SECONDS
+        due, self._used = list(self._used.values()), {}
+        return due
+
+    def bring(self, exchanges: Sequence[Exchange]) -> None:
+        """Looks for what is new. Waits for the store, no longer than its time limits."""
+        news = self._shared.news({exchange.grammar_id: exchange.entries for exchange in exchanges})
+        for exchange in exchanges:
+            if exchange.grammar_id in news:
+                exchange.bring(news[exchange.grammar_id])

@@ -24,7 +24,7 @@ from grammar_cache.precompute import computed_table
 from grammar_cache.precomputed import Table
 from grammar_cache.store.sharing import SharedGrammars
 from grammar_cache.tabled_grammar import TabledGrammar
-from server.exchange import Exchange
+from server.exchange import Exchange, Refresh
 
 Source: TypeAlias = Literal["hit", "miss", "shared"]
 """Where a request's grammar was: here, nowhere (it was compiled), or in the store."""
@@ -100,6 +100,7 @@ class Grammars:
         self._count = count
         self._states = states
         self._shared = shared
+        self._refresh = None if shared is None else Refresh(shared)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="swyb-compile")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="swyb-waiting")
         self._offline = ThreadPoolExecutor(1, thread_name_prefix="swyb-precompute")
@@ -124,8 +125,10 @@ class Grammars:
         if known is not None:
             self._kept.move_to_end(grammar_id)
             self._shrink()
-            if known.exchange is not None and known.exchange.due():
-                self._waiters.submit(known.exchange.bring).add_done_callback(_log_failure)
+            if self._refresh is not None and known.exchange is not None:
+                due = self._refresh.due(known.exchange)
+                if due:
+                    self._waiters.submit(self._refresh.bring, due).add_done_callback(_log_failure)
             return replace(known, source="hit")
         pending = self._pending.get(grammar_id) or self._begin(constraint, grammar_id)
         pending.waiting += 1

@@ -70,10 +70,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """How many entries the table of a grammar has, and what of them to `offer`: nothing, where nothing has come."""
+    """How many entries the table of a grammar has, and what of them to `offer`."""
 
     entries: int
-    claims: Mapping[bytes, Claim] = field(default_factory=dict)
+    claims: Mapping[bytes, Claim]
 
 
 class Database:
@@ -103,17 +103,22 @@ class Database:
         self.counters.count("misses" if known.artefact is None else "hits")
         return replace(known, table=computed.artefact)
 
-    def news(self, grammar_id: str, entries: int) -> News:
-        """What has come to the table of a grammar since it had so many entries. Waits as `load` does."""
-        name = self._seals.name(grammar_id, self._limits)
-        [found] = self._look([name])
-        count = found.entries if isinstance(found, Size) else len(found.entries)
-        if count in (0, entries):
-            return News(entries)
-        held = self._held(name, found)
-        if held.artefact is not None:
-            self._behind.put(Use(name, time.time()))
-        return News(count, self._claims(name, held.entries))
+    def news(self, known: Mapping[str, int]) -> dict[str, News]:
+        """What has come to the tables of grammars since each had so many entries; those without news are left out.
+
+        Waits as `load` does, once for all, and again for what is large.
+        """
+        names = [self._seals.name(grammar_id, self._limits) for grammar_id in known]
+        news = {}
+        for (grammar_id, entries), name, found in zip(known.items(), names, self._look(names), strict=True):
+            count = found.entries if isinstance(found, Size) else len(found.entries)
+            if count in (0, entries):
+                continue
+            held = self._held(name, found)
+            if held.artefact is not None:
+                self._behind.put(Use(name, time.time()))
+            news[grammar_id] = News(count, self._claims(name, held.entries))
+        return news
 
     def keep(self, grammar_id: str, artefact: bytes) -> None:
         """Writes it behind, unless it is too large to be read. The same grammar's is the same from everybody."""

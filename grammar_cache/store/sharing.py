@@ -6,7 +6,7 @@ What comes from the store is checked before it is a grammar, and claims before t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from grammar_cache.artefact import from_bytes, to_bytes
@@ -71,9 +71,9 @@ class SharedGrammars:
         """
         self._database.learn(grammar_id, grammar.learned())
 
-    def news(self, grammar_id: str, entries: int) -> News:
-        """What others have told since the grammar's table had so many entries: for the owner to `offer`."""
-        return self._database.news(grammar_id, entries)
+    def news(self, known: Mapping[str, int]) -> dict[str, News]:
+        """What others have told since each grammar's table had so many entries: for the owner to `offer`."""
+        return self._database.news(known)
 
     def _found(self, grammar_id: str) -> Shared | None:
         known = self._database.load(grammar_id)

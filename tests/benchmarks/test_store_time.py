@@ -45,6 +45,7 @@ def test_many_ask_at_once(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.full
 def test_throughput_and_learning(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both servers write tokens, and what is known from another server changes no text."""
+    monkeypatch.setattr(store_sharing, "STARTS", 1)
     monkeypatch.setattr(store_sharing, "ROUNDS", 2)
     measured(world, "throughput", 1)
     assert len(rows(world, "store-throughput")) == 2

@@ -10,7 +10,7 @@ from grammar_cache.limits import Limits
 from grammar_cache.store.database import Database
 from grammar_cache.store.seals import Seals
 from grammar_cache.store.sharing import SharedGrammars
-from server.exchange import REFRESH_SECONDS, Exchange
+from server.exchange import REFRESH_SECONDS, Exchange, Refresh
 from tests.store.databases import PATIENT, SECRET, counted, until
 from tests.store.fakes import Clock, MemoryStore, breaking
 from tests.test_claims import LETTERS, fits, nest
@@ -24,8 +24,12 @@ class Process:
         self.grammar = nest()
         _ = self.grammar.minimum
         shared = SharedGrammars(self.database, LETTERS, Limits())
-        self.exchange = Exchange(shared, "nest", self.grammar, clock)
+        self.exchange = Exchange(shared, "nest", self.grammar)
+        self.refresh = Refresh(shared, clock)
         self.clock = clock
+
+    def bring(self) -> None:
+        self.refresh.bring([self.exchange])
 
     @property
     def searches(self) -> int:
@@ -42,13 +46,30 @@ def processes() -> Iterator[tuple[Process, Process, MemoryStore]]:
 
 
 def test_it_is_time_now_and_then(processes: tuple[Process, Process, MemoryStore]) -> None:
-    """Not at the beginning, when all has just been loaded; and one caller is told."""
-    exchange, clock = processes[0].exchange, processes[0].clock
-    assert not exchange.due()
+    """Not at the beginning, when all has just been loaded; and one caller is told, of all that were used since."""
+    exchange, refresh, clock = processes[0].exchange, processes[0].refresh, processes[0].clock
+    other = Exchange(exchange._shared, "another", exchange._grammar)
+    assert refresh.due(exchange) == []
+    assert refresh.due(exchange) == []
     clock.sleep(REFRESH_SECONDS)
-    assert [exchange.due(), exchange.due()] == [True, False]
+    assert [refresh.due(other), refresh.due(other)] == [[exchange, other], []]
     clock.sleep(REFRESH_SECONDS)
-    assert exchange.due()
+    assert refresh.due(other) == [other]
+
+
+def test_one_look_is_for_many(processes: tuple[Process, Process, MemoryStore]) -> None:
+    """What is new of one grammar reaches that one."""
+    one, other, store = processes
+    assert fits(one.grammar, b"aaaac", 2)
+    one.exchange.give()
+    until(lambda: store.tables)
+    idle = [Exchange(other.exchange._shared, f"another {number}", nest()) for number in range(9)]
+    other.refresh.bring([*idle, other.exchange])
+    assert counted(other.database)["calls"] == 1
+    assert other.exchange.entries > 0
+    assert all(each.entries == 0 and each._brought.empty() for each in idle)
+    other.exchange.take()
+    assert other.grammar._claims.waiting > 0
 
 
 def test_what_one_finds_the_other_need_not_search(processes: tuple[Process, Process, MemoryStore]) -> None:
@@ -57,7 +78,7 @@ def test_what_one_finds_the_other_need_not_search(processes: tuple[Process, Proc
     assert fits(one.grammar, b"aaaac", 2)
     one.exchange.give()
     until(lambda: store.tables)
-    other.exchange.bring()
+    other.bring()
     assert other.grammar._claims.waiting == 0  # the tables belong to another thread
     other.exchange.take()
     before = other.searches
@@ -74,13 +95,13 @@ def test_what_is_known_is_not_taken_again(processes: tuple[Process, Process, Mem
     calls, brought = [], []
     for _ in range(3):
         before = counted(other.database)["calls"] if calls else 0
-        other.exchange.bring()
+        other.bring()
         calls.append(counted(other.database)["calls"] - before)
         brought.append(not other.exchange._brought.empty())
         other.exchange.take()
     assert calls == [1, 1, 1]
     assert brought == [True, False, False]
-    one.exchange.bring()
+    one.bring()
     one.exchange.take()
     assert one.grammar._claims.waiting == 0
 
@@ -91,7 +112,7 @@ def test_without_an_answer_nothing_comes(processes: tuple[Process, Process, Memo
     store.before = breaking
     assert fits(one.grammar, b"aaaac", 2)
     one.exchange.give()
-    other.exchange.bring()
+    other.bring()
     other.exchange.take()
     assert other.grammar._claims.waiting == 0
     store.before = lambda: None
