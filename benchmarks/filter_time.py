@@ -3,6 +3,7 @@
 Reference answers, token by token, many at once. The logits before each token put it first, likely ones behind it, and
 noise elsewhere. Ours follows the token before, chooses the next one and leaves no other.
 vLLM's way lets a matcher take the token before, fills a mask of the vocabulary for each row, and applies all of them.
+Beams choose their own ways, with a text's logits for each of its beams, until their searches are over.
 `first`: fresh grammars, nothing seen before; `again`: the same texts once more. Of several runs the best counts.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,9 +27,11 @@ from benchmarks.peers import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from benchmarks.walks import Walk, walks
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from server.decoding.decoder import Decoder
 from server.decoding.forced_text import Split
 from server.decoding.parameters import Parameters
 from server.engines.embedded import default_cache, ensure_embedded_model
+from server.engines.vllm.beams import Search, Turn
 from server.engines.vllm.guide import Entry, Guide
 from server.engines.vllm.history import History
 from server.engines.vllm.registry import Registry
@@ -52,6 +55,9 @@ WAYS: Mapping[str, Parameters] = {
     "swyb: the best token": Parameters(budget=LONGEST, temperature=0.0, seed=1),
     "swyb: a drawn token": Parameters(budget=LONGEST, temperature=1.0, seed=1),
 }
+
+
+BEAMS = Parameters(budget=LONGEST, beam_width=4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,7 @@ def measured(tokenizer: str, count: int, repeats: int, seed: int) -> Iterator[Fi
         fresh = partial(_ours, texts, vocabulary, split, parameters)
         _times(fresh(), logits, texts)  # compiles the loops
         yield from _visits(label, measure, fresh, logits, texts, repeats)
+    yield from _beams(label, texts, vocabulary, split, logits, repeats)
     if peer is None:
         yield FilterRow(label, f"xgrammar: {NOT_INSTALLED}", "–", [])
     else:
@@ -140,8 +147,15 @@ class _Logits:
         self._noise = torch.from_numpy(np.random.default_rng(seed).normal(size=(len(texts), size)).astype(np.float32))
 
     def before(self, step: int) -> torch.Tensor:
-        logits = self._noise.clone()
-        for row, text in zip(logits, self._texts, strict=True):
+        """A row for each text."""
+        return self.rows(range(len(self._texts)), step)
+
+    def rows(self, texts: Iterable[int], step: int) -> torch.Tensor:
+        """A row for each of these texts, with the noise of its place."""
+        kept = list(texts)
+        logits = self._noise[torch.arange(len(kept)) % len(self._noise)]
+        for row, at in zip(logits, kept, strict=True):
+            text = self._texts[at]
             if step < text.steps:
                 row[text.candidates[step]] += LIKELY_LOGIT
                 row[text.tokens[step]] = FIRST_LOGIT
@@ -174,13 +188,19 @@ def _times(start: Start, logits: _Logits, texts: Sequence[Walk]) -> list[float]:
     return times
 
 
-def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, parameters: Parameters) -> Start:
+def _registry(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split) -> Registry:
+    """With a fresh grammar for each text, by its number."""
     registry = Registry(vocabulary, split)
-    guide = Guide(registry)
     for at, text in enumerate(texts):
         grammar = _grammar(text, vocabulary)
         _ = grammar.minimum  # as the server has it before the first step
         registry.add(str(at), grammar)
+    return registry
+
+
+def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, parameters: Parameters) -> Start:
+    registry = _registry(texts, vocabulary, split)
+    guide = Guide(registry)
 
     def start() -> Step:
         requests = [RowRequest(str(at), str(at), 0, parameters) for at in range(len(texts))]
@@ -192,6 +212,45 @@ def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, parameter
         return take
 
     return start
+
+
+def _beams(
+    label: str, texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, logits: _Logits, repeats: int
+) -> Iterator[FilterRow]:
+    """As many searches as fill the rows. They write what they like: steps of different runs are not the same rows."""
+    few = texts[: max(1, len(texts) // BEAMS.beam_width)]
+    times: dict[str, list[float]] = {}
+    for run in range(repeats + 1):
+        registry = _registry(few, vocabulary, split)
+        for visit in ("first", "again"):
+            taken = _searched(registry, len(few), logits)
+            if run:  # before it, loops are compiled
+                times.setdefault(visit, []).extend(taken)
+    for visit, taken in times.items():
+        yield FilterRow(label, f"swyb: {BEAMS.beam_width} beams each", visit, [round(time, 3) for time in taken])
+
+
+def _searched(registry: Registry, count: int, logits: _Logits) -> list[float]:
+    """Microseconds of each row and step, until all searches are over."""
+    guide, times = Guide(registry), list[float]()
+    searches = {}
+    for at in range(count):
+        language = registry.language(str(at))
+        [forced] = Decoder(language, BEAMS).wanted.tokens
+        searches[at] = Search(language, BEAMS, forced)
+    rows = dict.fromkeys(searches, 1)
+    for step in range(LONGEST):
+        of = [at for at, beams in rows.items() for _ in range(beams)]
+        if not of:
+            break
+        table = logits.rows(of, step)
+        places = {at: tuple(row for row, text in enumerate(of) if text == at) for at in rows}
+        begun = perf_counter_ns()
+        guide.apply(table, (), [Turn(searches[at], places[at]) for at in rows])
+        times += [(perf_counter_ns() - begun) / 1000 / len(of)] * len(of)
+        assert not any("failure" in searches[at].choice.news for at in rows), "no search may fail"
+        rows = {at: len(searches[at].choice.parents) for at in rows if not searches[at].choice.over}
+    return times
 
 
 def _theirs(texts: Sequence[Walk], peer: Peer, size: int) -> Start:

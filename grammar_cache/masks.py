@@ -33,7 +33,7 @@ from grammar_cache.vocabulary import Vocabulary
 from grammar_cache.walk import Tokens
 
 _MOST_PARTS = 2
-"""Of so many parts a mask is put together each time; of more it is made once."""
+"""Of so many parts a mask is put together when it is asked for the first time; of more it is made at once."""
 _REMEMBERED = 8
 """States of a rule that a new one is compared with."""
 _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
@@ -53,6 +53,10 @@ class _Mask:
 
     parts: tuple[TokenBits, ...]
     farthest: int
+
+    def joined(self, size: int) -> _Mask:
+        """The same in one part, in so many bytes."""
+        return _Mask((TokenBits.of(union(self.parts, size)),), self.farthest)
 
 
 class Masks:
@@ -76,18 +80,22 @@ class Masks:
         self._stops = TokenBits.of(allowed(vocabulary.stop_ids, self._bytes))
         self._alike: dict[int, Ints] = {}
         self._below: Kept[tuple[int, int], _Some] = Kept(limit_bytes // 2)
-        self._masks: Kept[int, _Mask] = Kept(limit_bytes // 2)
+        self._masks: Kept[int, _Mask] = Kept(limit_bytes // 4)
+        self._often: Kept[int, _Mask] = Kept(limit_bytes // 4)
 
     def bits(self, configuration: int, tokens: int) -> Bits | None:
         """One bit a token, little-endian, in multiples of 32; None if some token may need more than `tokens` behind it.
 
         Read-only. Stop ids are set iff the text is complete.
         """
-        mask = self._masks.get(configuration)
+        mask = self._often.get(configuration) or self._masks.get(configuration)
         if mask is None:
             mask = self._made(configuration)
             own = mask.parts[0].size_bytes if len(mask.parts) == 1 else 0
             self._masks.keep(configuration, mask, 400 + own)
+        elif len(mask.parts) > 1:
+            mask = mask.joined(self._bytes)
+            self._often.keep(configuration, mask, 400 + mask.parts[0].size_bytes)
         return union(mask.parts, self._bytes) if mask.farthest <= tokens else None
 
     def _made(self, configuration: int) -> _Mask:
@@ -106,7 +114,7 @@ class Masks:
         if self._configurations.accepts(configuration):
             parts.append(self._stops)
         if len(parts) > _MOST_PARTS:
-            parts = [TokenBits.of(union(parts, self._bytes))]
+            return _Mask(tuple(parts), farthest).joined(self._bytes)
         return _Mask(tuple(parts), farthest)
 
     def _inside(self, state: int) -> Inside:

@@ -80,9 +80,9 @@ def union(sets: Sequence[TokenBits], size: int) -> Bits:
     """The tokens of all of them, in so many bytes; read-only."""
     if not sets:
         return _frozen(np.zeros(size, np.uint8))
-    largest = max(sets, key=lambda one: len(one.words))
     if len(sets) == 1:
-        return largest.whole()
+        return sets[0].whole()
+    largest = max(sets, key=lambda one: len(one.words))
     bits = largest.copy()
     for one in sets:
         if one is not largest:
