@@ -90,9 +90,7 @@ class Configurations:
 
     def breadth(self, configuration: int) -> int:
         """Items, and edges that they can pop: what a step from here has to look at."""
-        first, edges = self.store.item_first, self.store.edge_first
-        nodes = self.store.items[first[configuration] : first[configuration + 1]] & 0xFFFFFFFF
-        return len(nodes) + int((edges[nodes + 1] - edges[nodes]).sum())
+        return int(stepping.breadth(self.store, configuration))
 
     def at_end(self, state: int) -> bool:
         """Whether the rule of an item may end here: then what it returns to is an item of its own."""

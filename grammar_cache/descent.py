@@ -38,6 +38,7 @@ def descend(
     level = {start: 0}  # and the bytes of the text that leads there
     for tokens in range(1, bound + 1):
         found: dict[int, int] = {}
+        tables.expand(level, fuel)
         for configuration, size in level.items():
             successors = tables.successors(configuration)
             fuel -= successors.cost

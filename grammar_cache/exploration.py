@@ -10,6 +10,7 @@ distances are consistent for every B ≥ 1, but the least budget, `minimum`, may
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -121,8 +122,10 @@ class _BoundedTables(Tables):
         """As one token."""
         return self._least.of_one(super().consume_bytes(configuration, data))
 
-    def _distinct(self, configuration: int) -> Successors:
-        whole = super()._distinct(configuration)
+    def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
+        return [self._bounded(whole) for whole in super()._distinct(configurations, fuel)]
+
+    def _bounded(self, whole: Successors) -> Successors:
         left = self._least.of(whole.configurations)
         distinct, which = np.unique(left, return_inverse=True)
         strings = np.full(len(distinct), -1, np.int32)

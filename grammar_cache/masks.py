@@ -146,7 +146,9 @@ class Masks:
             found = region(loop, self._vocabulary)
             self._beside[:] = DEAD
             before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
-            like = Inside(found.tokens, self._dearest(loop.states[found.shortest >= 0]), np.empty(0, np.int32))
+            like = Inside(
+                found.tokens, self._dearest(loop.states[(found.shortest >= 0).any(axis=0)]), np.empty(0, np.int32)
+            )
             return self._walked(like, first, kinds, found.exits, words.skip[found.exits], before)
         like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
         return self._walked(like, first, kinds, *whole)

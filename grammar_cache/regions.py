@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.arena import Ints, Rules
+from grammar_cache.arena import Ints, Longs, Rules
 from grammar_cache.solved import Region
 from grammar_cache.token_bits import Bits, TokenBits, mask_bytes
 from grammar_cache.vocabulary import Vocabulary
@@ -79,10 +79,10 @@ def region(loop: Loop, vocabulary: Vocabulary) -> Region:
 def _walked(loop: Loop, vocabulary: Vocabulary) -> Region:
     words = Tokens.of(vocabulary)
     bits = np.zeros(mask_bytes(vocabulary.size), np.uint8)
-    shortest = np.full(len(loop.states), -1, np.int32)
+    shortest, visited = np.full((256, len(loop.states)), -1, np.int32), np.zeros(256, np.int64)
     exits, leaving = np.empty(vocabulary.trie.size, np.int32), np.empty(vocabulary.trie.size, np.int8)
     path = np.zeros(vocabulary.longest + 1, np.int8)
-    count, visited = _tokens_in(loop.after, words, path, bits, shortest, exits, leaving)
+    count = _tokens_in(loop.after, words, path, bits, shortest, exits, leaving, visited)
     return Region(TokenBits.of(bits), shortest, exits[:count].copy(), leaving[:count].copy(), visited)
 
 
@@ -146,29 +146,34 @@ def _tokens_in(
     shortest: Ints,
     exits: Ints,
     leaving: NDArray[np.int8],
-) -> tuple[int, int]:
+    visited: Longs,
+) -> int:
     """Sets the bits of the tokens that stay, and the `shortest` strings; notes the nodes at which others leave.
 
-    Returns how many nodes these are, and how many others were looked at; `leaving` are the places before them.
+    Returns how many nodes these are; `leaving` are the places before them. Others are counted: they are `visited`.
     """
-    count, visited, i = 0, 0, 1
+    count, i, first = 0, 1, 0
     while i < len(words.byte):
-        visited += 1
+        if words.depth[i] == 1:
+            first = words.byte[i]
         before = path[words.depth[i] - 1]
         to = after[before, words.byte[i]]
         if to < 0:
             if to == _OUT:
                 exits[count], leaving[count] = i, before
                 count += 1
+            else:
+                visited[first] += 1
             i = words.skip[i]
             continue
+        visited[first] += 1
         path[words.depth[i]] = to
         string = words.string[i]
         if string >= 0:
-            known = shortest[to]
+            known = shortest[first, to]
             if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
-                shortest[to] = string
+                shortest[first, to] = string
             for t in range(words.offsets[string], words.offsets[string + 1]):
                 bits[words.ids[t] >> 3] |= np.uint8(1 << (words.ids[t] & 7))
         i += 1
-    return count, visited - count
+    return count

@@ -48,19 +48,21 @@ class Inside:
 class Region:
     """Tokens that stay in a region; see `regions`.
 
-    `shortest`: by place in it, the shortest, then least string that ends there, or -1. `exits`: trie nodes, ascending,
-    at which tokens leave it, and the places that they leave from. `visited`: how many other nodes were looked at.
+    `shortest`: by the first byte of tokens and the place in it, the shortest, then least string that ends there, or -1.
+    `exits`: trie nodes, ascending, at which tokens leave it, and the places that they leave from. `visited`: by first
+    byte, how many other nodes were looked at.
     """
 
     tokens: TokenBits
     shortest: NDArray[np.int32]
     exits: NDArray[np.int32]
     leaving: NDArray[np.int8]
-    visited: int
+    visited: NDArray[np.int64]
 
     @property
     def size_bytes(self) -> int:
-        return self.tokens.size_bytes + self.exits.nbytes + self.leaving.nbytes + 200
+        arrays = (self.shortest, self.exits, self.leaving, self.visited)
+        return self.tokens.size_bytes + sum(array.nbytes for array in arrays) + 200
 
 
 class Solved:

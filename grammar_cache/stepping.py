@@ -259,3 +259,13 @@ def popped(rules: Rules, store: Store, node: int) -> int:
             size += 1
     number: int = _closed(rules, store, size, False)
     return number
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def breadth(store: Store, configuration: int) -> int:
+    """Items, and edges that they can pop: what a step from here has to look at."""
+    size = 0
+    for i in range(store.item_first[configuration], store.item_first[configuration + 1]):
+        node = store.items[i] & 0xFFFFFFFF
+        size += 1 + store.edge_first[node + 1] - store.edge_first[node]
+    return size

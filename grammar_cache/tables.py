@@ -7,6 +7,7 @@ searches live on, are small and stay. This module knows tokens, but no distances
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.regions import Loop, byte_weights, region, wide_loop_at
-from grammar_cache.solved import Region
+from grammar_cache.regions import byte_weights
+from grammar_cache.successor_walks import DISTINCT, NO_ROOM, SOURCE, WRITTEN, Walks, distinct_successors
+from grammar_cache.surroundings import Surroundings, surroundings
 from grammar_cache.vocabulary import Vocabulary
-from grammar_cache.walk import Tokens, consume, consume_known, distinct_successors, follow, whole_vocabulary
+from grammar_cache.walk import Tokens, consume, consume_known, follow, whole_vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +47,8 @@ class Table:
         return self.strings.nbytes + self.which.nbytes
 
 
+_ROOM = 1024
+"""For so many successors at first, of all sources together."""
 _CONFIGURATION_COST = 1_000
 _ITEM_COST = 100
 """In trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and edges."""
@@ -66,9 +70,8 @@ class Tables:
         self._words = Tokens.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
         self._weights = byte_weights(vocabulary)
-        self._loops: dict[int, Loop | None] = {}
+        self._surroundings: dict[int, Surroundings | None] = {}
         self._path = np.empty(vocabulary.longest + 1, np.int32)
-        self._everywhere = np.array([[1], [len(self._words.byte)], [DEAD]], np.int32)
         self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
         self._found = np.empty(0, np.int32)
 
@@ -137,9 +140,15 @@ class Tables:
         self._interrupt.check()
         known = self._successors.get(configuration)
         if known is None:
-            known = self._distinct(configuration)
+            [known] = self._distinct([configuration], 0)
             self._successors[configuration] = known
         return known
+
+    def expand(self, configurations: Iterable[int], fuel: int) -> None:
+        """Finds the successors of all of them together, which is quicker than one by one, until the fuel is spent."""
+        self._interrupt.check()
+        unknown = [configuration for configuration in configurations if configuration not in self._successors]
+        self._successors.update(zip(unknown, self._distinct(unknown, fuel), strict=False))
 
     def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
         """The shortest, then least string that leads from a configuration into a set of others."""
@@ -151,54 +160,75 @@ class Tables:
         ]
         return min(strings, key=lambda string: (self.length(string), string), default=None)
 
-    def _distinct(self, configuration: int) -> Successors:
+    def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
+        """Of these, or of the first ones, the last of which takes the last of the fuel."""
         table = self._configurations
-        around = None if table.rules.lexed else self._around(configuration)
-        distinct, visited = 0, 0
-        if around is None:
-            begin, past, before = self._everywhere
-            before[0] = configuration
-        else:  # most tokens stay in a loop: it is known where they end
-            found, places = around
-            begin, past, before = found.exits, self._words.skip[found.exits], places[found.leaving]
-            met = np.flatnonzero(found.shortest >= 0)
-            distinct, visited = len(met), found.visited
-            self._make_room()
-            self._found[:distinct] = places[met]
-            self._shortest[places[met]] = found.shortest[met]
-        done, place = 0, 0
-        while done < len(begin):
-            self._make_room()
-            done, place, distinct, visited, status = distinct_successors(
-                table.rules, table.store, self._words, self._path, begin, past, before, done, place,
-                self._shortest, self._found, distinct, visited,
-            )  # fmt: skip
-            if status < 0:
-                table.outcome(status)
-        configurations = self._found[:distinct]
-        strings = self._shortest[configurations]
-        self._shortest[configurations] = -1
-        order = strings.argsort()
-        cost = _CONFIGURATION_COST + _ITEM_COST * table.breadth(configuration) + visited
-        return Successors(configurations[order], strings[order], cost)
+        walks, looked_at = self._walks(configurations)
+        broad = np.array([table.breadth(configuration) for configuration in configurations], np.int64)
+        costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
+        ends = np.zeros(len(configurations), np.int64)
+        progress = np.array([0, 0, 0, 0, 0, fuel], np.int64)
+        keys, status = np.empty(0, np.int64), NO_ROOM
+        try:
+            while status != 0:
+                if status == NO_ROOM:
+                    keys = np.concatenate([keys, np.empty(max(_ROOM, len(keys), int(progress[DISTINCT])), np.int64)])
+                else:
+                    table.outcome(status)
+                self._make_room()
+                status = distinct_successors(
+                    table.rules, table.store, self._words, self._path, walks, progress, self._shortest, self._found,
+                    costs, keys, ends,
+                )  # fmt: skip
+        finally:
+            self._shortest[self._found[: progress[DISTINCT]]] = -1  # nothing, unless a limit was met on the way
+        keys = keys[: progress[WRITTEN]]
+        reached, strings = (keys & 0xFFFFFFFF).astype(np.int32), (keys >> 32).astype(np.int32)
+        bounds = [0, *ends[: progress[SOURCE]].tolist()]
+        return [
+            Successors(reached[first:past].copy(), strings[first:past].copy(), cost)
+            for first, past, cost in zip(bounds, bounds[1:], costs.tolist(), strict=False)
+        ]
 
-    def _around(self, configuration: int) -> tuple[Region, NDArray[np.int32]] | None:
-        """The region that the only item is in, and the configurations of the places that tokens end at or leave."""
+    def _walks(self, configurations: Sequence[int]) -> tuple[Walks, NDArray[np.int64]]:
+        """What to look at, where it isn't known what tokens do, and by configuration how many nodes that leaves out."""
+        count, nothing = len(configurations), np.empty(0, np.int32)
+        around = [self._around(configuration) for configuration in configurations]
+        sources = np.array(configurations, np.int32)
+        whole = np.array([[1], [len(self._words.byte)]], np.int32)
+        if not any(around):
+            first, none = np.arange(count + 1, dtype=np.int32), np.zeros(count + 1, np.int32)
+            begin, past = np.repeat(whole, count, axis=1)
+            return Walks(first, begin, past, sources, none, nothing, nothing), np.zeros(count, np.int64)
+        walked, seeds = [], []
+        looked_at = np.zeros(count, np.int64)
+        for k, known in enumerate(around):
+            if known is None:
+                walked.append(np.concatenate([whole, sources[None, k : k + 1]]))
+                seeds.append(np.empty((2, 0), np.int32))
+                continue
+            surroundings, places = known
+            looked_at[k] = surroundings.visited
+            walked.append(np.stack([surroundings.begin, surroundings.past, places[surroundings.before]]))
+            seeds.append(np.stack([places[surroundings.ends], surroundings.shortest]))
+        begin, past, before = np.concatenate(walked, axis=1)
+        seed, string = np.concatenate(seeds, axis=1)
+        return Walks(_bounds(walked), begin, past, before, _bounds(seeds), seed, string), looked_at
+
+    def _around(self, configuration: int) -> tuple[Surroundings, NDArray[np.int32]] | None:
+        """Those of its only item, if that is all there is, and the configurations of their places."""
         table, store = self._configurations, self._configurations.store
         first, past = store.item_first[configuration : configuration + 2].tolist()
-        if past != first + 1 or store.accepts[configuration]:
+        if table.rules.lexed or past != first + 1 or store.accepts[configuration]:
             return None
         state, node = divmod(int(store.items[first]), 1 << 32)
-        if state not in self._loops:
-            self._loops[state] = wide_loop_at(table.rules, state, self._weights)
-        loop = self._loops[state]
-        if loop is None:
+        if state not in self._surroundings:
+            self._surroundings[state] = surroundings(table.rules, state, self._vocabulary, self._weights)
+        known = self._surroundings[state]
+        if known is None:
             return None
-        found = region(loop, self._vocabulary)
-        places = np.full(len(loop.states), DEAD, np.int32)
-        for place in np.union1d(np.flatnonzero(found.shortest >= 0), found.leaving).tolist():
-            places[place] = table.of_items([(int(loop.states[place]), node)], accepting=False)
-        return found, places
+        items = [(one, node) for one in known.states.tolist()]
+        return known, np.array([table.of_items([item], accepting=False) for item in items], np.int32)
 
     def _make_room(self) -> None:
         """For each configuration that the store has room for."""
@@ -220,3 +250,8 @@ class Tables:
         which[successors.configurations] = np.arange(len(successors.configurations))
         strings = np.flatnonzero(reached != DEAD).astype(np.int32)
         return Table(strings, which[reached[strings]], successors)
+
+
+def _bounds(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Where the columns of each begin and end, one behind the other."""
+    return np.cumsum([0, *(part.shape[1] for part in parts)], dtype=np.int32)

@@ -106,6 +106,7 @@ class Tightening:
                 outcome = Outcome(None, horizon + 1, False)
                 break
             following: list[int] = []
+            self._tables.expand(levels[-1], fuel)
             for configuration in levels[-1]:
                 successors = self._tables.successors(configuration)
                 fuel -= successors.cost

@@ -147,58 +147,6 @@ def whole_vocabulary(rules: Rules, store: Store, words: Tokens, path: Ints, i: i
     return i, 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def distinct_successors(
-    rules: Rules,
-    store: Store,
-    words: Tokens,
-    path: Ints,
-    begin: Ints,
-    past: Ints,
-    from_all: Ints,
-    done: int,
-    i: int,
-    shortest: Ints,
-    found: Ints,
-    distinct: int,
-    visited: int,
-) -> tuple[int, int, int, int, int]:
-    """The distinct configurations, `found`, and the shortest, then least string that leads to each.
-
-    It looks at the nodes from `begin[k]` to before `past[k]`, coming from configuration `from_all[k]`, and goes on at
-    number `done`, node i (0: at its begin). `shortest[configuration]` is -1 where none is found yet. Returns both, how
-    many are distinct, how many nodes were visited, and the status.
-    """
-    while done < len(begin):
-        i = max(i, begin[done])
-        if i == begin[done] < past[done]:
-            path[words.depth[i] - 1] = from_all[done]
-        while i < past[done]:
-            before = path[words.depth[i] - 1]
-            if store.row[before] < 0:
-                status = expand(rules, store, before)
-                if status < 0:
-                    return done, i, distinct, visited, status
-            visited += 1
-            after = store.next[store.row[before], rules.classes[words.byte[i]]]
-            if after < 0:
-                i = words.skip[i]
-                continue
-            path[words.depth[i]] = after
-            string = words.string[i]
-            if string >= 0:
-                known = shortest[after]
-                if known < 0:
-                    found[distinct] = after
-                    distinct += 1
-                    shortest[after] = string
-                elif (words.lengths[string], string) < (words.lengths[known], known):
-                    shortest[after] = string
-            i += 1
-        done, i = done + 1, 0
-    return done, i, distinct, visited, 0
-
-
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def distinct_reach(
     byte: NDArray[np.uint8],

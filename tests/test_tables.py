@@ -12,6 +12,7 @@ from grammar_cache.regions import byte_weights, wide_loop_at
 from tests.strategies import Case, cases, examples
 
 SCHEMA = '{"type": "array", "items": {"type": ["string", "integer"]}}'
+KEYS = '{"type": "object", "properties": {"ab": {"type": "string"}, "abc": {"type": "null"}}}'
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"\\", b'"', b",", b"]", b"7"]), min_size=1, max_size=5)
 LETTERS = [bytes([byte]) for byte in range(0x20, 0x7F)]
 
@@ -49,16 +50,53 @@ def test_successors_are_what_tokens_lead_to(case: Case) -> None:
         check_successors(grammar, configuration)
 
 
-@given(st.sets(TEXTS.map(b"".join), max_size=30))
-@examples(40)
-def test_successors_in_a_loop(words: set[bytes]) -> None:
-    """Inside of strings, where the tokens that stay aren't read again for each stack."""
+@given(st.sampled_from([SCHEMA, KEYS]), st.sets(TEXTS.map(b"".join), max_size=30))
+@examples(60)
+def test_successors_in_a_loop(schema: str, words: set[bytes]) -> None:
+    """Inside of strings, and of keys that may still become declared ones, where tokens aren't read for each stack."""
     vocabulary = Vocabulary(sorted({*words, *LETTERS}), [len({*words, *LETTERS})])
-    grammar = compile_grammar(Constraint("json_schema", SCHEMA), vocabulary)
+    grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)
     met = places(grammar, 25)
     for configuration in met:
         check_successors(grammar, configuration)
     assert any(grammar._tables._around(configuration) is not None for configuration in met)
+
+
+def test_states_beside_a_loop_are_known_by_it() -> None:
+    """The first letters of a declared key go on as any key does, but for one byte."""
+    vocabulary = Vocabulary(LETTERS, [len(LETTERS)])
+    grammar = compile_grammar(Constraint("json_schema", KEYS), vocabulary)
+    for text in (b'{"', b'{"a', b'{"x'):
+        configuration = grammar.consume_bytes(grammar.start, text)
+        assert configuration is not None
+        known = grammar._tables._around(configuration)
+        assert known is not None
+        others = int((known[0].before == known[1].tolist().index(configuration)).sum())
+        assert known[0].visited >= len(LETTERS) - others - 2
+
+
+def test_together_or_one_by_one() -> None:
+    """Many at once give what each gives alone; the last one takes the last of the fuel."""
+    vocabulary = Vocabulary(LETTERS, [len(LETTERS)])
+    together, alone = (compile_grammar(Constraint("json_schema", KEYS), vocabulary) for _ in range(2))
+    many = places(alone, 40)
+    texts = [alone._tables.successors(one) for one in many]
+    few = places(together, 2)
+    together._tables._successors.clear()
+    together._tables.expand(few, 0)
+    assert len(together._tables._successors) == 1
+    met, done = [together.start], 0
+    while done < len(met) and len(met) < 40:
+        level = met[done:]
+        together._tables.expand(level, 10**9)
+        assert together._tables._successors.keys() >= set(level)
+        done = len(met)
+        for one in level:
+            met += [c for c in together._tables.successors(one).configurations.tolist() if c not in met]
+    for one, expected in zip(met[:40], texts, strict=False):
+        found = together._tables.successors(one)
+        assert found.strings.tolist() == expected.strings.tolist()
+        assert found.cost == expected.cost
 
 
 def test_a_wide_loop_is_one_that_most_tokens_stay_in() -> None:
