@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from grammar_cache import Constraint, Vocabulary, compile_grammar
 from grammar_cache.configuration import DEAD
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.regions import byte_weights, wide_loop_at
 from tests.strategies import Case, cases, examples
@@ -97,6 +98,27 @@ def test_together_or_one_by_one() -> None:
         found = together._tables.successors(one)
         assert found.strings.tolist() == expected.strings.tolist()
         assert found.cost == expected.cost
+
+
+def test_a_limit_leaves_no_traces() -> None:
+    """What was found before it was met isn't taken for known by what is asked later."""
+    tokens = [*LETTERS, b"[[", b"[n", b"nul", b"12"]
+    grammar = compile_grammar(
+        Constraint("json_schema", '{"type": ["array", "null"]}'), Vocabulary(tokens, [len(tokens)])
+    )
+    tables, table = grammar._tables, grammar._configurations
+    whole, met = table.rules, 0
+    tables._successors.clear()
+    table.store.row[:] = -1  # as if nothing had been expanded
+    for limit in range(1, 100):
+        table.rules = whole._replace(limit=limit)
+        try:
+            tables.successors(grammar.start)
+        except LimitExceeded:
+            met += 1
+            assert (tables._shortest == -1).all()
+    assert met
+    check_successors(grammar, grammar.start)
 
 
 def test_a_wide_loop_is_one_that_most_tokens_stay_in() -> None:
