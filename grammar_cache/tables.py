@@ -148,7 +148,8 @@ class Tables:
         """Finds the successors of all of them together, which is quicker than one by one, until the fuel is spent."""
         self._interrupt.check()
         unknown = [configuration for configuration in configurations if configuration not in self._successors]
-        self._successors.update(zip(unknown, self._distinct(unknown, fuel), strict=False))
+        if unknown:
+            self._successors.update(zip(unknown, self._distinct(unknown, fuel), strict=False))
 
     def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
         """The shortest, then least string that leads from a configuration into a set of others."""

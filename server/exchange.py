@@ -30,6 +30,7 @@ class Exchange:
         self.entries = 0
 
     def bring(self, news: News) -> None:
+        """Holds them for `take`."""
         self.entries = news.entries
         self._brought.put(news.claims)
 
