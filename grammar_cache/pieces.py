@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +22,13 @@ _WHAT, _FORMAT = b"swyb-pre", 1
 _KINDS: Kinds = dict.fromkeys(("first", "target", "string", "beyond", "beyond_string", "least_beyond"), ("<i4", 1))
 
 
-class Edges(NamedTuple):
-    """Of one configuration: the places that tokens lead to, by the string for each.
-
-    `beyond`: the least bound of those that are not in the enumeration, and the string that leads there. `least_beyond`:
-    how few tokens might do from any of them. INFINITE where there are none.
-    """
-
-    targets: Ints
-    strings: Ints
-    beyond: int = INFINITE
-    beyond_string: int = -1
-    least_beyond: int = INFINITE
-
-
-NO_EDGES = Edges(np.empty(0, np.int32), np.empty(0, np.int32))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """The targets and strings of configuration i are those from `first[i]` to `first[i + 1]`; see `Edges`."""
+    """Of configuration i, the places `target` and a `string` that leads to each, from `first[i]` to `first[i + 1]`.
+
+    `beyond`: by configuration, the least bound of those that tokens lead to and that are not in the enumeration;
+    `beyond_string` leads there. `least_beyond`: how few tokens might do from any of them. INFINITE where none are.
+    """
 
     first: Ints
     target: Ints
@@ -52,17 +38,11 @@ class Piece:
     least_beyond: Ints
 
     @staticmethod
-    def of(edges: Sequence[Edges]) -> Piece:
-        """Of consecutive configurations, at least one."""
-        sizes = [len(one.targets) for one in edges]
-        return Piece(
-            np.cumsum([0, *sizes], dtype=np.int32),
-            np.concatenate([one.targets for one in edges], dtype=np.int32),
-            np.concatenate([one.strings for one in edges], dtype=np.int32),
-            np.array([one.beyond for one in edges], np.int32),
-            np.array([one.beyond_string for one in edges], np.int32),
-            np.array([one.least_beyond for one in edges], np.int32),
-        )
+    def empty(size: int) -> Piece:
+        """Of so many configurations, of which nothing is known."""
+        none = np.empty(0, np.int32)
+        infinite = np.full(size, INFINITE, np.int32)
+        return Piece(np.zeros(size + 1, np.int32), none, none, infinite, np.full(size, -1, np.int32), infinite)
 
     @staticmethod
     def joined(pieces: Sequence[Piece]) -> Piece:

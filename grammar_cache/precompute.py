@@ -17,16 +17,17 @@ several processes can share it: see `store.precomputing`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from grammar_cache.configuration_keys import ConfigurationKeys
+from grammar_cache.distance import INFINITE
 from grammar_cache.enumeration import enumerate_configurations
 from grammar_cache.grammar import CompiledGrammar, distances_of
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_configuration import configurations_of
-from grammar_cache.pieces import NO_EDGES, Edges, Piece
+from grammar_cache.pieces import Ints, Piece
 from grammar_cache.precomputed import Entry, Table
 from grammar_cache.tables import Tables
 
@@ -93,8 +94,19 @@ class Precomputation:
 
     def piece(self, number: int) -> Piece:
         """What tokens lead to from some of the configurations. Raises LimitExceeded(configurations), Interrupted."""
-        begin = self.size * number
-        return Piece.of([self._edges(place) for place in range(begin, begin + self._length(number))])
+        begin, size = self.size * number, self._length(number)
+        additive = self._additive[begin : begin + size]
+        far = np.flatnonzero(additive > 1).astype(np.int32)
+        found = self._tables.together(self._numbers[begin + far].tolist())
+        self._distances.update()
+        if not found:
+            return Piece.empty(size)
+        source = np.repeat(far, [len(one.strings) for one in found])
+        after = np.concatenate([one.configurations for one in found])
+        string = np.concatenate([one.strings for one in found])
+        least = np.where(self._table.store.accepts[after], 0, 1).astype(np.int32)
+        nearer = least + 1 < additive[source]
+        return self._piece(size, source[nearer], after[nearer], string[nearer], least[nearer])
 
     def read(self, number: int, data: bytes) -> Piece:
         """What another process has written of a piece. Raises ArtefactError."""
@@ -103,7 +115,7 @@ class Precomputation:
     def table(self, grammar_id: str, pieces: Mapping[int, Piece]) -> tuple[Table, Outcome]:
         """The distances that are below the additive ones. A piece that isn't there makes some of them higher."""
         sizes = [self._length(number) for number in range(self.pieces)]
-        nothing = {number: Piece.of([NO_EDGES] * size) for number, size in enumerate(sizes) if number not in pieces}
+        nothing = {number: Piece.empty(size) for number, size in enumerate(sizes) if number not in pieces}
         found = Piece.joined([piece for _, piece in sorted((nothing | dict(pieces)).items())])
         upper = found.solved(np.minimum(self._additive, found.beyond + 1))
         walked = np.repeat([number in pieces for number in range(self.pieces)], sizes)
@@ -118,7 +130,7 @@ class Precomputation:
         }
         outcome = Outcome(
             configurations=len(self._numbers),
-            pairs=len({item for number in self._numbers.tolist() for item in self._table.items(number)}),
+            pairs=self._pairs(),
             walked=int((walked | (self._additive <= 1)).sum()),
             exact=int((upper == lower).sum()),
             lower=len(improved),
@@ -126,29 +138,31 @@ class Precomputation:
         whole = len(self.enumeration.through) - 1
         return Table.of(grammar_id, self.vocabulary, whole, int(lower[0]), entries), outcome
 
+    def _pairs(self) -> int:
+        """The distinct items of the enumeration."""
+        items = (item for number in self._numbers.tolist() for item in self._table.items(number))
+        return len(np.unique(np.fromiter((state << 32 | node for state, node in items), np.int64)))
+
     def _length(self, number: int) -> int:
         return min(self.size, len(self._numbers) - self.size * number)
 
-    def _edges(self, place: int) -> Edges:
-        """Of a configuration, those tokens that could bring it below its additive distance."""
-        additive = int(self._additive[place])
-        if additive <= 1:
-            return NO_EDGES
-        successors = self._tables.successors(int(self._numbers[place]))
-        self._distances.update()
-        after, strings = successors.configurations, successors.strings
-        least = np.where(self._table.store.accepts[after], 0, 1)
-        nearer = least + 1 < additive
-        after, strings, least = after[nearer], strings[nearer], least[nearer]
-        places = np.full(len(after), -1, np.int32)
+    def _piece(self, size: int, source: Ints, after: Ints, string: Ints, least: Ints) -> Piece:
+        """Of tokens that could bring their sources, which ascend, below the additive distance."""
+        place = np.full(len(after), -1, np.int32)
         met = after < len(self._place)
-        places[met] = self._place[after[met]]
-        inside = places >= 0
-        if inside.all():
-            return Edges(places, strings)
-        bounds, beyond = self._distances.additive[after[~inside]], strings[~inside]
-        best = np.lexsort((beyond, self.vocabulary.lengths[beyond], bounds))[0]
-        return Edges(places[inside], strings[inside], int(bounds[best]), int(beyond[best]), int(least[~inside].min()))
+        place[met] = self._place[after[met]]
+        inside, outside = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
+        bounds = self._distances.additive[after]
+        lengths = self.vocabulary.lengths[string]
+        ranked = outside[np.lexsort((string[outside], lengths[outside], bounds[outside], source[outside]))]
+        rows, firsts = np.unique(source[ranked], return_index=True)
+        best = ranked[firsts]
+        piece = Piece.empty(size)
+        piece.beyond[rows], piece.beyond_string[rows] = bounds[best], string[best]
+        least_beyond = np.full(size, INFINITE, np.int32)
+        np.minimum.at(least_beyond, source[outside], least[outside])
+        first = np.searchsorted(source[inside], np.arange(size + 1)).astype(np.int32)
+        return replace(piece, first=first, target=place[inside], string=string[inside], least_beyond=least_beyond)
 
 
 def computed_table(

@@ -17,13 +17,18 @@ from numpy.typing import NDArray
 
 from grammar_cache.array_bytes import Kinds, pack, unpack
 from grammar_cache.array_checks import require, within
-from grammar_cache.configuration_keys import KEY_BYTES
 from grammar_cache.distance import INFINITE
 from grammar_cache.errors import ArtefactError
 from grammar_cache.vocabulary import Vocabulary
 
-_WHAT, _FORMAT = b"swyb-tab", 1
-_KINDS: Kinds = {"keys": ("|u1", 2), "distances": ("<i4", 1), "strings": ("<i4", 1)}
+_WHAT, _FORMAT = b"swyb-tab", 2
+_KINDS: Kinds = {"keys": ("<u8", 1), "distances": ("<i4", 1), "strings": ("<i4", 1)}
+_KEY_BYTES = 8
+"""Of a configuration's key, so much tells it from millions of others; where it doesn't, an entry doesn't stand."""
+
+
+ENTRY_BYTES = 16
+"""Of a table, for each entry."""
 
 
 class Entry(NamedTuple):
@@ -46,7 +51,7 @@ class Table:
     height: int
     least: int
     data: bytes
-    _keys: NDArray[np.bytes_]
+    _keys: NDArray[np.uint64]
     _distances: NDArray[np.int32]
     _strings: NDArray[np.int32]
 
@@ -55,7 +60,7 @@ class Table:
 
     def entry(self, key: bytes) -> Entry | None:
         """What it says of the configuration with this key."""
-        wanted = np.frombuffer(key, self._keys.dtype)[0]
+        wanted = np.uint64(_number(key))
         place = int(np.searchsorted(self._keys, wanted))
         if place == len(self._keys) or self._keys[place] != wanted:
             return None
@@ -64,12 +69,13 @@ class Table:
     @staticmethod
     def of(grammar_id: str, vocabulary: Vocabulary, height: int, least: int, entries: Mapping[bytes, Entry]) -> Table:
         """Equal contents are equal bytes."""
-        keys = sorted(entries)
+        numbered = {_number(key): entry for key, entry in sorted(entries.items())}
+        keys = sorted(numbered)
         header = {"grammar": grammar_id, "height": height, "least": least}
         arrays: dict[str, NDArray[Any]] = {
-            "keys": np.frombuffer(b"".join(keys), np.uint8).reshape(-1, KEY_BYTES),
-            "distances": np.array([entries[key].distance for key in keys], np.int32),
-            "strings": np.array([entries[key].string for key in keys], np.int32),
+            "keys": np.array(keys, np.uint64),
+            "distances": np.array([numbered[key].distance for key in keys], np.int32),
+            "strings": np.array([numbered[key].string for key in keys], np.int32),
         }
         return Table.from_bytes(pack(_WHAT, _FORMAT, header, arrays), grammar_id, vocabulary)
 
@@ -82,8 +88,11 @@ class Table:
         if type(height) is not int or type(least) is not int:
             raise ArtefactError("the header of a table is not whole")
         keys, distances, strings = arrays["keys"], arrays["distances"], arrays["strings"]
-        require(keys.shape == (len(distances), KEY_BYTES) and len(strings) == len(distances), "a table is not whole")
+        require(len(keys) == len(distances) == len(strings), "a table is not whole")
         known = within(distances, 1, INFINITE) and within(strings, 0, len(vocabulary.strings))
-        listed = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}").reshape(-1)
-        require(known and bool((listed[1:] > listed[:-1]).all()), "a table has what can't be in one")
-        return Table(sha256(data).hexdigest()[:32], grammar_id, height, least, data, listed, distances, strings)
+        require(known and bool((keys[1:] > keys[:-1]).all()), "a table has what can't be in one")
+        return Table(sha256(data).hexdigest()[:32], grammar_id, height, least, data, keys, distances, strings)
+
+
+def _number(key: bytes) -> int:
+    return int.from_bytes(key[:_KEY_BYTES], "big")

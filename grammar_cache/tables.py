@@ -49,6 +49,8 @@ class Table:
 
 _ROOM = 1024
 """For so many successors at first, of all sources together."""
+_ENDLESS = 1 << 62
+"""Fuel that isn't spent."""
 _CONFIGURATION_COST = 1_000
 _ITEM_COST = 100
 """In trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and edges."""
@@ -143,6 +145,11 @@ class Tables:
             [known] = self._distinct([configuration], 0)
             self._successors[configuration] = known
         return known
+
+    def together(self, configurations: Sequence[int]) -> list[Successors]:
+        """The successors of each, for who doesn't ask again: found as in `expand`, and not remembered."""
+        self._interrupt.check()
+        return self._distinct(configurations, _ENDLESS) if configurations else []
 
     def expand(self, configurations: Iterable[int], fuel: int) -> None:
         """Finds the successors of all of them together, which is quicker than one by one, until the fuel is spent."""

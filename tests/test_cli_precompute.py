@@ -119,12 +119,14 @@ def test_other_processes_leave_their_pieces_in_the_store(pairs: Path, store: str
 
 
 def test_what_can_not_be_precomputed(write: Any, pairs: Path, store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """No store, a store that doesn't take anything, and a grammar that is none."""
+    """No store, a store that doesn't take anything, more than a store keeps, and a grammar that is none."""
     rest = ["--model", str(pairs), "--height", "1"]
     nest = ["--grammar", write("g", NEST)]
     assert main(["precompute", *nest, *rest, "--store", "none"]) == 1
     assert "no place" in capsys.readouterr().err
     assert main(["precompute", *nest, *rest, "--store", "sqlite:///dev/null/store"]) == 1
     assert "/dev/null" in capsys.readouterr().err
+    assert main(["precompute", *nest, *rest, "--store", store, "--nodes", "5000000"]) == 1
+    assert "up to 4,193,304 configurations" in capsys.readouterr().err
     assert main(["precompute", "--grammar", write("h", 'root ::= "'), *rest, "--store", store]) == 1
     assert told(capsys)["error"]["code"] == "invalid_grammar"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,11 +12,30 @@ from hypothesis import strategies as st
 
 from grammar_cache.distance import INFINITE
 from grammar_cache.errors import ArtefactError
-from grammar_cache.pieces import NO_EDGES, Edges, Piece
+from grammar_cache.pieces import Ints, Piece
 from tests.strategies import examples
 
 PLACES, STRINGS = 6, 5
 LENGTHS = np.array([3, 1, 2, 1, 4], np.int32)
+
+
+class Edges(NamedTuple):
+    """Of one configuration."""
+
+    targets: Ints
+    strings: Ints
+    beyond: int = INFINITE
+    beyond_string: int = -1
+    least_beyond: int = INFINITE
+
+
+def piece_of(edges: list[Edges]) -> Piece:
+    return Piece(
+        np.cumsum([0, *(len(one.targets) for one in edges)], dtype=np.int32),
+        np.concatenate([one.targets for one in edges]),
+        np.concatenate([one.strings for one in edges]),
+        *np.array([one[2:] for one in edges], np.int32).T,
+    )
 
 
 @st.composite
@@ -50,7 +70,7 @@ def ways(graph: list[Edges], bounds: list[int]) -> list[int]:
 @examples(150)
 def test_ways_are_shortest(graph: list[Edges], bounds: list[int]) -> None:
     """And each is begun by the shortest, then least string that leads to one that is a token shorter."""
-    piece = Piece.joined([Piece.of(graph[:2]), Piece.of(graph[2:3]), Piece.of(graph[3:])])
+    piece = Piece.joined([piece_of(graph[:2]), piece_of(graph[2:3]), piece_of(graph[3:])])
     bounded = [min(bound, own.beyond + 1) for bound, own in zip(bounds, graph, strict=True)]
     solved = piece.solved(np.array(bounded, np.int32))
     assert solved.tolist() == [min(length, INFINITE) for length in ways(graph, bounded)]
@@ -67,7 +87,7 @@ def test_ways_are_shortest(graph: list[Edges], bounds: list[int]) -> None:
 @given(graphs)
 @examples(40)
 def test_bytes_tell_the_same(graph: list[Edges]) -> None:
-    piece = Piece.of(graph)
+    piece = piece_of(graph)
     read = Piece.from_bytes(piece.to_bytes(), PLACES, PLACES, STRINGS)
     assert read.to_bytes() == piece.to_bytes()
     assert (
@@ -92,11 +112,11 @@ def test_what_is_no_piece(target: int, string: int, beyond: int, beyond_string: 
     """Of an enumeration of two places."""
     own = Edges(np.array([target], np.int32), np.array([string], np.int32), beyond, beyond_string, 0)
     with pytest.raises(ArtefactError):
-        Piece.from_bytes(Piece.of([own]).to_bytes(), size, 2, STRINGS)
+        Piece.from_bytes(piece_of([own]).to_bytes(), size, 2, STRINGS)
 
 
 def test_damaged_bytes() -> None:
-    data = Piece.of([NO_EDGES]).to_bytes()
+    data = Piece.empty(1).to_bytes()
     for cut in range(len(data)):
         with pytest.raises(ArtefactError):
             Piece.from_bytes(data[:cut], 1, 1, 1)

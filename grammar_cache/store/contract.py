@@ -28,8 +28,8 @@ class StoreTimeout(StoreError):
 class StoreLimits:
     """What a store keeps and hands out. More than that is dropped when written, and not read."""
 
-    artefact_bytes: int = 16 << 20
-    """Bytes of one artefact as it is stored, sealed and compressed."""
+    artefact_bytes: int = 64 << 20
+    """Bytes of one artefact as it is stored, sealed and compressed. Tables of distances hardly get smaller by that."""
 
     unpacked_bytes: int = 64 << 20
     """Bytes of one artefact before that."""

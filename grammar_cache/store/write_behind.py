@@ -16,8 +16,8 @@ from grammar_cache.store.counters import Counters
 
 CHANGES = 10_000
 """In the queue at a time."""
-BYTES = 64 << 20
-"""Of artefacts in the queue."""
+BYTES = 128 << 20
+"""Of artefacts in the queue: the largest one, and others."""
 BATCH, BATCH_BYTES = 64, 4 << 20
 """Changes sent at a time, and bytes of artefacts, but for the last one."""
 GATHERING = 0.01

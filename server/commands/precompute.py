@@ -20,7 +20,8 @@ from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Voc
 from grammar_cache.compile import constraint_id
 from grammar_cache.pieces import Piece
 from grammar_cache.precompute import NODES, Outcome, Precomputation
-from grammar_cache.precomputed import Table
+from grammar_cache.precomputed import ENTRY_BYTES, Table
+from grammar_cache.store.contract import StoreLimits
 from grammar_cache.store.database import Database, Timing
 from grammar_cache.store.opening import open_database
 from grammar_cache.store.precomputing import SharedPieces
@@ -46,6 +47,8 @@ TIMING = Timing(answer=5.0)
 """For a store that no request waits for."""
 CLOSING_SECONDS = 60.0
 """For what is still to be written in the end."""
+MOST = StoreLimits().unpacked_bytes // ENTRY_BYTES - 1000
+"""Configurations: the table has room in a store then, whatever is found, and for its header."""
 INTERRUPTED = 130
 """The exit status after Ctrl-C, by custom."""
 
@@ -96,8 +99,11 @@ def run(arguments: Namespace) -> int:
 def precompute(task: Task, workers: int = 1) -> dict[str, object]:
     """What there is to say of the table, which is in the store then.
 
-    Raises GrammarError; ValueError where there is no store, RuntimeError where it doesn't take everything.
+    Raises GrammarError; ValueError where there is no store, or too much is asked for, RuntimeError where the store
+    doesn't take everything.
     """
+    if task.nodes > MOST:
+        raise ValueError(f"a store keeps tables of up to {MOST:,} configurations, so --nodes can't be more")
     grammar, grammar_id, precomputation = _prepared(task)
     first = SystemRandom().randrange(precomputation.pieces)
     progress = Progress(precomputation.pieces)

@@ -36,9 +36,9 @@ def test_times_and_limits() -> None:
     assert values(STORE.table("When the store isn't well", 1)) == asdict(Timing())
     assert values(STORE.table("When the store isn't well", 2)) == asdict(StoreLimits())
     assert (breaker.FAILURES, breaker.FIRST_PAUSE, breaker.LONGEST_PAUSE) == (3, 0.25, 30.0)
-    assert (write_behind.CHANGES, write_behind.BYTES >> 20, write_behind.ATTEMPTS) == (10_000, 64, 10)
+    assert (write_behind.CHANGES, write_behind.BYTES >> 20, write_behind.ATTEMPTS) == (10_000, 128, 10)
     text = " ".join(STORE.text.split())
-    for sentence in ("After 3 failures", "for 0.25 s", "up to 30 s", "10,000 changes and 64 MiB", "tried 10 times"):
+    for sentence in ("After 3 failures", "for 0.25 s", "up to 30 s", "10,000 changes and 128 MiB", "tried 10 times"):
         assert sentence in text
     assert re.findall(r"`(\w+)`", text[text.index("Counters:") : text.index("`Database.counters")]) == list(
         get_args(Event)
