@@ -74,6 +74,7 @@ class CompiledGrammar:
         self._minimum: Minimum | None = None
         self._path: Path = {}
         self._proposals: dict[int, NDArray[np.int32]] = {}
+        self._second: dict[int, int] = {}  # by configuration, the second least additive distance behind a byte
         self.start: int = self._configurations.start
         if found is not None:
             self._path = replay(found, self._tables, vocabulary, self._tightening, self.start)
@@ -149,11 +150,13 @@ class CompiledGrammar:
         self._distances.update()
         values = np.where(configurations >= 0, self._distances.additive[configurations], INFINITE)
         farther = (values > tokens) & (configurations >= 0)
+        if not farther.any():
+            return values
         if self._claims.waiting:
             self._tightening.recall(np.unique(configurations[farther]).tolist())
         for place in np.argwhere(farther):
             values[tuple(place)] = self._search_within(int(configurations[tuple(place)]), tokens)
-        return values.astype(np.int32)
+        return values
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
         """The first of these ids, int32[k], after which the text can be completed with `tokens` more; None if none can.
@@ -205,8 +208,12 @@ class CompiledGrammar:
 
     def _branches(self, configuration: int, tokens: int) -> bool:
         """Whether two tokens of a single byte fit: quick to see, and so wherever there is much to choose from."""
-        after = self._tables.consume(np.array([configuration], np.int32), self.vocabulary.single_bytes[None, :])
-        return int((self._additives(after[after != DEAD]) <= tokens).sum()) > 1
+        least = self._second.get(configuration)
+        if least is None:
+            after = self._tables.consume(np.array([configuration], np.int32), self.vocabulary.single_bytes[None, :])
+            least = sorted([*self._additives(after[after != DEAD]).tolist(), INFINITE, INFINITE])[1]
+            self._second[configuration] = least
+        return least <= tokens
 
     def proposals(self, configuration: int) -> NDArray[np.int32]:
         """Tokens that lead nearer to an end along each way to go on: int32, ascending, few."""

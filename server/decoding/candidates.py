@@ -44,17 +44,22 @@ def candidates(language: Language, place: Place, row: Row, parameters: Parameter
     If none of the model's best is, as many of the best of all viable tokens. None at all only where the text is
     complete. Logits are scaled by the temperature.
     """
-    best, _ = row.highest(parameters.candidates)
+    tokens, logits = row.highest(parameters.candidates)
+    best = set(tokens.tolist())
     end = _end_token(language, place, row)
-    tokens = _joined(best, np.concatenate([language.proposals(place.configuration), end]))
-    found = among(language, place, tokens, row.at(tokens) / parameters.scale)
-    if (found.tokens[:, None] == best).any():
+    others = [token for token in (*language.proposals(place.configuration).tolist(), *end) if token not in best]
+    if others:
+        beside = np.array(others, np.int32)
+        tokens, logits = np.concatenate([tokens, beside]), np.concatenate([logits, row.at(beside)])
+    found = among(language, place, tokens, logits / parameters.scale)
+    if any(token in best for token in found.tokens.tolist()):  # mostly the first one is
         return found
     allowed = np.flatnonzero(language.mask(place.configuration, place.tokens_left))
     allowed = allowed[language.vocabulary.string_of[allowed] >= 0]
     viable = allowed[highest(row.whole()[allowed], parameters.candidates)].astype(np.int32)
-    lost = np.array([] if found.lost is None else [found.lost], np.int32)
-    tokens = _joined(viable, np.concatenate([end, lost]))
+    known = set(viable.tolist())
+    lost = [] if found.lost is None else [found.lost]
+    tokens = np.concatenate([viable, np.array([token for token in (*end, *lost) if token not in known], np.int32)])
     return among(language, place, tokens, row.at(tokens) / parameters.scale)
 
 
@@ -63,16 +68,20 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
     configuration, left = place
     after, distances = judged(language, place, tokens)
     viable = distances < left
-    end = None
-    stops = (tokens[:, None] == np.array(language.vocabulary.stop_ids, np.int32)).any(axis=1)
-    if stops.any() and language.accepts(configuration):
-        at = int(np.where(stops, logits, -np.inf).argmax())
-        end = int(tokens[at])
-        viable[at], distances[at], after[at] = True, 0, configuration
-    lost = np.where((after >= 0) & ~viable, logits, -np.inf)
+    lost = end = None
+    barred = (after >= 0) & ~viable
+    if language.accepts(configuration):
+        stops = (tokens[:, None] == np.array(language.vocabulary.stop_ids, np.int32)).any(axis=1)
+        if stops.any():
+            at = int(np.where(stops, logits, -np.inf).argmax())
+            end = int(tokens[at])
+            viable[at], distances[at], after[at] = True, 0, configuration
     kept = np.flatnonzero(viable)
     kept = kept[np.lexsort((tokens[kept], distances[kept], -logits[kept]))]
-    beaten = logits[kept[0]] if len(kept) else -np.inf
+    if barred.any():
+        best = int(np.where(barred, logits, -np.inf).argmax())
+        if not len(kept) or logits[best] > logits[kept[0]]:
+            lost = int(tokens[best])
     return Candidates(
         place=place,
         tokens=tokens[kept],
@@ -80,7 +89,7 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
         distances=distances[kept],
         logits=logits[kept],
         end=end,
-        lost=int(tokens[lost.argmax()]) if lost.max(initial=-np.inf) > beaten else None,
+        lost=lost,
     )
 
 
@@ -98,14 +107,9 @@ def may_follow(language: Language, place: Place, token: int) -> bool:
     return language.first_viable(place.configuration, ranking, place.tokens_left - 1) is not None
 
 
-def _joined(tokens: Tokens, others: Tokens) -> Tokens:
-    """Distinct tokens, and those of the others, distinct too, that aren't among them."""
-    return np.concatenate([tokens, others[~(others[:, None] == tokens).any(axis=1)]])
-
-
-def _end_token(language: Language, place: Place, row: Row) -> Tokens:
+def _end_token(language: Language, place: Place, row: Row) -> list[int]:
     """The likeliest of the model's end tokens where the text may end: one or none."""
-    stops = np.array(language.vocabulary.stop_ids, np.int32)
-    if len(stops) < 1 or not language.accepts(place.configuration):
-        return stops[:0]
-    return stops[[row.at(stops).argmax()]]
+    stops = language.vocabulary.stop_ids
+    if not stops or not language.accepts(place.configuration):
+        return []
+    return [stops[int(row.at(np.array(stops, np.int32)).argmax())]]

@@ -7,15 +7,14 @@ A step mostly needs the highest few logits and a sum, so a row that lies on anot
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 1e9
+from grammar_cache import highest as compiled
 
-GROUP = 64
-"""Values that `highest` looks at together."""
+LARGEST = 1e9
 
 Tokens: TypeAlias = NDArray[np.int32]
 Values: TypeAlias = NDArray[np.float32]
@@ -58,13 +57,9 @@ class ArrayRow:
         self._given: Values = logits.astype(np.float32, copy=False)
 
     @cached_property
-    def _maxima(self) -> Values:
-        return group_maxima(self._given)
-
-    @cached_property
     def _top(self) -> np.float32 | None:
         """The highest logit as given; None if that is none that is fit to be compared."""
-        top = np.maximum(self._maxima.max(initial=-np.inf), _rest(self._given).max(initial=-np.inf))  # a NaN, if any is
+        top = self._given.max(initial=-np.inf)  # a NaN, if there is one
         return top if -LARGEST < top <= LARGEST else None
 
     @cached_property
@@ -85,11 +80,11 @@ class ArrayRow:
 
     def highest(self, count: int) -> tuple[Tokens, Values]:
         logits = self._given
-        tokens = highest(logits, count, self._maxima) if self._top is not None else None
+        tokens = compiled.highest(logits, count, LARGEST)
         if tokens is None or logits[tokens[-1:]] <= -LARGEST:  # the least are all alike
             logits = self._finite
             tokens = highest(logits, count)
-        return tokens.astype(np.int32), logits[tokens]
+        return tokens, logits[tokens]
 
     def at(self, tokens: Tokens) -> Values:
         return finite(self._given[tokens])
@@ -116,43 +111,8 @@ def finite(logits: NDArray[np.floating]) -> Values:
     return found
 
 
-def highest(values: NDArray[np.floating], count: int, maxima: NDArray[np.floating] | None = None) -> NDArray[np.int64]:
-    """Indices of the `count` highest values, best first; equal values in the order of their index.
-
-    `maxima`: those of the groups, where they are known.
-    """
-    chosen = _reaching(values, count, maxima)
-    return chosen[np.lexsort((chosen, -values[chosen]))][:count]
-
-
-def group_maxima(values: NDArray[Any]) -> NDArray[Any]:
-    """The highest value of each group of `GROUP`, or a NaN of it; what is left over is in no group (`_rest`)."""
-    maxima: NDArray[Any] = _table(values).max(axis=0)
-    return maxima
-
-
-def _table(values: NDArray[Any]) -> NDArray[Any]:
-    groups = len(values) // GROUP
-    return values[: groups * GROUP].reshape(GROUP, groups)
-
-
-def _rest(values: NDArray[Any]) -> NDArray[Any]:
-    return values[len(values) // GROUP * GROUP :]
-
-
-def _reaching(values: NDArray[Any], count: int, maxima: NDArray[Any] | None) -> NDArray[np.int64]:
-    """Indices that hold the `count` highest values, and few others.
-
-    Only what reaches the `count`-th best of the groups' maxima can be among them: two passes instead of a partition.
-    """
-    groups = len(values) // GROUP
-    if len(values) <= max(count, GROUP):
-        return np.arange(len(values))
-    if groups <= count:
-        return np.flatnonzero(values >= np.partition(values, len(values) - count)[len(values) - count])
-    maxima = group_maxima(values) if maxima is None else maxima
-    least = np.partition(maxima, groups - count)[groups - count]
-    columns = np.flatnonzero(maxima >= least)
-    found = np.flatnonzero(_table(values)[:, columns] >= least)
-    inside = found // len(columns) * groups + columns[found % len(columns)]
-    return np.concatenate([inside, groups * GROUP + np.flatnonzero(_rest(values) >= least)])
+def highest(values: Values, count: int) -> Tokens:
+    """Indices of the `count` highest of values that are fit to be compared: see `grammar_cache.highest`."""
+    found = compiled.highest(values, count, LARGEST)
+    assert found is not None, "they are finite"
+    return found

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from server.decoding.candidates import Place, judged, may_follow
 from server.decoding.language import Language
-from server.decoding.logits import GROUP, Row, Tokens, highest
+from server.decoding.logits import Row, Tokens, highest
 from server.decoding.parameters import Parameters
 
 FIRST_LOOK = 64
@@ -28,6 +28,9 @@ FIRST_LOOK = 64
 
 SECOND_LOOK = 1024
 """The best viable tokens, ordered where the first look doesn't settle which ones top-p keeps."""
+
+GROUP = 64
+"""Weights that are summed up together before one of them is looked for."""
 
 DRAWS = 7
 
@@ -187,7 +190,7 @@ def _of_all(allowed: NDArray[np.int64], row: Row, parameters: Parameters, number
     logits = row.whole()[allowed]
     scaled = (logits.astype(np.float64) - logits.max()) / parameters.temperature
     total = float(np.exp(scaled).sum())
-    at, order = None, np.arange(0)
+    at, order = None, np.empty(0, np.int32)
     for count in (parameters.top_k or SECOND_LOOK, len(allowed)):
         order = highest(logits, count)
         others = max(0.0, total - float(np.exp(scaled[order]).sum())) if len(order) < len(allowed) else 0.0

@@ -18,17 +18,13 @@ from server.decoding.parameters import Softmax
 Floats: TypeAlias = NDArray[np.float64]
 
 
-def log_softmax(logits: NDArray[np.floating]) -> Floats:
-    """Over the last axis, in float64."""
-    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
-    normalised: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return normalised
+def log_sum(values: Floats) -> float:
+    """The logarithm of the sum of their exponentials."""
+    top = values.max()
+    return float(top + np.log(np.exp(values - top).sum()))
 
 
-SOFTMAXES: Mapping[Softmax, Callable[[Floats, Floats], Floats]] = MappingProxyType(
-    {
-        "viable": lambda promoted, model: log_softmax(promoted),
-        "vocabulary": lambda promoted, model: promoted + model.max(),
-    }
+NORMALISERS: Mapping[Softmax, Callable[[Floats, float], float]] = MappingProxyType(
+    {"viable": lambda promoted, best: log_sum(promoted), "vocabulary": lambda promoted, best: -best}
 )
-"""Guided scores from promoted logits less z⁺ and the model's own log-probabilities of the same candidates."""
+"""What promoted logits less z⁺ are above the guided scores, from all of them and the model's log-probability of z⁺."""

@@ -21,7 +21,7 @@ from server.decoding.logits import ArrayRow, Row
 from server.decoding.parameters import Parameters
 from server.decoding.promotion import CHANGES_GREEDY, PROMOTIONS
 from server.decoding.sampling import Draw, draw, noise
-from server.decoding.scoring import SOFTMAXES, Floats, log_softmax
+from server.decoding.scoring import NORMALISERS, Floats, log_sum
 
 
 class Successor(NamedTuple):
@@ -90,21 +90,17 @@ def successors(language: Language, options: Candidates, parameters: Parameters, 
     """
     if not len(options.tokens):
         return Successors((), False)
-    model: Floats = np.zeros(len(options.tokens))
-    if parameters.needs_model_scores:
-        model = options.logits.astype(np.float64) - log_total
+    viable = options.logits.astype(np.float64) - options.logits[0]  # which is the highest
     promoted = PROMOTIONS[parameters.promotion](options, language, parameters.alpha)
-    guided, viable = SOFTMAXES[parameters.softmax](promoted, model), log_softmax(options.logits)
-    order = np.lexsort((options.tokens, options.distances, -viable, -guided))[: 2 * parameters.beam_width]
-    ranked = tuple(
-        Successor(
-            int(options.tokens[i]),
-            int(options.configurations[i]),
-            Scores(float(guided[i]), float(viable[i]), float(model[i])),
-        )
-        for i in order
-    )
-    return Successors(ranked, options.lost is not None)
+    order = np.argsort(-promoted, kind="stable")[: 2 * parameters.beam_width]  # ties stay in the candidates' order
+    model: Floats = np.zeros(len(order))
+    if parameters.needs_model_scores:
+        model = options.logits[order].astype(np.float64) - log_total
+    guided = promoted[order] - NORMALISERS[parameters.softmax](promoted, float(options.logits[0]) - log_total)
+    columns = guided, viable[order] - log_sum(viable), model
+    scores = map(Scores, *(column.tolist() for column in columns))
+    ranked = map(Successor, options.tokens[order].tolist(), options.configurations[order].tolist(), scores)
+    return Successors(tuple(ranked), options.lost is not None)
 
 
 def _log_total(row: Row, parameters: Parameters) -> float:

@@ -7,6 +7,12 @@ from server.decoding.decoder import Decoder
 from server.decoding.step import steps
 
 
+def log_softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """In float64."""
+    shifted = logits.astype(np.float64) - logits.max()
+    return shifted - np.log(np.exp(shifted).sum())
+
+
 def advance(decoder: Decoder, logits: NDArray[np.floating]) -> None:
     """One step, given the logits of every row: [rows of `wanted`, vocabulary size]."""
     decoder.advance(steps(decoder.language, decoder.wanted.places, logits, decoder.parameters))

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from server.decoding.logits import GROUP, LARGEST, ArrayRow, finite, highest
+from grammar_cache.highest import BLOCK, GROUP
+from server.decoding.logits import LARGEST, ArrayRow, finite, highest
 from tests.strategies import examples
 
-SIZES = (1, 2, GROUP - 1, GROUP, GROUP + 1, 5 * GROUP + 7, 70 * GROUP, 70 * GROUP + 9)
+SIZES = (1, 2, GROUP, GROUP * BLOCK - 1, GROUP * BLOCK, GROUP * BLOCK + 9, 6 * GROUP * BLOCK + 100)
 
 
 @given(st.sampled_from(SIZES), st.sampled_from([1, 2, 5, 64, 300]), st.integers(0, 2**32), st.integers(1, 4))

@@ -13,9 +13,9 @@ from server.decoding.decoder import Decoder
 from server.decoding.logits import ArrayRow
 from server.decoding.parameters import Parameters, Promotion
 from server.decoding.promotion import PROMOTIONS
-from server.decoding.scoring import SOFTMAXES, log_softmax
+from server.decoding.scoring import NORMALISERS
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
-from tests.decoding.stepping import advance
+from tests.decoding.stepping import advance, log_softmax
 from tests.strategies import examples
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
@@ -120,9 +120,9 @@ def test_no_rule_lifts_a_token_above_the_best(
     assert values.max() <= 0
     if rule != "penalty":
         assert values[int(np.argmax(logits))] == values.max() == 0
-    for softmax in SOFTMAXES.values():
-        model = log_softmax(found.logits)
-        assert (softmax(values, model) <= 0).all()
+    for normaliser in NORMALISERS.values():
+        best = float(log_softmax(found.logits).max())
+        assert (values <= normaliser(values, best)).all()
 
 
 def answer(parameters: Parameters, logits: list[float]) -> bytes:
@@ -145,6 +145,6 @@ def test_softmax_over_the_vocabulary_charges_for_what_is_not_viable():
     """Promoted logits less the log-sum over all logits: where nothing moves, the model's own log-probability."""
     logits = np.array([1.0, 0.5, -1.0, 3.0])
     model = log_softmax(logits)[:2]
-    found = SOFTMAXES["vocabulary"](np.array([0.0, -0.5]), model)
-    assert found == pytest.approx(model)
-    assert SOFTMAXES["viable"](np.array([0.0, -0.5]), model) == pytest.approx(log_softmax(logits[:2]))
+    promoted = np.array([0.0, -0.5])
+    assert promoted - NORMALISERS["vocabulary"](promoted, float(model[0])) == pytest.approx(model)
+    assert promoted - NORMALISERS["viable"](promoted, float(model[0])) == pytest.approx(log_softmax(logits[:2]))

@@ -11,8 +11,8 @@ import pytest
 from grammar_cache.expression import Alt, Bytes, Grammar
 from grammar_cache.vocabulary import Vocabulary
 from server.decoding.parameters import Parameters, Ranking, Softmax
-from server.decoding.scoring import log_softmax
 from tests.decoding.grammars import compiled
+from tests.decoding.stepping import log_softmax
 from tests.decoding.test_decoder import always, decode
 
 VOCABULARY = Vocabulary([b"a", b"b", b"c", None], [3])

@@ -14,9 +14,8 @@ from server.decoding.decoder import Decoder
 from server.decoding.logits import ArrayRow
 from server.decoding.parameters import Parameters
 from server.decoding.sampling import FIRST_LOOK, SECOND_LOOK, Draw, draw, noise
-from server.decoding.scoring import log_softmax
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
-from tests.decoding.stepping import advance
+from tests.decoding.stepping import advance, log_softmax
 
 LOGITS = np.array([2.0, 1.0, 0.5, 0.0, -1.0, 3.0])
 GRAMMAR = compiled(
