@@ -67,3 +67,7 @@ class _Later(AsyncModelRunnerOutput):  # type: ignore[misc]
 
     def get_output(self) -> Any:
         return with_choices(self._output.get_output(), self._choices)
+
+    def get_kv_connector_output(self) -> Any:
+        """Of vLLM 0.33 on, for when `get_output` fails."""
+        return self._output.get_kv_connector_output()

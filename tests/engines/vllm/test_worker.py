@@ -51,7 +51,8 @@ class Runner:
         output = ModelRunnerOutput(["r"], {"r": 0})
         if not self.later:
             return output
-        return type("Later", (AsyncModelRunnerOutput,), {"get_output": lambda self: output})()
+        told = {"get_output": lambda self: output, "get_kv_connector_output": lambda self: "transfers"}
+        return type("Later", (AsyncModelRunnerOutput,), told)()
 
 
 @pytest.fixture
@@ -75,6 +76,7 @@ def test_choices_go_with_the_output(searching: Any, later: bool) -> None:
     output = runner.sample_tokens(None)
     assert runner.searches.asked == [TURNS, (told, 5), "take"]
     if later:
+        assert output.get_kv_connector_output() == "transfers"
         output = output.get_output()
     assert output.req_ids == ["r"]
     assert choices_of(pickle.loads(pickle.dumps(output))) == {"r": CHOICE}
