@@ -211,8 +211,8 @@ class CompiledGrammar:
         least = self._second.get(configuration)
         if least is None:
             after = self._tables.consume(np.array([configuration], np.int32), self.vocabulary.single_bytes[None, :])
-            least = sorted([*self._additives(after[after != DEAD]).tolist(), INFINITE, INFINITE])[1]
-            self._second[configuration] = least
+            distances = np.append(self._additives(after[after != DEAD]), [INFINITE, INFINITE])
+            least = self._second[configuration] = int(np.partition(distances, 1)[1])
         return least <= tokens
 
     def proposals(self, configuration: int) -> NDArray[np.int32]:

@@ -70,11 +70,16 @@ def _group_maxima(values: Values, most: np.float32, maxima: Values) -> bool:
     for first in range(0, len(maxima), BLOCK):
         block = maxima[first : first + BLOCK]
         block[:] = -np.inf
-        for begin in range(first * GROUP, (first + BLOCK) * GROUP, BLOCK):
-            row = values[begin : begin + BLOCK]
+        for begin in range(first * GROUP, (first + BLOCK) * GROUP, 4 * BLOCK):  # four rows for each look at the maxima
+            rows = values[begin : begin + 4 * BLOCK]
             for column in range(BLOCK):
-                odd |= not row[column] <= most
-                block[column] = row[column] if row[column] > block[column] else block[column]
+                one, two = rows[column], rows[column + BLOCK]
+                three, four = rows[column + 2 * BLOCK], rows[column + 3 * BLOCK]
+                odd |= not (one <= most and two <= most and three <= most and four <= most)
+                one = one if one > two else two
+                three = three if three > four else four
+                one = one if one > three else three
+                block[column] = one if one > block[column] else block[column]
     for at in range(len(maxima) * GROUP, len(values)):
         odd |= not values[at] <= most
     return not odd

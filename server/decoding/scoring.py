@@ -7,6 +7,7 @@ the model's whole vocabulary: then a beam also pays for what the model would rat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import log
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -20,8 +21,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 def log_sum(values: Floats) -> float:
     """The logarithm of the sum of their exponentials."""
-    top = values.max()
-    return float(top + np.log(np.exp(values - top).sum()))
+    top = float(values.max())
+    return top + log(np.exp(values - top).sum())
 
 
 NORMALISERS: Mapping[Softmax, Callable[[Floats, float], float]] = MappingProxyType(
