@@ -15,9 +15,13 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.precomputed import Table
+from grammar_cache.store.copies import Copies
 from grammar_cache.store.database import Database, News
 from grammar_cache.tabled_grammar import TabledGrammar
 from grammar_cache.vocabulary import Vocabulary
+
+COPIES_BYTES = 64 << 20
+"""Of artefacts that stay in this process: those of hundreds of grammars."""
 
 
 class Shared(NamedTuple):
@@ -34,6 +38,7 @@ class SharedGrammars:
         self._database = database
         self._vocabulary = vocabulary
         self._limits = limits
+        self._copies = Copies(COPIES_BYTES)
 
     def get(
         self, grammar_id: str, make: Callable[[], CompiledGrammar], seconds: float, interrupt: Interrupt | None = None
@@ -47,7 +52,9 @@ class SharedGrammars:
 
         def made() -> Shared:
             grammar = make()
-            self._database.keep(grammar_id, to_bytes(grammar))
+            artefact = to_bytes(grammar)
+            self._database.keep(grammar_id, artefact)
+            self._copies.put(grammar_id, artefact)
             return Shared(grammar, found=False)
 
         shared = self._database.once(grammar_id, look, made, seconds)
@@ -77,15 +84,29 @@ class SharedGrammars:
 
     def _found(self, grammar_id: str) -> Shared | None:
         known = self._database.load(grammar_id)
-        if known.artefact is None:
-            return None
-        try:
-            grammar = from_bytes(known.artefact, self._vocabulary, self._limits)
-        except ArtefactError:
-            self._database.counters.count("rejected")
+        grammar = self._copied(grammar_id) if known.artefact is None else self._opened(grammar_id, known.artefact)
+        if grammar is None:
             return None
         grammar.offer(known.claims)
         return Shared(self._with(grammar_id, grammar, known.table), found=True)
+
+    def _opened(self, grammar_id: str, artefact: bytes) -> CompiledGrammar | None:
+        try:
+            grammar = from_bytes(artefact, self._vocabulary, self._limits)
+        except ArtefactError:
+            self._database.counters.count("rejected")
+            return None
+        self._copies.put(grammar_id, artefact)
+        return grammar
+
+    def _copied(self, grammar_id: str) -> CompiledGrammar | None:
+        """From the copy here. A store that has lost it, and answers, gets it back."""
+        artefact = self._copies.get(grammar_id)
+        if artefact is None:
+            return None
+        if self._database.reading:
+            self._database.keep(grammar_id, artefact)
+        return self._opened(grammar_id, artefact)
 
     def _with(self, grammar_id: str, grammar: CompiledGrammar, data: bytes | None) -> CompiledGrammar:
         if data is None:

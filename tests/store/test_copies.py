@@ -1,0 +1,89 @@
+"""Copies of artefacts: what was last used stays, and a grammar is there although its store isn't."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
+from grammar_cache.artefact import to_bytes
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.store.contract import StoreError
+from grammar_cache.store.copies import Copies
+from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.seals import Seals
+from grammar_cache.store.sharing import SharedGrammars
+from tests.store.databases import SECRET, until
+from tests.store.fakes import MemoryStore
+from tests.strategies import examples
+
+VOCABULARY = Vocabulary([b"a", b"b", b"ab"], [3])
+GRAMMAR = Constraint("regex", "a{2,9}b")
+
+
+def compiled() -> CompiledGrammar:
+    return compile_grammar(GRAMMAR, VOCABULARY)
+
+
+def never() -> CompiledGrammar:
+    pytest.fail("it must not be compiled")
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.integers(0, 12)), max_size=30))
+@examples(150)
+def test_the_last_used_stay_within_the_bound(calls: list[tuple[str, int | None]]) -> None:
+    """Against a list of them. None: it is asked for; else an artefact of so many bytes is put."""
+    copies, kept = Copies(10), list[tuple[str, bytes]]()
+    for name, size in calls:
+        known = dict(kept).get(name)
+        others = [pair for pair in kept if pair[0] != name]
+        if size is None:
+            assert copies.get(name) == known
+            kept = others + ([] if known is None else [(name, known)])
+        else:
+            copies.put(name, bytes(size))
+            if size <= 10:
+                kept = [*others, (name, bytes(size))]
+                while sum(len(artefact) for _, artefact in kept) > 10:
+                    kept.pop(0)
+    assert {name: copies.get(name) for name in "abcd"} == {name: dict(kept).get(name) for name in "abcd"}
+
+
+def test_a_grammar_outlives_its_store() -> None:
+    """Compiled once: then the store is lost, and then it is there again, without it, and gets it back."""
+    down = [False]
+
+    def fail() -> None:
+        if down[0]:
+            raise StoreError("down")
+
+    store = MemoryStore(fail)
+    database = Database(store, Seals(SECRET), Limits(), "tests", timing=Timing(answer=20.0))
+    shared = SharedGrammars(database, VOCABULARY, Limits())
+    assert not shared.get("id", compiled, 5).found
+    until(lambda: store.artefacts)
+    down[0] = True
+    for _ in range(5):
+        lost = shared.get("id", never, 5)
+        assert lost.found
+        assert to_bytes(lost.grammar) == to_bytes(compiled())
+    assert database.counters.snapshot["errors"] > 0
+    down[0] = False
+    store.artefacts.clear()
+    until(lambda: shared.get("id", never, 5).found and store.artefacts)
+    database.close(5)
+
+
+def test_what_another_process_has_compiled_is_copied_too() -> None:
+    """By whoever loads it."""
+    store = MemoryStore()
+    one, two = (Database(store, Seals(SECRET), Limits(), name, timing=Timing(answer=20.0)) for name in ("one", "two"))
+    SharedGrammars(one, VOCABULARY, Limits()).get("id", compiled, 5)
+    until(lambda: store.artefacts)
+    shared = SharedGrammars(two, VOCABULARY, Limits())
+    assert shared.get("id", never, 5).found
+    store.artefacts.clear()
+    assert shared.get("id", never, 5).found
+    one.close(5)
+    two.close(5)
