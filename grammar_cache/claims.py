@@ -49,9 +49,9 @@ class Claims:
         self.rejected = 0
 
     @property
-    def waiting(self) -> int:
-        """How many nobody has looked at."""
-        return len(self._waiting)
+    def waiting(self) -> Mapping[bytes, Claim]:
+        """Those that nobody has looked at."""
+        return self._waiting
 
     def offer(self, claims: Mapping[bytes, Claim]) -> None:
         """Takes them by the key of what they are about, unread; but for keys whose claim was looked at or made here."""

@@ -255,6 +255,11 @@ class CompiledGrammar:
         return dict(map(self._claims.stated, found))
 
     @property
+    def offered(self) -> Mapping[bytes, Claim]:
+        """What was offered and not looked at yet: for whoever has a copy of this grammar."""
+        return self._claims.waiting
+
+    @property
     def rejected_claims(self) -> int:
         """Of those that were offered, how many were looked at and didn't stand."""
         return self._claims.rejected

@@ -1,7 +1,7 @@
 """What searches of a grammar find, from this process to others and from them to here.
 
-Three threads meet: whoever may wait for the store brings what is new, the decoding thread, which owns the grammar's
-tables, takes it in and gives its own, and the event loop only asks whether it is time.
+Three threads meet: whoever may wait for the store brings what is new, the one that owns the grammar's tables takes it
+in and gives its own, and the event loop only asks whether it is time.
 """
 
 from __future__ import annotations
@@ -34,17 +34,26 @@ class Exchange:
         self.entries = news.entries
         self._brought.put(news.claims)
 
-    def take(self) -> None:
-        """Offers what was brought to the grammar. The decoding thread calls it; it doesn't wait."""
+    def take(self) -> Mapping[bytes, Claim]:
+        """Offers what was brought since the last time to the grammar, and returns it for those that are made from it.
+
+        Whoever owns the grammar's tables calls it; it doesn't wait.
+        """
+        brought: dict[bytes, Claim] = {}
         while True:
             try:
-                self._grammar.offer(self._brought.get_nowait())
+                brought |= self._brought.get_nowait()
             except Empty:
-                return
+                self._grammar.offer(brought)
+                return brought
 
-    def give(self) -> None:
-        """Tells others what was found since the last time. The decoding thread calls it; it doesn't wait."""
-        self._shared.tell(self.grammar_id, self._grammar)
+    def give(self, *claims: Mapping[bytes, Claim]) -> None:
+        """Tells others what the grammar's searches have found since the last time, and those elsewhere: their claims.
+
+        Whoever owns the grammar's tables calls it; it doesn't wait.
+        """
+        for found in (self._grammar.learned(), *claims):
+            self._shared.tell(self.grammar_id, found)
 
 
 class Refresh:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from grammar_cache.artefact import from_bytes, to_bytes
+from grammar_cache.claims import Claim
 from grammar_cache.errors import ArtefactError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
@@ -71,12 +72,9 @@ class SharedGrammars:
         """For all who open the grammar from now on. It doesn't wait for the store."""
         self._database.keep_table(grammar_id, table.data)
 
-    def tell(self, grammar_id: str, grammar: CompiledGrammar) -> None:
-        """What searches have found since this was last called, for others. The owner of the grammar's tables calls it.
-
-        It doesn't wait for the store.
-        """
-        self._database.learn(grammar_id, grammar.learned())
+    def tell(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
+        """What searches have found, as a grammar's `learned` tells it, for others. It doesn't wait for the store."""
+        self._database.learn(grammar_id, claims)
 
     def news(self, known: Mapping[str, int]) -> dict[str, News]:
         """What others have told since each grammar's table had so many entries: for the owner to `offer`."""

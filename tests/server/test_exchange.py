@@ -69,7 +69,7 @@ def test_one_look_is_for_many(processes: tuple[Process, Process, MemoryStore]) -
     assert other.exchange.entries > 0
     assert all(each.entries == 0 and each._brought.empty() for each in idle)
     other.exchange.take()
-    assert other.grammar._claims.waiting > 0
+    assert other.grammar.offered
 
 
 def test_what_one_finds_the_other_need_not_search(processes: tuple[Process, Process, MemoryStore]) -> None:
@@ -79,7 +79,7 @@ def test_what_one_finds_the_other_need_not_search(processes: tuple[Process, Proc
     one.exchange.give()
     until(lambda: store.tables)
     other.bring()
-    assert other.grammar._claims.waiting == 0  # the tables belong to another thread
+    assert not other.grammar.offered  # the tables belong to another thread
     other.exchange.take()
     before = other.searches
     assert fits(other.grammar, b"aaaac", 2)
@@ -103,7 +103,7 @@ def test_what_is_known_is_not_taken_again(processes: tuple[Process, Process, Mem
     assert brought == [True, False, False]
     one.bring()
     one.exchange.take()
-    assert one.grammar._claims.waiting == 0
+    assert not one.grammar.offered
 
 
 def test_without_an_answer_nothing_comes(processes: tuple[Process, Process, MemoryStore]) -> None:
@@ -114,6 +114,6 @@ def test_without_an_answer_nothing_comes(processes: tuple[Process, Process, Memo
     one.exchange.give()
     other.bring()
     other.exchange.take()
-    assert other.grammar._claims.waiting == 0
+    assert not other.grammar.offered
     store.before = lambda: None
     until(lambda: store.tables)

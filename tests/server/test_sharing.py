@@ -153,7 +153,7 @@ def test_what_is_found_while_decoding_reaches_the_other_server(
 
         def brought() -> bool:
             second.chat(grammar=grammar.text, max_tokens=1)
-            return second.service.grammars._kept[grammar_id].grammar._claims.waiting > 0
+            return bool(second.service.grammars._kept[grammar_id].grammar.offered)
 
         eventually(brought)
         assert text_of(second.chat(**deep)) == '[[[[x"}"}"}"}'

@@ -1,46 +1,51 @@
-"""What vLLM's workers can be asked from outside, by `collective_rpc`: grammars come and go, and what became of answers.
+"""What vLLM's workers can be asked from outside, by `collective_rpc`: grammars come and go, with what is known of them.
 
 Named to vLLM as `server.engines.vllm.extension.GrammarWorker`; its methods become the worker's own. Every rank of every
-engine is to be told the same, in the same order.
+engine is to be told the same, in the same order. Claims travel as `learning.Sent`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grammar_cache.artefact import from_bytes
 from grammar_cache.limits import Limits
+from server.engines.vllm.learning import Sent, received, sent
 from server.engines.vllm.registry import Registry
 
 
 class GrammarWorker:
     """A part of vLLM's worker."""
 
-    def load_grammar(self, key: str, data: bytes, limits: Mapping[str, int]) -> None:
-        """A grammar's bytes (`artefact.to_bytes`), with the fields of the `Limits` that it was compiled with.
+    def load_grammar(self, key: str, data: bytes, limits: Mapping[str, int], claims: Sent) -> None:
+        """A grammar's bytes (`artefact.to_bytes`), with the fields of the `Limits` that it was compiled with, and what
+        others have found.
 
         Raises ArtefactError, which also means another vocabulary than the model's folder has here, and RegistryFull.
         """
         registry = registry_of(self)
         if registry is not None:
-            registry.add(key, from_bytes(data, registry.vocabulary, Limits(**limits)))
+            grammar = from_bytes(data, registry.vocabulary, Limits(**limits))
+            grammar.offer(received(claims))
+            registry.add(key, grammar)
 
-    def drop_grammar(self, key: str) -> None:
-        """No request that names it may still run."""
+    def drop_grammar(self, key: str) -> Sent:
+        """No request that names it may still run. Returns what its searches have found since they were last asked."""
         registry = registry_of(self)
-        if registry is not None:
-            registry.drop(key)
+        grammar = None if registry is None else registry.drop(key)
+        return {} if grammar is None else sent(grammar.learned())
 
-    def collect_report(self, request: str) -> dict[str, Any]:
-        """Of an answer that has ended: the number of tokens that the budget chose (`forced`) and that the witness chose
-        after a fault (`rescued`), and why it must not be used, if so (`failure`). It is told once.
+    def exchange_claims(self, keys: Sequence[str], news: Mapping[str, Sent]) -> dict[str, Sent]:
+        """What the searches of these grammars have found since they were last asked; and what others have, by key.
+
+        A grammar that isn't here any more is passed over.
         """
         registry = registry_of(self)
-        if registry is None:
-            return {}
-        report = registry.collect(request)
-        return {"forced": len(report.forced), "rescued": len(report.rescued), "failure": report.failure}
+        held = {} if registry is None else {key: registry.grammars[key] for key in keys if key in registry.grammars}
+        for key in held.keys() & news.keys():
+            held[key].offer(received(news[key]))
+        return {key: sent(grammar.learned()) for key, grammar in held.items()}
 
 
 def registry_of(worker: Any) -> Registry | None:

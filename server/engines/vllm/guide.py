@@ -47,7 +47,7 @@ class Guide:
             edits = self._edits(logits, entries, turns)
             logits = logits.float()
             keep_only(logits, list(edits), [edit.tokens for edit in edits.values()], [e.logits for e in edits.values()])
-        except Exception as error:  # nothing can be written: whoever asks for these answers is told not to use them
+        except Exception as error:  # nothing can be written: what is drawn then, the front end reads and judges
             answers: list[GuidedRow | Search] = [*(entry.row for entry in entries), *(turn.search for turn in turns)]
             for answer in answers:
                 answer.fail(error)

@@ -25,7 +25,7 @@ from grammar_cache.vocabulary import Vocabulary
 from server.backend import DoesNotFit, Piece, Work, first_work
 from server.decoding.answer import Answer
 from server.decoding.forced_text import ForcedText
-from server.decoding.language import AnyText, Language
+from server.decoding.language import AnyText
 from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
 from server.engines.vllm.capacity import Capacity, Room, room_for
@@ -77,7 +77,7 @@ class Instance:
         need = self._room(work.parameters, len(work.prompt))
         async with (
             self._capacity.taken(need, firm=work.parameters.beam_width > 1),
-            self._key(work.grammar) as key,
+            self._key(work) as key,
             aclosing(self._decoded(work, key)) as events,
         ):
             async for event in events:
@@ -120,6 +120,7 @@ class Instance:
 
     async def close(self) -> None:
         """Fails what is still under way, and ends all processes."""
+        self._grammars.close()
         self._fail_all()
         if self._llm.output_handler is not None:
             self._llm.output_handler.cancel()  # it would call its end an error
@@ -149,7 +150,8 @@ class Instance:
         except (EngineGenerateError, VLLMClientError) as error:
             raise EngineError(f"the engine failed this request: {error}") from error
 
-    def _key(self, grammar: Language | None) -> AbstractAsyncContextManager[str | None]:
+    def _key(self, work: Work) -> AbstractAsyncContextManager[str | None]:
+        grammar = work.grammar
         if grammar is None:
             return nullcontext()
         if isinstance(grammar, ForcedText):
@@ -157,17 +159,21 @@ class Instance:
         if type(grammar) not in (CompiledGrammar, TabledGrammar):
             raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine's workers")
         assert isinstance(grammar, CompiledGrammar), "both are"
-        return self._grammars.loaded(grammar)
+        return self._grammars.loaded(grammar, work.exchange)
 
-    async def _call(self, method: str, *arguments: object) -> None:
-        """A method of the workers, on every rank of every engine. Raises EngineError."""
+    async def _call(self, method: str, *arguments: object) -> Sequence[Any]:
+        """A method of the workers, on every rank of every engine, and what the first engine's ranks return.
+
+        Raises EngineError.
+        """
         calling = asyncio.ensure_future(self._llm.collective_rpc(method, args=arguments))
         ending = asyncio.ensure_future(self._ended.wait())  # a dead engine never answers
         try:
             await asyncio.wait({calling, ending}, return_when=asyncio.FIRST_COMPLETED)
             if not calling.done():
                 raise EngineError("the engine has ended during this request")
-            calling.result()
+            results: Sequence[Any] = calling.result()
+            return results
         except EngineError:
             raise
         except Exception as error:  # the client tells what a worker raised as a bare Exception

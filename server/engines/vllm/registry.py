@@ -1,4 +1,4 @@
-"""What one worker process knows: the grammars that requests name, and what is to be told of requests.
+"""What one worker process knows: the grammars that requests name, and what has failed of requests.
 
 The thread that runs the model's steps does everything here: vLLM's workers take calls from outside between steps.
 """
@@ -6,6 +6,7 @@ The thread that runs the model's steps does everything here: vLLM's workers take
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from grammar_cache.grammar import CompiledGrammar
@@ -27,12 +28,11 @@ class RegistryFull(RuntimeError):
 
 @dataclass(slots=True)
 class Report:
-    """Of one answer: where the budget chose the token, where the witness did after a fault, and why it failed.
+    """Of one answer: where the witness chose the token after a fault, and why it failed, so that it is logged once.
 
-    Places count tokens of the answer. A failed answer was ended where it wasn't complete, and must not be used.
+    Places count tokens of the answer. A failed answer was ended where it wasn't complete, which the front end sees.
     """
 
-    forced: set[int] = field(default_factory=set)
     rescued: set[int] = field(default_factory=set)
     failure: str | None = None
 
@@ -59,10 +59,15 @@ class Registry:
         self._grammars[grammar_id] = grammar
         self._forced[grammar_id] = ForcedText(grammar, self._split)
 
-    def drop(self, grammar_id: str) -> None:
+    def drop(self, grammar_id: str) -> CompiledGrammar | None:
         """One that isn't there is no error: a call may come twice."""
-        self._grammars.pop(grammar_id, None)
         self._forced.pop(grammar_id, None)
+        return self._grammars.pop(grammar_id, None)
+
+    @property
+    def grammars(self) -> Mapping[str, CompiledGrammar]:
+        """Those that are held, by their ids."""
+        return self._grammars
 
     def language(self, grammar_id: str | None, *, over_text: bool = False) -> Language:
         """The grammar of an id, or any text; `over_text`: with jumps over text. Raises UnknownGrammar."""
@@ -79,17 +84,6 @@ class Registry:
         if len(self._reports) > self._most_reports:
             self._reports.popitem(last=False)
         return found
-
-    def note(self, request: str, place: int, *, forced: bool) -> None:
-        """Whether the budget chose the token at a place of the answer; the last word counts."""
-        if forced:
-            self.report(request).forced.add(place)
-        elif request in self._reports:
-            self._reports[request].forced.discard(place)
-
-    def collect(self, request: str) -> Report:
-        """That of a request, which is then forgotten."""
-        return self._reports.pop(request, None) or Report()
 
 
 def end_tokens(vocabulary: Vocabulary) -> tuple[int, ...]:

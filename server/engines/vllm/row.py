@@ -88,9 +88,8 @@ class GuidedRow:
 
     def decided(self, logits: Row) -> Edit:
         """The step: one token; an end token where nothing may follow."""
-        choice = drawn(self.language, self.place, logits, self.parameters)
-        self._registry.note(self.request.request, self._length, forced=choice.forced)
-        return self.end() if choice.token is None else Edit.only(choice.token)
+        token = drawn(self.language, self.place, logits, self.parameters).token
+        return self.end() if token is None else Edit.only(token)
 
     def rescued(self, error: Exception) -> Edit:
         """After a fault behind a text that was followed: the next token of its witness. Never raises."""

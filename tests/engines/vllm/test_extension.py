@@ -12,9 +12,11 @@ from grammar_cache.artefact import to_bytes
 from grammar_cache.errors import ArtefactError
 from grammar_cache.vocabulary import Vocabulary
 from server.engines.vllm.extension import GrammarWorker, registry_of
+from server.engines.vllm.learning import received
 from server.engines.vllm.registry import Registry, UnknownGrammar
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 from tests.engines.vllm.fakes import no_split
+from tests.test_claims import LETTERS, fits, key_after, nest
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 OTHERS = [object(), SimpleNamespace(registry=None)]
@@ -48,7 +50,7 @@ def test_a_grammar_arrives_and_goes():
     """It decodes as the one that was sent."""
     registry = Registry(DYCK_VOCABULARY, no_split)
     asked = worker(v2(SimpleNamespace(registry=registry)))
-    asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits))
+    asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits), {})
     found = registry.language("g")
     assert found.witness(found.start) == GRAMMAR.witness(GRAMMAR.start)
     asked.drop_grammar("g")
@@ -59,21 +61,34 @@ def test_a_grammar_arrives_and_goes():
 def test_a_grammar_of_another_vocabulary_is_refused():
     asked = worker(v2(SimpleNamespace(registry=Registry(Vocabulary([b"(", b")", b"x", b"y", None], [4]), no_split))))
     with pytest.raises(ArtefactError):
-        asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits))
+        asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits), {})
 
 
-def test_reports_are_told_in_plain_values():
-    registry = Registry(DYCK_VOCABULARY, no_split)
-    registry.note("r", 3, forced=True)
-    registry.report("r").rescued |= {5, 6}
-    asked = worker(v2(SimpleNamespace(registry=registry)))
-    assert asked.collect_report("r") == {"forced": 1, "rescued": 2, "failure": None}
-    assert asked.collect_report("r") == {"forced": 0, "rescued": 0, "failure": None}
+def test_what_is_found_comes_back_and_what_others_found_arrives():
+    """With the grammar, later, and when it goes; what was asked for once isn't told again."""
+    one, other = (worker(v2(SimpleNamespace(registry=Registry(LETTERS, no_split)))) for _ in range(2))
+    sending = nest()
+    for asked in (one, other):
+        asked.load_grammar("g", to_bytes(sending), asdict(sending.limits), {})
+    here, there = registry_of(one).grammars["g"], registry_of(other).grammars["g"]
+    assert fits(here, b"aaaac", 2)
+    found = one.exchange_claims(["g", "gone"], {})
+    assert found.keys() == {"g"}
+    assert one.exchange_claims(["g"], {}) == {"g": {}}
+    assert other.exchange_claims(["g"], {**found, "gone": {}}) == {"g": {}}
+    assert fits(there, b"aaaac", 2)
+    assert there._tightening.searches == 0
+    assert other.drop_grammar("g") == {}  # it has searched for nothing
+    assert fits(here, b"aaaaaac", 3)
+    assert received(one.drop_grammar("g")).keys() == {key_after(here, b"aaaaaac")}
+    assert one.drop_grammar("g") == {}
+    one.load_grammar("again", to_bytes(sending), asdict(sending.limits), found["g"])
+    assert registry_of(one).grammars["again"].offered == received(found["g"])
 
 
 def test_a_rank_that_samples_nothing_needs_nothing():
     """The first stages of a pipeline have no sampler."""
     asked = worker(SimpleNamespace(sampler=None))
-    asked.load_grammar("g", b"anything", {})
-    asked.drop_grammar("g")
-    assert asked.collect_report("r") == {}
+    asked.load_grammar("g", b"anything", {}, {})
+    assert asked.exchange_claims(["g"], {"g": {}}) == {}
+    assert asked.drop_grammar("g") == {}

@@ -94,7 +94,7 @@ def trial(number: int, cls: Any, monkeypatch: pytest.MonkeyPatch, version: str) 
         assert set(job.answer[len(answer) :]) <= set(found.registry.ends)
         assert matches(expression, vocabulary.text(answer))
         assert len(answer) <= parameters.budget
-        assert found.registry.collect(job.request.request).failure is None  # type: ignore[union-attr]
+        assert found.registry.report(job.request.request).failure is None  # type: ignore[union-attr]
     return len(wanted)
 
 
@@ -189,8 +189,8 @@ def test_an_unknown_grammar_fails_its_request_alone(cls: Any, monkeypatch: pytes
     found = begun(cls, monkeypatch, [], [], [])
     found.update_state(BatchUpdate(3, [], [(1, sampling(request("lost", grammar="h")), [0, 0], [])], []))
     assert chosen(found, [OPENS] * 3) == [0, 3, 0]
-    assert "'h'" in found.registry.collect("lost").failure
-    assert found.registry.collect("r0").failure is None
+    assert "'h'" in found.registry.report("lost").failure
+    assert found.registry.report("r0").failure is None
     found.registry.drop("g")
     assert chosen(found, [OPENS] * 3) == [3, 3, 3]
 
@@ -201,7 +201,7 @@ def test_a_text_that_leaves_the_grammar_has_failed(cls: Any, monkeypatch: pytest
     output = [0, 1, 1] if token == 1 else [0, token]
     found = begun(cls, monkeypatch, output, [])
     assert chosen(found, [OPENS] * 2) == [3, 0]
-    assert str(token) in found.registry.collect("r0").failure
+    assert str(token) in found.registry.report("r0").failure
     del output[1:]
     assert chosen(found, [OPENS] * 2) == [0, 0]
 
@@ -219,9 +219,9 @@ def test_after_a_fault_the_witness_is_followed(cls: Any, monkeypatch: pytest.Mon
             output += chosen(found, [OPENS] * 2)[:1]
     assert DYCK_VOCABULARY.text(output) == b"((()))x"
     assert chosen(found, [OPENS] * 2) == [3, 0]
-    report = found.registry.collect("r0")
+    report = found.registry.report("r0")
     assert (len(report.rescued), report.failure) == (4, None)
-    assert found.registry.collect("r1").rescued == {0}
+    assert found.registry.report("r1").rescued == {0}
 
 
 def raising(*anything: object) -> Any:
@@ -233,15 +233,15 @@ def test_where_even_the_witness_fails_the_answer_has_failed(cls: Any, monkeypatc
     monkeypatch.setattr("server.engines.vllm.row.drawn", raising)
     monkeypatch.setattr(GRAMMAR, "witness", raising, raising=False)
     assert chosen(found, [OPENS] * 2) == [3, 3]
-    assert "a fault" in found.registry.collect("r0").failure
-    assert found.registry.collect("r1").failure is None
+    assert "a fault" in found.registry.report("r0").failure
+    assert found.registry.report("r1").failure is None
 
 
 def test_a_budget_that_was_too_small_is_told(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The front end refuses such a request; here it would be ended where it isn't complete."""
     found = begun(cls, monkeypatch, [0, 0], budget=2)
     assert chosen(found, [OPENS]) == [3]
-    assert "not complete" in found.registry.collect("r0").failure
+    assert "not complete" in found.registry.report("r0").failure
 
 
 def test_logits_that_cannot_be_read_or_written(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,10 +250,10 @@ def test_logits_that_cannot_be_read_or_written(cls: Any, monkeypatch: pytest.Mon
     with monkeypatch.context() as broken:
         broken.setattr("server.engines.vllm.guide.rows_of", raising)
         assert chosen(found, [OPENS] * 2) == [1, 1]
-    assert found.registry.collect("r1").rescued == {1}
+    assert found.registry.report("r1").rescued == {1}
     monkeypatch.setattr("server.engines.vllm.guide.keep_only", raising)
     assert found.apply(torch.tensor([OPENS] * 2)).shape == (2, 4)
-    assert [found.registry.collect(name).failure for name in ("r0", "r1")] == ["RuntimeError: a fault"] * 2
+    assert [found.registry.report(name).failure for name in ("r0", "r1")] == ["RuntimeError: a fault"] * 2
 
 
 def test_states_that_cannot_be_read_fail_the_step(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,15 +261,15 @@ def test_states_that_cannot_be_read_fail_the_step(cls: Any, monkeypatch: pytest.
     assert found.add_request(0, sampling(request()))
     logits = torch.tensor([OPENS])
     assert torch.equal(found.apply(logits, object()), logits)
-    assert found.registry.collect("r").failure is not None
+    assert found.registry.report("r").failure is not None
 
 
 def test_a_model_without_some_of_the_tokenizers_ids(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are never chosen where there is another way; where there is none, the answer has failed."""
     found = begun(cls, monkeypatch, [], [0], [2])
     assert chosen(found, [[0.0, 1.0]] * 3) == [0, 1, 0]
-    assert "no token 3" in found.registry.collect("r2").failure
-    assert found.registry.collect("r1").failure is None
+    assert "no token 3" in found.registry.report("r2").failure
+    assert found.registry.report("r1").failure is None
 
 
 def test_arguments_that_cannot_be_read(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,18 +282,6 @@ def test_arguments_that_cannot_be_read(cls: Any, monkeypatch: pytest.MonkeyPatch
     found = begun(cls, monkeypatch, [])
     found.update_state(BatchUpdate(2, [], [(1, bad, [0, 0], [])], []))
     assert torch.isfinite(found.apply(torch.tensor([OPENS] * 2))).sum(dim=1).tolist() == [1, 4]
-
-
-def test_forced_tokens_are_counted_once(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the decoder counts them; a step that is computed again has the last word."""
-    output: list[int] = []
-    found = begun(cls, monkeypatch, output, budget=3)
-    while len(output) < 3:
-        for logits in ([-9.0, 0.0, 9.0, 0.0], OPENS, OPENS):
-            token = chosen(found, [logits])[0]
-        output.append(token)
-    assert DYCK_VOCABULARY.text(output) == b"()x"
-    assert found.registry.collect("r0").forced == {1, 2}
 
 
 def test_any_text_with_a_seed(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
 
-from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
-from grammar_cache.artefact import from_bytes
+from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from server.engines.vllm.loading import LoadedGrammars
+from server.engines.vllm.registry import Registry
+from tests.engines.vllm.fakes import no_split
+from tests.engines.vllm.test_extension import v2, worker
 
 VOCABULARY = Vocabulary([b"a", b"b", b"c"], [3])
 T = TypeVar("T")
@@ -22,24 +25,28 @@ def grammar(text: str) -> CompiledGrammar:
 
 
 class Workers:
-    """What the workers hold, and every call in its order. `gate`: calls wait for it."""
+    """Two ranks, and every call in its order. `gate`: calls wait for it."""
 
-    def __init__(self) -> None:
-        self.held: dict[str, CompiledGrammar] = {}
+    def __init__(self, vocabulary: Vocabulary = VOCABULARY) -> None:
+        self.registries = [Registry(vocabulary, no_split) for _ in range(2)]
         self.calls: list[str] = []
         self.gate = asyncio.Event()
         self.gate.set()
         self.failing = False
 
-    async def call(self, method: str, key: str, data: bytes = b"", limits: Mapping[str, int] | None = None) -> None:
+    async def call(self, method: str, *arguments: object) -> list[Any]:
         self.calls.append(method)
         await self.gate.wait()
         if self.failing:
             raise RuntimeError("no")
-        if method == "drop_grammar":
-            del self.held[key]
-        else:
-            self.held[key] = from_bytes(data, VOCABULARY, Limits(**(limits or {})))
+        return [getattr(worker(v2(SimpleNamespace(registry=each))), method)(*arguments) for each in self.registries]
+
+    @property
+    def held(self) -> Mapping[str, CompiledGrammar]:
+        """What every rank has."""
+        one, other = (registry.grammars for registry in self.registries)
+        assert one.keys() == other.keys()
+        return one
 
 
 def of_loop(test: Callable[[Workers], Coroutine[Any, Any, T]]) -> T:
@@ -58,7 +65,7 @@ def test_a_grammar_is_sent_once_for_all_who_wait() -> None:
         workers.gate.clear()
 
         async def use() -> str:
-            async with loaded.loaded(shared) as key:
+            async with loaded.loaded(shared, None) as key:
                 assert workers.held[key].minimum == shared.minimum
                 return key
 
@@ -77,18 +84,20 @@ def test_the_least_recently_used_goes_first_and_none_in_use() -> None:
     async def test(workers: Workers) -> None:
         loaded = LoadedGrammars(workers.call, 2)
         first, second, third, fourth = (grammar(text) for text in ("a", "b", "c", "ab"))
-        async with loaded.loaded(first) as used:
+        async with loaded.loaded(first, None) as used:
             for other in (second, third):
-                async with loaded.loaded(other):
+                async with loaded.loaded(other, None):
                     pass
             assert len(workers.held) == 2
             assert used in workers.held
         async with AsyncExitStack() as stack:
-            keys = [await stack.enter_async_context(loaded.loaded(each)) for each in (first, second, third, fourth)]
+            keys = [
+                await stack.enter_async_context(loaded.loaded(each, None)) for each in (first, second, third, fourth)
+            ]
             assert set(keys) <= set(workers.held)  # more than the bound, but all in use
-        async with loaded.loaded(first):
+        async with loaded.loaded(first, None):
             pass
-        async with loaded.loaded(grammar("bc")):
+        async with loaded.loaded(grammar("bc"), None):
             pass
         assert len(workers.held) == 2
 
@@ -101,10 +110,10 @@ def test_a_load_that_failed_is_tried_again() -> None:
         one = grammar("a")
         workers.failing = True
         with pytest.raises(RuntimeError, match="no"):
-            async with loaded.loaded(one):
+            async with loaded.loaded(one, None):
                 raise AssertionError("it isn't there")
         workers.failing = False
-        async with loaded.loaded(one) as key:
+        async with loaded.loaded(one, None) as key:
             assert key in workers.held
 
     of_loop(test)
@@ -117,7 +126,7 @@ def test_who_goes_away_takes_nothing_from_those_who_wait() -> None:
         workers.gate.clear()
 
         async def use() -> str:
-            async with loaded.loaded(one) as key:
+            async with loaded.loaded(one, None) as key:
                 return key
 
         first, second = asyncio.create_task(use()), asyncio.create_task(use())

@@ -21,21 +21,18 @@ def test_grammars_come_and_go():
         registry.add("c", GRAMMAR)
     registry.add("b", GRAMMAR)  # again is no more
     assert registry.language("a") is GRAMMAR
-    registry.drop("a")
-    registry.drop("a")
+    assert registry.drop("a") is GRAMMAR
+    assert registry.drop("a") is None
+    assert registry.grammars == {"b": GRAMMAR}
     registry.add("c", GRAMMAR)
     with pytest.raises(UnknownGrammar):
         registry.language("a")
     assert registry.language(None).accepts(0)
 
 
-def test_reports_are_told_once_and_forgotten_oldest_first():
+def test_reports_are_forgotten_oldest_first():
     registry = Registry(DYCK_VOCABULARY, no_split, reports=2)
     for name in "abc":
-        registry.note(name, 4, forced=True)
-    assert registry.collect("a") == Report()
-    assert registry.collect("b") == Report(forced={4})
-    assert registry.collect("b") == Report()
-    registry.note("c", 4, forced=False)
-    registry.note("d", 4, forced=False)
-    assert registry.collect("c") == registry.collect("d") == Report()
+        registry.report(name).rescued.add(4)
+    assert registry.report("b") == registry.report("c") == Report({4})
+    assert registry.report("a") == Report()
