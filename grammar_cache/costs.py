@@ -215,3 +215,13 @@ def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int) 
                     into[k] = value
                     lower = True
     return lower
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def within(costs: Ints, places: Ints, most: int, unknown: int, found: Ints) -> bool:
+    """Looks up what each place costs, `unknown` where there is none (below 0). Whether none that is costs more."""
+    near = True
+    for i in range(len(places)):
+        found[i] = costs[places[i]] if places[i] >= 0 else unknown
+        near &= places[i] < 0 or found[i] <= most
+    return bool(near)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.claims import Claim, Claims
 from grammar_cache.configuration import DEAD, Configurations
+from grammar_cache.costs import within
 from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
@@ -148,10 +149,10 @@ class CompiledGrammar:
         INFINITE where more is needed than is left, and for DEAD. Any shape, int32.
         """
         self._distances.update()
-        values = np.where(configurations >= 0, self._distances.additive[configurations], INFINITE)
-        farther = (values > tokens) & (configurations >= 0)
-        if not farther.any():
+        values = np.empty(configurations.shape, np.int32)
+        if within(self._distances.additive, configurations.ravel(), int(tokens), INFINITE, values.ravel()):
             return values
+        farther = (values > tokens) & (configurations >= 0)
         if self._claims.waiting:
             self._tightening.recall(np.unique(configurations[farther]).tolist())
         for place in np.argwhere(farther):

@@ -7,7 +7,7 @@ values of a group still lie near each other.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 
 Values: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int32]
+Keys: TypeAlias = NDArray[np.int64]
 
 GROUP = 32
 """Values of a group."""
 BLOCK = 64
 """Groups of a block."""
+
+_PLACES = 0x7FFFFFFF
+_MINUS_ZERO = np.int64(-1)
 
 
 def highest(values: Values, count: int, most: float = np.inf) -> Ids | None:
@@ -31,39 +35,39 @@ def highest(values: Values, count: int, most: float = np.inf) -> Ids | None:
         values = values.copy()  # else loops would be compiled once more, for arrays of this kind
     count = min(count, len(values))
     maxima = np.empty(len(values) // (GROUP * BLOCK) * BLOCK, np.float32)
-    kept, ids = np.empty(max(count, 1), np.float32), np.empty(count, np.int32)
-    if not _group_maxima(values, np.float32(most), maxima):
-        return None
-    if count:
-        _select(values, maxima, kept, ids)
-    return ids
+    tops, keys, ids = np.empty(count, np.float32), np.empty(count, np.int64), np.empty(count, np.int32)
+    return ids if _highest(values, values.view(np.int32), np.float32(most), maxima, tops, keys, ids) else None
 
 
 @njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def _select(values: Values, maxima: Values, kept: Values, ids: Ids) -> None:
-    """Fills `ids`, at least one. `kept` and `ids` are a heap, the worst of them first; `maxima` by group."""
-    rest, size = len(maxima) * GROUP, len(ids)
-    least = np.float32(-np.inf)
-    if len(maxima) > size:
-        _clear(kept, ids, least)
-        for group in range(len(maxima)):
-            _take(kept, ids, maxima[group], group)
-        least = kept[0]
-    _clear(kept, ids, least)
+def _highest(values: Values, bits: Ids, most: np.float32, maxima: Values, tops: Values, keys: Keys, ids: Ids) -> bool:
+    """Fills `ids`, and returns whether all values are at most so much; else they aren't compared.
+
+    `bits` are those of the values, for `_key`. What branches is little: a wrong guess of the processor costs more than
+    a comparison.
+    """
+    if not _group_maxima(values, most, maxima):
+        return False
+    if not len(ids):
+        return True
+    least = _least(maxima, tops) if len(maxima) > len(ids) else np.float32(-np.inf)
+    keys[:] = np.iinfo(np.int64).min
     for group in range(len(maxima)):
         if maxima[group] >= least:
             first = group // BLOCK * (GROUP * BLOCK) + group % BLOCK
             for at in range(first, first + GROUP * BLOCK, BLOCK):
-                _take(kept, ids, values[at], at)
-    for at in range(rest, len(values)):
-        _take(kept, ids, values[at], at)
-    for last in range(size - 1, 0, -1):
-        value, index = kept[last], ids[last]
-        kept[last], ids[last] = kept[0], ids[0]
-        _sink(kept, ids, last, value, index)
+                if values[at] >= least:
+                    _take(keys, _key(bits[at], at))
+    for at in range(len(maxima) * GROUP, len(values)):
+        if values[at] >= least:
+            _take(keys, _key(bits[at], at))
+    for last in range(len(ids) - 1, -1, -1):  # the worst first
+        ids[last] = _PLACES - (keys[0] & _PLACES)
+        _sink(keys, last, keys[last])
+    return True
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
 def _group_maxima(values: Values, most: np.float32, maxima: Values) -> bool:
     """Whether all values are at most so much; then `maxima` has the highest of each group."""
     odd = False
@@ -86,34 +90,48 @@ def _group_maxima(values: Values, most: np.float32, maxima: Values) -> bool:
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _clear(kept: Values, ids: Ids, least: np.float32) -> None:
-    """Nothing is kept yet, and nothing will be that is below `least`."""
-    for at in range(len(ids)):
-        kept[at], ids[at] = least, 2147483647 - at
+def _least(maxima: Values, tops: Values) -> np.float32:
+    """The k-th best of more than k groups' highest values: `tops` float32[k] is a heap of the best."""
+    tops[:] = -np.inf
+    for first in range(0, len(maxima) - len(tops) + 1, len(tops)):
+        for column in range(len(tops)):  # k of them that are high, so that few get into the heap
+            top = maxima[first + column]
+            tops[column] = top if top > tops[column] else tops[column]
+    low = tops[0]
+    for top in tops:
+        low = top if top < low else low
+    least = low
+    tops[:] = -np.inf
+    for group in range(len(maxima)):
+        if maxima[group] >= least:
+            _sink(tops, len(tops), maxima[group])
+            least = tops[0] if tops[0] > low else low
+    return np.float32(least)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _take(kept: Values, ids: Ids, value: np.float32, index: int) -> None:
+def _key(bits: np.int32, at: int) -> np.int64:
+    """Orders like the value with these bits, and among equal values against the index. -0.0 equals 0.0."""
+    ordered = np.int64(bits) ^ ((np.int64(bits) >> 31) & _PLACES)
+    return np.int64(((0 if ordered == _MINUS_ZERO else ordered) << 32) | (_PLACES - at))
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def _take(keys: Keys, key: np.int64) -> None:
     """In place of the worst, if it is better."""
-    if value > kept[0] or (value == kept[0] and index < ids[0]):
-        _sink(kept, ids, len(ids), value, index)
+    if key > keys[0]:
+        _sink(keys, len(keys), key)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _sink(kept: Values, ids: Ids, size: int, value: np.float32, index: int) -> None:
-    """Puts a value in place of the first of `size`, and down to where those below are better."""
-    at = 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and _worse(kept, ids, child + 1, child):
-            child += 1
-        if value < kept[child] or (value == kept[child] and index > ids[child]):
+def _sink(heap: NDArray[Any], size: int, new: Any) -> None:
+    """Puts something in place of the first of `size`, the least, and down to where those below are no less."""
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size:
+            child += heap[child + 1] < heap[child]
+        if new <= heap[child]:
             break
-        kept[at], ids[at] = kept[child], ids[child]
-        at = child
-    kept[at], ids[at] = value, index
-
-
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _worse(kept: Values, ids: Ids, one: int, other: int) -> bool:
-    return bool(kept[one] < kept[other] or (kept[one] == kept[other] and ids[one] > ids[other]))
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = new

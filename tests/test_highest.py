@@ -17,8 +17,9 @@ COUNTS = (0, 1, 2, 5, 64, 300, 5000)
 @given(st.sampled_from(SIZES), st.sampled_from(COUNTS), st.integers(0, 2**32), st.integers(1, 4), st.booleans())
 @examples(200)
 def test_the_highest_are_those_of_a_sort(size: int, count: int, seed: int, values: int, mostly_impossible: bool):
-    """With many ties, which go by their index, and with -inf."""
-    given = np.random.default_rng(seed).integers(-values, values, size).astype(np.float32)
+    """With many ties, which go by their index, zeros of both signs too, and with -inf."""
+    rng = np.random.default_rng(seed)
+    given = rng.integers(-values, values, size).astype(np.float32) * rng.choice(np.array([1, -1], np.float32), size)
     if mostly_impossible:
         given[3:] = -np.inf
     expected = sorted(range(size), key=lambda i: (-given[i], i))[:count]
@@ -26,6 +27,17 @@ def test_the_highest_are_those_of_a_sort(size: int, count: int, seed: int, value
     assert found is not None
     assert found.tolist() == expected
     assert found.dtype == np.int32
+
+
+@given(st.sampled_from(SIZES), st.sampled_from(COUNTS), st.integers(0, 2**32))
+@examples(60)
+def test_the_highest_of_any_bits(size: int, count: int, seed: int):
+    """Of all numbers that a float can be, whatever their exponents."""
+    bits = np.random.default_rng(seed).integers(-(1 << 31), 1 << 31, size, dtype=np.int64).astype(np.int32)
+    given = np.nan_to_num(bits.view(np.float32), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    found = highest(given, count)
+    assert found is not None
+    assert found.tolist() == sorted(range(size), key=lambda i: (-given[i], i))[:count]
 
 
 @given(st.sampled_from(SIZES[1:]), st.data(), st.sampled_from([np.nan, np.inf, 2.5]))

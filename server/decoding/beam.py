@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 
@@ -17,15 +16,14 @@ class Scores(NamedTuple):
     viable: float = 0.0
     model: float = 0.0
 
-    def plus(self, guided: float, viable: float, model: float) -> Scores:
-        return Scores(self.guided + guided, self.viable + viable, self.model + model)
+    def plus(self, more: Scores) -> Scores:
+        return Scores(self.guided + more.guided, self.viable + more.viable, self.model + more.model)
 
 
 NOTHING_SCORED = Scores()
 
 
-@dataclass(frozen=True, slots=True)
-class Beam:
+class Beam(NamedTuple):
     """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow.
 
     By an end token (`stopped`), at a stop text (`halted`), or because nothing can. `forced` counts tokens that the
@@ -50,7 +48,7 @@ class Beam:
 
     def stop(self, scores: Scores, *, forced: bool) -> Beam:
         """This text, ended by an end token."""
-        return replace(self, scores=scores, ended=True, stopped=True, forced=self.forced + forced)
+        return self._replace(scores=scores, ended=True, stopped=True, forced=self.forced + forced)
 
     def extend(
         self,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.few import ordered
 from server.decoding.language import Language
 from server.decoding.logits import Row, Tokens, highest
 from server.decoding.parameters import Parameters
@@ -67,21 +68,14 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
     """Which of some tokens are viable, int32[k], with their logits or any shift of them, [k]."""
     configuration, left = place
     after, distances = judged(language, place, tokens)
-    viable = distances < left
-    lost = end = None
-    barred = (after >= 0) & ~viable
+    end = None
     if language.accepts(configuration):
         stops = (tokens[:, None] == np.array(language.vocabulary.stop_ids, np.int32)).any(axis=1)
         if stops.any():
             at = int(np.where(stops, logits, -np.inf).argmax())
             end = int(tokens[at])
-            viable[at], distances[at], after[at] = True, 0, configuration
-    kept = np.flatnonzero(viable)
-    kept = kept[np.lexsort((tokens[kept], distances[kept], -logits[kept]))]
-    if barred.any():
-        best = int(np.where(barred, logits, -np.inf).argmax())
-        if not len(kept) or logits[best] > logits[kept[0]]:
-            lost = int(tokens[best])
+            distances[at], after[at] = 0, configuration
+    kept, lost = ordered(tokens, logits.astype(np.float64), distances, left - 1, after)
     return Candidates(
         place=place,
         tokens=tokens[kept],
@@ -89,7 +83,7 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
         distances=distances[kept],
         logits=logits[kept],
         end=end,
-        lost=lost,
+        lost=None if lost is None else int(tokens[lost]),
     )
 
 

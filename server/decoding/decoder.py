@@ -7,12 +7,12 @@ are, the answer is complete within the budget. It knows no logits, no engine and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
 from server.decoding.answer import Answer
-from server.decoding.beam import Beam, Scores, held_back
+from server.decoding.beam import NOTHING_SCORED, Beam, held_back
 from server.decoding.candidates import Place
 from server.decoding.ending import ENDINGS
 from server.decoding.language import AnyText, Language
@@ -42,7 +42,6 @@ class _Child(NamedTuple):
 
     beam: Beam
     way: Successor | None
-    scores: Scores
     forced: bool = False
 
 
@@ -61,7 +60,7 @@ class Decoder:
         self._shared = 0
         start = Beam(language.start)
         ended = parameters.budget <= 0 or self._over(language, language.start)
-        self._beams = [self._jump(replace(start, ended=ended))]
+        self._beams = [self._jump(start._replace(ended=ended))]
         self._sort()
 
     @property
@@ -97,9 +96,9 @@ class Decoder:
     def advance(self, steps: Sequence[Successors]) -> None:
         """One step for all beams: how each row of `wanted` goes on."""
         live = [b for b in self._beams if not b.ended]
-        found = [_Child(b, None, b.scores) for b in self._beams if b.ended]
+        found = [_Child(b, None) for b in self._beams if b.ended]
         for row, (beam, ways) in enumerate(zip(live, steps, strict=True)):
-            found += self._children(replace(beam, row=row, unfed=()), ways)
+            found += self._children(beam._replace(row=row, unfed=()), ways)
         self._beams = [self._jump(b) for b in self._best(found)]
         self._sort()
 
@@ -111,7 +110,7 @@ class Decoder:
             beam = self._extended(beam, way, forced=True, stops=())
         if len(beam.tokens) > self.parameters.budget or not self.language.accepts(beam.configuration):
             raise AssertionError("the witness does not fit: distances are inconsistent")
-        self._beams = [replace(beam, ended=True)]
+        self._beams = [beam._replace(ended=True)]
 
     def _answer(self, beam: Beam) -> Answer:
         cut = not beam.stopped and not beam.halted and not self._complete(beam)
@@ -134,34 +133,34 @@ class Decoder:
 
     def _children(self, beam: Beam, ways: Successors) -> list[_Child]:
         if not ways.ranked:
-            return [_Child(self._finished(beam), None, beam.scores)]
-        return [_Child(beam, way, beam.scores.plus(*way.scores), ways.forced) for way in ways.ranked]
+            return [_Child(self._finished(beam), None)]
+        return [_Child(beam, way, ways.forced) for way in ways.ranked]
 
     def _born(self, child: _Child) -> Beam:
-        beam, way, scores, forced = child
+        beam, way, forced = child
         if way is None:
             return beam
         if way.token in self.language.vocabulary.stop_ids:
-            return beam.stop(scores, forced=forced)
+            return beam.stop(beam.scores.plus(way.scores), forced=forced)
         return self._extended(beam, way, forced=forced, stops=self.parameters.stops)
 
     def _extended(self, beam: Beam, way: Successor, *, forced: bool, stops: tuple[bytes, ...]) -> Beam:
         data = self.language.vocabulary.token_bytes[way.token]
         assert data is not None, "a token without bytes leads nowhere"
         over = self._place_of(beam).tokens_left <= 1 or self._over(self.language, way.configuration)
-        scores = beam.scores.plus(*way.scores)
+        scores = beam.scores.plus(way.scores)
         return beam.extend(way.token, data, way.configuration, scores=scores, over=over, forced=forced, stops=stops)
 
     def _finished(self, beam: Beam) -> Beam:
         """A beam that nothing viable can follow: a complete text of a model that has no end token."""
         if not self.language.accepts(beam.configuration):
             raise AssertionError("no token is viable: distances are inconsistent")
-        return replace(beam, ended=True)
+        return beam._replace(ended=True)
 
     def _best(self, children: list[_Child]) -> list[Beam]:
         """The best M distinct texts. Several tokenisations of a text reach one configuration: the best one stands."""
         kept: dict[tuple[bytes, bool], Beam] = {}
-        for child in sorted(children, key=_order):
+        for child in sorted(children, key=_child_order):
             if len(kept) == self.parameters.beam_width:
                 break
             beam = self._born(child)
@@ -188,8 +187,15 @@ class Decoder:
         self._beams.sort(key=_order)
 
 
-def _order(beam: Beam | _Child) -> tuple[float, float]:
+def _order(beam: Beam) -> tuple[float, float]:
     return -beam.scores.guided, -beam.scores.viable
+
+
+def _child_order(child: _Child) -> tuple[float, float]:
+    """That of the beam which it becomes."""
+    here = child.beam.scores
+    more = NOTHING_SCORED if child.way is None else child.way.scores
+    return -(here.guided + more.guided), -(here.viable + more.viable)
 
 
 def whole_code_points(data: bytes) -> bytes:

@@ -26,6 +26,11 @@ class Row(Protocol):
     @property
     def size(self) -> int: ...
 
+    @property
+    def ordinary(self) -> bool:
+        """Whether it has been seen that no value as it was given is NaN or above `LARGEST`."""
+        ...
+
     def best(self) -> tuple[int, bool]:
         """The token of the highest logit, and whether no other one is as high."""
         ...
@@ -55,6 +60,7 @@ class ArrayRow:
 
     def __init__(self, logits: NDArray[np.floating]) -> None:
         self._given: Values = logits.astype(np.float32, copy=False)
+        self._ordinary = False
 
     @cached_property
     def _top(self) -> np.float32 | None:
@@ -70,10 +76,16 @@ class ArrayRow:
     def size(self) -> int:
         return len(self._given)
 
+    @property
+    def ordinary(self) -> bool:
+        return self._ordinary
+
     def best(self) -> tuple[int, bool]:
         logits = self._given
         token = int(logits.argmax())  # a NaN is the highest, if there is one
-        if not -LARGEST < logits[token] <= LARGEST:
+        if -LARGEST < logits[token] <= LARGEST:
+            self._ordinary = True
+        else:
             logits = self._finite
             token = int(logits.argmax())
         return token, np.count_nonzero(logits == logits[token]) == 1
@@ -81,13 +93,16 @@ class ArrayRow:
     def highest(self, count: int) -> tuple[Tokens, Values]:
         logits = self._given
         tokens = compiled.highest(logits, count, LARGEST)
-        if tokens is None or logits[tokens[-1:]] <= -LARGEST:  # the least are all alike
-            logits = self._finite
-            tokens = highest(logits, count)
-        return tokens, logits[tokens]
+        self._ordinary |= tokens is not None
+        values = logits[:0] if tokens is None else logits[tokens]
+        if tokens is None or (len(values) and values[-1] <= -LARGEST):  # the least are all alike
+            tokens = highest(self._finite, count)
+            values = self._finite[tokens]
+        return tokens, values
 
     def at(self, tokens: Tokens) -> Values:
-        return finite(self._given[tokens])
+        values = self._given[tokens]
+        return np.maximum(values, np.float32(-LARGEST)) if self._ordinary else finite(values)
 
     def mass(self, temperature: float) -> float:
         # As it was given, -inf weighs nothing, as the least number does.

@@ -7,23 +7,16 @@ the model's whole vocabulary: then a beam also pays for what the model would rat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import log
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.few import log_sum
 from server.decoding.parameters import Softmax
 
 Floats: TypeAlias = NDArray[np.float64]
-
-
-def log_sum(values: Floats) -> float:
-    """The logarithm of the sum of their exponentials."""
-    top = float(values.max())
-    return top + log(np.exp(values - top).sum())
-
 
 NORMALISERS: Mapping[Softmax, Callable[[Floats, float], float]] = MappingProxyType(
     {"viable": lambda promoted, best: log_sum(promoted), "vocabulary": lambda promoted, best: -best}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.few import leading, log_sum
 from server.decoding.beam import NOTHING_SCORED, Scores
 from server.decoding.candidates import Candidates, Place, candidates, may_follow
 from server.decoding.language import Language
@@ -21,7 +22,7 @@ from server.decoding.logits import ArrayRow, Row
 from server.decoding.parameters import Parameters
 from server.decoding.promotion import CHANGES_GREEDY, PROMOTIONS
 from server.decoding.sampling import Draw, draw, noise
-from server.decoding.scoring import NORMALISERS, Floats, log_sum
+from server.decoding.scoring import NORMALISERS, Floats
 
 
 class Successor(NamedTuple):
@@ -92,7 +93,7 @@ def successors(language: Language, options: Candidates, parameters: Parameters, 
         return Successors((), False)
     viable = options.logits.astype(np.float64) - options.logits[0]  # which is the highest
     promoted = PROMOTIONS[parameters.promotion](options, language, parameters.alpha)
-    order = np.argsort(-promoted, kind="stable")[: 2 * parameters.beam_width]  # ties stay in the candidates' order
+    order = leading(promoted, 2 * parameters.beam_width)  # ties stay in the candidates' order
     model: Floats = np.zeros(len(order))
     if parameters.needs_model_scores:
         model = options.logits[order].astype(np.float64) - log_total

@@ -1,4 +1,4 @@
-"""The batch of one step: every row of ours, from tokens and logits to the logits that vLLM goes on with.
+"""The batch of one step: every row of ours, from tokens and logits to the token that vLLM goes on with.
 
 No exception leaves it: one would end the engine, and every request with it. All is a function of the tokens, the
 logits and what is loaded, in the order of the rows, so that the ranks of a parallel engine come to the same.
@@ -15,8 +15,8 @@ import torch
 from server.decoding.logits import Row
 from server.engines.vllm.beams import Search, Turn
 from server.engines.vllm.registry import Registry
-from server.engines.vllm.row import Edit, GuidedRow, Wish
-from server.engines.vllm.torch_rows import keep_only, rows_of
+from server.engines.vllm.row import GuidedRow, Wish
+from server.engines.vllm.torch_rows import choose, rows_of
 
 _log = logging.getLogger(__name__)
 
@@ -37,57 +37,64 @@ class Guide:
         self.registry = registry
 
     def apply(self, logits: torch.Tensor, batch: Iterable[Entry], turns: Sequence[Turn] = ()) -> torch.Tensor:
-        """Edits [rows, tokens] and returns it: in place if it is float32, else as float32. Other rows stay: those of
-        others, and those of beams that don't go on as they are.
+        """Edits [rows, tokens] so that each row draws its token, and returns it: in place if it is float32, else as
+        float32. Other rows stay: those of others, and those of beams that don't go on as they are.
         """
         entries = sorted(batch, key=lambda entry: entry.index)
         if not entries and not turns:
             return logits
         try:
-            edits = self._edits(logits, entries, turns)
             logits = logits.float()
-            keep_only(logits, list(edits), [edit.tokens for edit in edits.values()], [e.logits for e in edits.values()])
+            choose(logits, *self._chosen(logits, entries, turns))
         except Exception as error:  # nothing can be written: what is drawn then, the front end reads and judges
             answers: list[GuidedRow | Search] = [*(entry.row for entry in entries), *(turn.search for turn in turns)]
             for answer in answers:
                 answer.fail(error)
         return logits
 
-    def _edits(self, logits: torch.Tensor, entries: Sequence[Entry], turns: Sequence[Turn]) -> dict[int, Edit]:
-        """By the index of the row."""
-        begun = [_begun(entry) for entry in entries]
-        wished = [(entry.index, wish) for entry, wish in zip(entries, begun, strict=True) if isinstance(wish, Wish)]
-        wished += [pair for turn in turns for pair in zip(turn.places, turn.search.wishes(), strict=True)]
-        read = self._read(logits, wished)
+    def _chosen(
+        self, logits: torch.Tensor, entries: Sequence[Entry], turns: Sequence[Turn]
+    ) -> tuple[dict[int, int], dict[int, Row]]:
+        """Tokens by the index of the row, and rows that were read."""
+        chosen = {entry.index: _begun(entry) for entry in entries}
+        reading = [entry for entry in entries if chosen[entry.index] is None]
+        read = self._read(logits, reading, turns)
         width = logits.shape[1]
-        edits = {}
-        for entry, start in zip(entries, begun, strict=True):
-            edit = start if isinstance(start, Edit) else _decided(entry.row, read[entry.index])
-            edits[entry.index] = _within(width, entry.row, edit)
+        found = {}
+        for entry in entries:
+            token = chosen[entry.index]
+            token = _decided(entry.row, read[entry.index]) if token is None else token
+            found[entry.index] = _within(width, entry.row, token)
         for turn in turns:
             turn.search.advance([read[place] for place in turn.places], width)
-            edits |= {turn.places[row]: Edit.only(token) for row, token in turn.search.kept().items()}
-        return edits
+            found |= {turn.places[row]: token for row, token in turn.search.kept().items()}
+        return found, {index: row for index, row in read.items() if not isinstance(row, Exception)}
 
-    def _read(self, logits: torch.Tensor, wished: Sequence[tuple[int, Wish]]) -> dict[int, Row | Exception]:
-        """The rows that are wished for, by index; if they can't be read, why."""
-        indices, wishes = [index for index, _ in wished], [wish for _, wish in wished]
+    def _read(
+        self, logits: torch.Tensor, entries: Sequence[Entry], turns: Sequence[Turn]
+    ) -> dict[int, Row | Exception]:
+        """Their rows, by index; if they can't be read, why."""
+        indices = [entry.index for entry in entries] + [place for turn in turns for place in turn.places]
+
+        def wishes() -> list[Wish]:
+            return [entry.row.wish() for entry in entries] + [wish for turn in turns for wish in turn.search.wishes()]
+
         try:
             rows: Sequence[Row | Exception] = rows_of(logits, indices, wishes, self.registry.vocabulary.size)
         except Exception as error:
-            rows = [error] * len(wished)
+            rows = [error] * len(indices)
         return dict(zip(indices, rows, strict=True))
 
 
-def _begun(entry: Entry) -> Wish | Edit:
-    """What is wished of a row's logits, or what becomes of it without them."""
+def _begun(entry: Entry) -> int | None:
+    """What a row goes on with whatever its logits are; None if they have to be read."""
     try:
-        return entry.row.wish() if entry.row.follow(entry.answer) else entry.row.end()
+        return None if entry.row.follow(entry.answer) else entry.row.end()
     except Exception as error:
         return entry.row.failed(error)
 
 
-def _decided(row: GuidedRow, logits: Row | Exception) -> Edit:
+def _decided(row: GuidedRow, logits: Row | Exception) -> int:
     if isinstance(logits, Exception):
         return row.rescued(logits)
     try:
@@ -96,12 +103,9 @@ def _decided(row: GuidedRow, logits: Row | Exception) -> Edit:
         return row.rescued(error)
 
 
-def _within(width: int, row: GuidedRow, edit: Edit) -> Edit:
+def _within(width: int, row: GuidedRow, token: int) -> int:
     """A tokenizer may have ids that the model doesn't: they can't be emitted."""
-    possible = edit.tokens < width
-    if possible.all():
-        return edit
-    if possible.any():
-        return Edit(edit.tokens[possible], edit.logits[possible])
-    row.fail(ValueError(f"the model has no token {edit.tokens[0]}"))
-    return Edit.only(0)
+    if token < width:
+        return token
+    row.fail(ValueError(f"the model has no token {token}"))
+    return 0

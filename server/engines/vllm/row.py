@@ -1,6 +1,6 @@
-"""One row of a single text: from its tokens and its logits to the logits that vLLM goes on with.
+"""One row of a single text: from its tokens and its logits to the token that it goes on with.
 
-Whatever fails, the row gets a token that may be emitted: the next one of the witness, which completes the text within
+Whatever fails, the row gets one that may be emitted: the next one of the witness, which completes the text within
 its budget; or, where the text can't be completed, an end token, and a report that the answer has failed.
 """
 
@@ -10,7 +10,6 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from server.decoding.candidates import Place
 from server.decoding.ending import ENDINGS
@@ -23,18 +22,6 @@ from server.engines.vllm.registry import Registry
 from server.engines.vllm.requests import RowRequest
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Edit:
-    """The tokens of a row that stay possible, at least one, and their new logits, [k]; all others become -inf."""
-
-    tokens: Tokens
-    logits: NDArray[np.float32]
-
-    @staticmethod
-    def only(token: int) -> Edit:
-        return Edit(np.array([token], np.int32), np.zeros(1, np.float32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +73,12 @@ class GuidedRow:
         beside = np.array(self._registry.vocabulary.stop_ids, np.int32)
         return Wish(max(FIRST_LOOK, self.parameters.candidates), beside, self.parameters.scale)
 
-    def decided(self, logits: Row) -> Edit:
+    def decided(self, logits: Row) -> int:
         """The step: one token; an end token where nothing may follow."""
         token = drawn(self.language, self.place, logits, self.parameters).token
-        return self.end() if token is None else Edit.only(token)
+        return self.end() if token is None else token
 
-    def rescued(self, error: Exception) -> Edit:
+    def rescued(self, error: Exception) -> int:
         """After a fault behind a text that was followed: the next token of its witness. Never raises."""
         rescued = self._registry.report(self.request.request).rescued
         if not rescued:
@@ -103,9 +90,9 @@ class GuidedRow:
         except Exception as worse:
             return self.failed(worse)
         rescued.add(self._length)
-        return Edit.only(witness[0]) if witness else self.end()
+        return witness[0] if witness else self.end()
 
-    def failed(self, error: Exception) -> Edit:
+    def failed(self, error: Exception) -> int:
         """The text can't be completed: an end token, and a report. Never raises."""
         self.fail(error)
         return self.end()
@@ -117,6 +104,6 @@ class GuidedRow:
             report.failure = f"{type(error).__name__}: {error}"
             _log.error("request %s has failed", self.request.request, exc_info=error)
 
-    def end(self) -> Edit:
-        """An end token, and nothing else."""
-        return Edit.only(next(iter(self._registry.ends), 0))
+    def end(self) -> int:
+        """An end token."""
+        return next(iter(self._registry.ends), 0)

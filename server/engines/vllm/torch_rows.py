@@ -6,7 +6,7 @@ some tokens that are known beforehand. A row that is asked for more comes as a w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -14,13 +14,18 @@ import torch
 from server.decoding.logits import LARGEST, ArrayRow, Row, Tokens, Values
 from server.engines.vllm.row import Wish
 
+CHOSEN = 1e30
+"""A logit beside which those up to `LARGEST` have no share, not even a rounded one, at whatever temperature."""
 
-def rows_of(logits: torch.Tensor, indices: Sequence[int], wishes: Sequence[Wish], size: int) -> Sequence[Row]:
+
+def rows_of(
+    logits: torch.Tensor, indices: Sequence[int], wishes: Callable[[], Sequence[Wish]], size: int
+) -> Sequence[Row]:
     """Rows of a tensor [rows, any width], each with the logits of `size` tokens; what is wished for comes fast."""
     if logits.device.type == "cpu":
         table = _fitted(logits.float(), size).numpy()
         return [ArrayRow(table[index]) for index in indices]
-    return gathered(logits, indices, wishes, size) if indices else []
+    return gathered(logits, indices, wishes(), size) if indices else []
 
 
 def gathered(logits: torch.Tensor, indices: Sequence[int], wishes: Sequence[Wish], size: int) -> list[GatheredRow]:
@@ -64,6 +69,10 @@ class GatheredRow:
     def best(self) -> tuple[int, bool]:
         return int(self._tokens[0]), len(self._values) == 1 or bool(self._values[0] > self._values[1])
 
+    @property
+    def ordinary(self) -> bool:
+        return False  # these are not the values as they were given
+
     def highest(self, count: int) -> tuple[Tokens, Values]:
         if count > len(self._tokens) < self.size:
             return self._all().highest(count)
@@ -85,24 +94,28 @@ class GatheredRow:
         return self._whole
 
 
-def keep_only(logits: torch.Tensor, rows: Sequence[int], tokens: Sequence[Tokens], values: Sequence[Values]) -> None:
-    """In each of these rows of float32[rows, tokens], some tokens get new logits and all others -inf."""
+def choose(logits: torch.Tensor, chosen: Mapping[int, int], read: Mapping[int, Row]) -> None:
+    """Each of these rows of float32[rows, tokens] is left one token, whoever draws from it. `read`: rows by index.
+
+    Where nothing that a row was read of is above `LARGEST`, one logit says that: to write all takes longer than a step.
+    """
     if logits.device.type == "cpu":
         table = logits.numpy()
-        for index, kept, new in zip(rows, tokens, values, strict=True):
-            table[index].fill(-np.inf)
-            table[index, kept] = new
-    elif rows:
-        scatter(logits, rows, tokens, values)
+        for index, token in chosen.items():
+            row = read.get(index)
+            seen = row.size if row is not None and row.ordinary else 0
+            table[index, seen:] = -np.inf
+            table[index, token] = CHOSEN
+    elif chosen:
+        scatter(logits, chosen)
 
 
-def scatter(logits: torch.Tensor, rows: Sequence[int], tokens: Sequence[Tokens], values: Sequence[Values]) -> None:
+def scatter(logits: torch.Tensor, chosen: Mapping[int, int]) -> None:
     """The same, all together on the tensor's device: at least one row."""
-    places = torch.tensor(rows, device=logits.device)
-    lengths = torch.tensor([len(part) for part in tokens], device=logits.device)
-    columns = torch.from_numpy(np.concatenate(tokens).astype(np.int64)).to(logits.device)
-    logits.index_fill_(0, places, float("-inf"))
-    logits[places.repeat_interleave(lengths), columns] = torch.from_numpy(np.concatenate(values)).to(logits.device)
+    rows = torch.tensor(list(chosen), device=logits.device)
+    tokens = torch.tensor(list(chosen.values()), device=logits.device)
+    logits.index_fill_(0, rows, float("-inf"))
+    logits[rows, tokens] = CHOSEN
 
 
 def _fitted(rows: torch.Tensor, size: int) -> torch.Tensor:

@@ -176,7 +176,7 @@ def test_a_row_that_goes_on_keeps_its_token_alone(cls: Any, monkeypatch: pytest.
     """The row of another search, whose turn it isn't, stays."""
     found = begun(cls, monkeypatch, "r", "other")
     after, choices = stepped(found, [OPENS] * 2, r=("r",))
-    assert torch.isfinite(after[0]).tolist() == [True, False, False, False]
+    assert after[0].softmax(0).tolist() == [1.0, 0.0, 0.0, 0.0]
     assert after[1].tolist() == OPENS
     assert choices == {"r": Choice((0,), ((0,),), {"agreed": b""})}
 
@@ -239,7 +239,7 @@ def test_where_even_the_witness_fails_the_answer_has_failed(cls: Any, monkeypatc
 
 def test_logits_that_cannot_be_written(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = begun(cls, monkeypatch, "r")
-    monkeypatch.setattr("server.engines.vllm.guide.keep_only", raising)
+    monkeypatch.setattr("server.engines.vllm.guide.choose", raising)
     _, choices = stepped(found, [OPENS], r=("r",))
     assert choices["r"].news == {"failure": "RuntimeError: a fault"}
 
@@ -259,7 +259,7 @@ def test_beams_and_single_texts_share_a_step(cls: Any, monkeypatch: pytest.Monke
     single = sampling(RowRequest("s", "g", 1, Parameters(9, seed=0)))
     found.update_state(BatchUpdate(2, [], [(1, single, [1], [])], []))
     after, choices = stepped(found, [OPENS] * 2, r=("r",))
-    assert torch.isfinite(after).sum(dim=1).tolist() == [1, 1]
+    assert after.softmax(1).tolist() == [[1.0, 0.0, 0.0, 0.0]] * 2
     assert not choices["r"].over
 
 

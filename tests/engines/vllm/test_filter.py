@@ -130,10 +130,10 @@ def begun(cls: Any, monkeypatch: pytest.MonkeyPatch, *outputs: list[int], **fiel
 
 
 def chosen(found: Any, logits: list[list[float]]) -> list[int]:
-    """The only token left in each row."""
-    rows = found.apply(torch.tensor(logits))
-    assert torch.isfinite(rows).sum(dim=1).tolist() == [1] * len(rows)
-    return list(torch.isfinite(rows).int().argmax(dim=1).tolist())
+    """The only token that each row can draw."""
+    shares = found.apply(torch.tensor(logits)).softmax(1)
+    assert (shares == 1.0).sum(dim=1).tolist() == [1] * len(shares)
+    return list(shares.argmax(dim=1).tolist())
 
 
 def test_it_is_made_as_both_runners_make_it(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_logits_of_any_precision(cls: Any, monkeypatch: pytest.MonkeyPatch, dtyp
     logits = torch.tensor([OPENS], dtype=dtype)
     after = begun(cls, monkeypatch, []).apply(logits)
     assert after.dtype == torch.float32
-    assert after.tolist() == [[0.0, *[-float("inf")] * 3]]
+    assert after.softmax(1).tolist() == [[1.0, 0.0, 0.0, 0.0]]
     assert (after.data_ptr() == logits.data_ptr()) == (dtype == torch.float32)
 
 
@@ -251,7 +251,7 @@ def test_logits_that_cannot_be_read_or_written(cls: Any, monkeypatch: pytest.Mon
         broken.setattr("server.engines.vllm.guide.rows_of", raising)
         assert chosen(found, [OPENS] * 2) == [1, 1]
     assert found.registry.report("r1").rescued == {1}
-    monkeypatch.setattr("server.engines.vllm.guide.keep_only", raising)
+    monkeypatch.setattr("server.engines.vllm.guide.choose", raising)
     assert found.apply(torch.tensor([OPENS] * 2)).shape == (2, 4)
     assert [found.registry.report(name).failure for name in ("r0", "r1")] == ["RuntimeError: a fault"] * 2
 
@@ -281,7 +281,9 @@ def test_arguments_that_cannot_be_read(cls: Any, monkeypatch: pytest.MonkeyPatch
     cls.validate_params(Sampling())
     found = begun(cls, monkeypatch, [])
     found.update_state(BatchUpdate(2, [], [(1, bad, [0, 0], [])], []))
-    assert torch.isfinite(found.apply(torch.tensor([OPENS] * 2))).sum(dim=1).tolist() == [1, 4]
+    after = found.apply(torch.tensor([OPENS] * 2))
+    assert after[0].softmax(0).tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert after[1].tolist() == OPENS
 
 
 def test_any_text_with_a_seed(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:

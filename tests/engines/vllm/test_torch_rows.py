@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.decoding.logits import ArrayRow
+from server.decoding.logits import LARGEST, ArrayRow
 from server.engines.vllm.row import Wish
-from server.engines.vllm.torch_rows import gathered, keep_only, rows_of, scatter
+from server.engines.vllm.torch_rows import choose, gathered, rows_of, scatter
 from tests.strategies import examples
 
 SIZE = 300
@@ -44,7 +42,7 @@ def test_read_together_or_alone(seed: int, kind: str, width: int, dtype: torch.d
     indices = [4, 0, 2]
     wishes = [Wish(count, rng.integers(0, SIZE, n).astype(np.int32), t) for n, t in ((0, 1.0), (3, 0.5), (9, 1.0))]
     together = gathered(logits, indices, wishes, SIZE)
-    alone = rows_of(logits, indices, wishes, SIZE)
+    alone = rows_of(logits, indices, lambda: wishes, SIZE)
     padded = np.full((5, max(width, SIZE)), -np.inf, np.float32)
     padded[:, :width] = logits.float().numpy()
     for index, wish, one, other in zip(indices, wishes, together, alone, strict=True):
@@ -64,14 +62,31 @@ def test_read_together_or_alone(seed: int, kind: str, width: int, dtype: torch.d
 
 
 def test_nothing_is_read_where_nothing_is_wished():
-    assert rows_of(torch.zeros(2, 9), [], [], 9) == []
+    assert rows_of(torch.zeros(2, 9), [], lambda: [], 9) == []
 
 
-@pytest.mark.parametrize("way", [keep_only, scatter])
-def test_some_rows_keep_some_tokens(way: Callable[..., None]):
-    """The others stay as they are."""
-    logits = torch.arange(12.0).reshape(3, 4)
-    tokens = [np.array([3, 0], np.int32), np.array([1], np.int32)]
-    way(logits, [2, 0], tokens, [np.array([0.5, 1.5], np.float32), np.zeros(1, np.float32)])
-    inf = float("inf")
-    assert logits.tolist() == [[-inf, 0.0, -inf, -inf], [4.0, 5.0, 6.0, 7.0], [1.5, -inf, -inf, 0.5]]
+@pytest.mark.parametrize("temperature", [1e-5, 1.0, 100.0])
+@pytest.mark.parametrize("kind", ["plain", "tied", "odd", "large", "impossible"])
+def test_a_row_draws_what_is_chosen_whatever_its_logits(kind: str, temperature: float):
+    """By the best, or by shares: of rows that were read, of others, and on a device. Nobody reads the last logits."""
+    logits = random_logits(3, kind, SIZE)
+    if kind == "large":
+        logits = torch.full((5, SIZE), LARGEST) * random_logits(4, "plain", SIZE).sign()
+    if kind == "impossible":
+        logits[:] = -float("inf")
+    logits = torch.cat([logits, torch.tensor([[float("inf"), float("nan"), 0.0]] * 5)], dim=1)
+    for way in ("read", "unread", "scattered"):
+        found, chosen = logits.clone(), {4: 0, 0: SIZE - 1, 2: 77}
+        rows = rows_of(found, [4, 0], lambda: [], SIZE)
+        assert [bool(row.highest(9)[0].size) and row.ordinary for row in rows] == [kind != "odd"] * 2
+        if way == "scattered":
+            scatter(found, chosen)
+        else:
+            choose(found, chosen, dict(zip([4, 0], rows, strict=True)) if way == "read" else {})
+        for index, row in enumerate(found):
+            if index in chosen:
+                assert row.argmax() == chosen[index]
+                shares = (row / temperature).softmax(0)
+                assert torch.equal(shares, torch.eye(len(row))[chosen[index]])
+            else:
+                assert torch.equal(row.nan_to_num(7), logits[index].nan_to_num(7))
