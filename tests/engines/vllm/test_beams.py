@@ -73,7 +73,7 @@ class Beams:
         """Sometimes a step in between takes only some of the rows, and nothing is made of it."""
         if len(self.names) > 1 and self.events.random() < 0.2:
             before = self.apply(Turns({}, ()), self.events.sample(range(len(self.names)), len(self.names) - 1))
-            assert torch.equal(*before)
+            assert torch.equal(*(logits.nan_to_num(7) for logits in before))
             assert self.filter.searches.take() == {}
         before, after = self.apply(Turns({self.request.request: tuple(self.names)}, ()), range(len(self.names)))
         self.sampled = [int(line.nan_to_num().argmax()) for line in after]
