@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from math import sqrt
 
 from benchmarks.data import read_tasks
@@ -188,28 +188,33 @@ def _throughput(tokenizer: str, count: int, start: int) -> list[ThroughputRow]:
 
 
 def learning(tokenizer: str, count: int) -> tuple[str, list[LearningRow]]:
-    """A finds by search; B, which begins afterwards, knows it; C, from whom it is taken away, searches as A did.
+    """A finds by search. Then B, which knows it from the store, and C, from whose store it is taken away, by turns.
 
     Only what was found is told. That a search found nothing isn't, and where most searches do, little is saved.
     """
-    with redis() as store:
+    with redis() as store, redis() as other:
         options = Options(tokenizer, store.address, SECRET, brief=False, kept=2 * count)
-        with servers(options, options, options) as (a, b, c):
+        without = replace(options, store=other.address)
+        with servers(options, without, options, without) as (a, a_too, b, c):
             asked = [("json-mode-eval", body) for body in _tight(a, count)]
             asked += [(name, body) for name in SHIPPED for body in _by_name(a, name, count)]
             bodies = [body for _, body in asked]
             first = a.ask(bodies, clients=1)
-            a.settle()
-            second = b.ask(bodies, clients=1)
-            b.settle()
+            a_too.ask(bodies, clients=1)
+            for server in (a, a_too):
+                server.settle()
             with store.client() as client:
                 entries = sum(client.hlen(key) for key in client.scan_iter("swyb:*:table"))
+            with other.client() as client:
                 for key in list(client.scan_iter("swyb:*:table")):
                     client.delete(key)
-            third = c.ask(bodies, clients=1)
+            turns: dict[Server, list[Reply]] = {b: [], c: []}
+            for at, body in enumerate(bodies):
+                for server in (b, c) if at % 2 else (c, b):
+                    turns[server] += server.ask([body])
     rows = [
         LearningRow(group, _decoding(anew), _decoding(told), finder.text == told.text == anew.text)
-        for (group, _), finder, told, anew in zip(asked, first, second, third, strict=True)
+        for (group, _), finder, told, anew in zip(asked, first, turns[b], turns[c], strict=True)
         if None not in (finder.text, told.text, anew.text)
     ]
     lines = [_gain(group, [row for row in rows if row.group == group]) for group in ("json-mode-eval", *SHIPPED)]
