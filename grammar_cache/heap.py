@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
+from numpy.typing import NDArray
 
 from grammar_cache.arena import Longs
 
@@ -22,14 +25,19 @@ def push(heap: Longs, size: int, number: int) -> int:
 def pop(heap: Longs, size: int) -> int:
     """Takes the least of `size` numbers out: how many there are now."""
     size -= 1
-    number, at = heap[size], 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= number:
+    replace(heap, size, heap[size])
+    return size
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+def replace(heap: NDArray[Any], size: int, number: Any) -> None:
+    """Puts a number in place of the least of `size`. It branches little: wrong guesses of the processor cost most."""
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size:
+            child += heap[child + 1] < heap[child]
+        if number <= heap[child]:
             break
         heap[at] = heap[child]
-        at = child
+        at, child = child, 2 * child + 1
     heap[at] = number
-    return size

@@ -7,11 +7,13 @@ values of a group still lie near each other.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from grammar_cache.heap import replace
 
 Values: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int32]
@@ -63,7 +65,7 @@ def _highest(values: Values, bits: Ids, most: np.float32, maxima: Values, tops: 
             _take(keys, _key(bits[at], at))
     for last in range(len(ids) - 1, -1, -1):  # the worst first
         ids[last] = _PLACES - (keys[0] & _PLACES)
-        _sink(keys, last, keys[last])
+        replace(keys, last, keys[last])
     return True
 
 
@@ -104,7 +106,7 @@ def _least(maxima: Values, tops: Values) -> np.float32:
     tops[:] = -np.inf
     for group in range(len(maxima)):
         if maxima[group] >= least:
-            _sink(tops, len(tops), maxima[group])
+            replace(tops, len(tops), maxima[group])
             least = tops[0] if tops[0] > low else low
     return np.float32(least)
 
@@ -120,18 +122,4 @@ def _key(bits: np.int32, at: int) -> np.int64:
 def _take(keys: Keys, key: np.int64) -> None:
     """In place of the worst, if it is better."""
     if key > keys[0]:
-        _sink(keys, len(keys), key)
-
-
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _sink(heap: NDArray[Any], size: int, new: Any) -> None:
-    """Puts something in place of the first of `size`, the least, and down to where those below are no less."""
-    at, child = 0, 1
-    while child < size:
-        if child + 1 < size:
-            child += heap[child + 1] < heap[child]
-        if new <= heap[child]:
-            break
-        heap[at] = heap[child]
-        at, child = child, 2 * child + 1
-    heap[at] = new
+        replace(keys, len(keys), key)

@@ -31,10 +31,13 @@ class Kept(Generic[K, V]):
             return found[0]
 
     def keep(self, key: K, value: V, size: int) -> None:
-        """One that is known already stays as it is."""
+        """One that is known already stays as it is, and counts as used; one that is larger than all isn't kept."""
+        if size > self._largest:
+            return
         with self._lock:
             if key not in self._values:
                 self._values[key] = (value, size)
                 self._size += size
+            self._values.move_to_end(key)
             while self._size > self._largest:
                 self._size -= self._values.popitem(last=False)[1][1]

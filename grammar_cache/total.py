@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 from numba import njit
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.dfa import Dfa, minimised, too_many_states
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.kept import Kept
 from grammar_cache.subsets import DONE, STOPPED, TOO_LARGE
 
 Ints = NDArray[np.int32]
@@ -102,26 +101,16 @@ class Totals:
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
-        self._lock = Lock()
-        self._kept: OrderedDict[bytes, Total] = OrderedDict()
-        self._weight = 0
+        self._kept: Kept[bytes, Total] = Kept(largest)
 
     def get(self, key: bytes) -> Total | None:
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
+        return self._kept.get(key)
 
     def keep(self, key: bytes, total: Total) -> None:
         """What would take more than a quarter of the room isn't kept."""
         weight = _OVERHEAD + total.table.size
-        with self._lock:
-            if key not in self._kept and 4 * weight <= self._largest:
-                self._kept[key] = total
-                self._weight += weight
-            while self._weight > self._largest:
-                self._weight -= _OVERHEAD + self._kept.popitem(last=False)[1].table.size
+        if 4 * weight <= self._largest:
+            self._kept.keep(key, total, weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

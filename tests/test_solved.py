@@ -15,7 +15,6 @@ from grammar_cache.distance import Distances
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
 from grammar_cache.grammar import compile_expression
-from grammar_cache.kept import Kept
 from grammar_cache.lexed_configuration import LexedConfigurations
 from grammar_cache.network import Network, build
 from grammar_cache.parts import parts
@@ -117,18 +116,6 @@ def test_json_is_solved_once() -> None:
         compile_grammar(Constraint("json_schema", json.dumps(schema)), vocabulary)
         sizes.append(len(vocabulary.solved.solutions))
     assert sizes[1] > 2 == sizes[2] - sizes[1]  # the object and the whole text
-
-
-def test_what_is_kept_is_bounded() -> None:
-    """The least recently used goes first; what is too large alone isn't kept."""
-    kept: Kept[str, int] = Kept(10)
-    for name in "aba":
-        kept.keep(name, 1, 4)
-    assert kept.get("a") == 1
-    kept.keep("c", 1, 4)
-    assert [kept.get(name) is not None for name in "abc"] == [True, False, True]
-    kept.keep("d", 1, 11)
-    assert len(kept) == 0
 
 
 def test_too_many_configurations_are_refused_while_costs_are_solved() -> None:

@@ -14,15 +14,18 @@ from grammar_cache.claims import Claim
 from grammar_cache.errors import ArtefactError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.kept import Kept
 from grammar_cache.limits import Limits
 from grammar_cache.precomputed import Table
-from grammar_cache.store.copies import Copies
 from grammar_cache.store.database import Database, News
 from grammar_cache.tabled_grammar import TabledGrammar
 from grammar_cache.vocabulary import Vocabulary
 
 COPIES_BYTES = 64 << 20
-"""Of artefacts that stay in this process: those of hundreds of grammars."""
+"""Of artefacts that stay in this process, for when the store has them no more: those of hundreds of grammars.
+
+An artefact is a function of its grammar's id, so a copy is as good as the one in the store, however old.
+"""
 
 
 class Shared(NamedTuple):
@@ -39,7 +42,7 @@ class SharedGrammars:
         self._database = database
         self._vocabulary = vocabulary
         self._limits = limits
-        self._copies = Copies(COPIES_BYTES)
+        self._copies: Kept[str, bytes] = Kept(COPIES_BYTES)
 
     def get(
         self, grammar_id: str, make: Callable[[], CompiledGrammar], seconds: float, interrupt: Interrupt | None = None
@@ -55,7 +58,7 @@ class SharedGrammars:
             grammar = make()
             artefact = to_bytes(grammar)
             self._database.keep(grammar_id, artefact)
-            self._copies.put(grammar_id, artefact)
+            self._copies.keep(grammar_id, artefact, len(artefact))
             return Shared(grammar, found=False)
 
         shared = self._database.once(grammar_id, look, made, seconds)
@@ -94,7 +97,7 @@ class SharedGrammars:
         except ArtefactError:
             self._database.counters.count("rejected")
             return None
-        self._copies.put(grammar_id, artefact)
+        self._copies.keep(grammar_id, artefact, len(artefact))
         return grammar
 
     def _copied(self, grammar_id: str) -> CompiledGrammar | None:

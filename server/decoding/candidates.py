@@ -34,7 +34,7 @@ class Candidates:
     tokens: Tokens
     configurations: NDArray[np.int32]
     distances: NDArray[np.int32]
-    logits: NDArray[np.floating]
+    logits: NDArray[np.float64]
     end: int | None
     lost: int | None
 
@@ -75,13 +75,14 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
             at = int(np.where(stops, logits, -np.inf).argmax())
             end = int(tokens[at])
             distances[at], after[at] = 0, configuration
-    kept, lost = ordered(tokens, logits.astype(np.float64), distances, left - 1, after)
+    values = logits.astype(np.float64)
+    kept, lost = ordered(tokens, values, distances, left - 1, after)
     return Candidates(
         place=place,
         tokens=tokens[kept],
         configurations=after[kept],
         distances=distances[kept],
-        logits=logits[kept],
+        logits=values[kept],
         end=end,
         lost=None if lost is None else int(tokens[lost]),
     )

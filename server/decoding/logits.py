@@ -93,12 +93,13 @@ class ArrayRow:
     def highest(self, count: int) -> tuple[Tokens, Values]:
         logits = self._given
         tokens = compiled.highest(logits, count, LARGEST)
-        self._ordinary |= tokens is not None
-        values = logits[:0] if tokens is None else logits[tokens]
-        if tokens is None or (len(values) and values[-1] <= -LARGEST):  # the least are all alike
-            tokens = highest(self._finite, count)
-            values = self._finite[tokens]
-        return tokens, values
+        if tokens is not None:
+            self._ordinary = True
+            values = logits[tokens]
+            if not len(values) or values[-1] > -LARGEST:
+                return tokens, values
+        tokens = highest(self._finite, count)  # the least are all alike
+        return tokens, self._finite[tokens]
 
     def at(self, tokens: Tokens) -> Values:
         values = self._given[tokens]

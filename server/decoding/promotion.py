@@ -83,7 +83,7 @@ CHANGES_GREEDY: frozenset[Promotion] = frozenset({"penalty"})
 
 
 def _towards_best(options: Candidates, weight: Floats) -> Floats:
-    logits = options.logits.astype(np.float64)
+    logits = options.logits
     promoted: Floats = (weight - 1.0) * (logits.max() - logits)  # z̃ less its maximum: equal logits stay equal
     return promoted
 

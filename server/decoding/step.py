@@ -91,12 +91,12 @@ def successors(language: Language, options: Candidates, parameters: Parameters, 
     """
     if not len(options.tokens):
         return Successors((), False)
-    viable = options.logits.astype(np.float64) - options.logits[0]  # which is the highest
+    viable = options.logits - options.logits[0]  # which is the highest
     promoted = PROMOTIONS[parameters.promotion](options, language, parameters.alpha)
     order = leading(promoted, 2 * parameters.beam_width)  # ties stay in the candidates' order
     model: Floats = np.zeros(len(order))
     if parameters.needs_model_scores:
-        model = options.logits[order].astype(np.float64) - log_total
+        model = options.logits[order] - log_total
     guided = promoted[order] - NORMALISERS[parameters.softmax](promoted, float(options.logits[0]) - log_total)
     columns = guided, viable[order] - log_sum(viable), model
     scores = map(Scores, *(column.tolist() for column in columns))

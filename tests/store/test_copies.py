@@ -1,22 +1,18 @@
-"""Copies of artefacts: what was last used stays, and a grammar is there although its store isn't."""
+"""Copies of artefacts: a grammar is there although its store isn't."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact import to_bytes
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.store.contract import StoreError
-from grammar_cache.store.copies import Copies
 from grammar_cache.store.database import Database, Timing
 from grammar_cache.store.seals import Seals
 from grammar_cache.store.sharing import SharedGrammars
 from tests.store.databases import SECRET, until
 from tests.store.fakes import MemoryStore
-from tests.strategies import examples
 
 VOCABULARY = Vocabulary([b"a", b"b", b"ab"], [3])
 GRAMMAR = Constraint("regex", "a{2,9}b")
@@ -28,26 +24,6 @@ def compiled() -> CompiledGrammar:
 
 def never() -> CompiledGrammar:
     pytest.fail("it must not be compiled")
-
-
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.integers(0, 12)), max_size=30))
-@examples(150)
-def test_the_last_used_stay_within_the_bound(calls: list[tuple[str, int | None]]) -> None:
-    """Against a list of them. None: it is asked for; else an artefact of so many bytes is put."""
-    copies, kept = Copies(10), list[tuple[str, bytes]]()
-    for name, size in calls:
-        known = dict(kept).get(name)
-        others = [pair for pair in kept if pair[0] != name]
-        if size is None:
-            assert copies.get(name) == known
-            kept = others + ([] if known is None else [(name, known)])
-        else:
-            copies.put(name, bytes(size))
-            if size <= 10:
-                kept = [*others, (name, bytes(size))]
-                while sum(len(artefact) for _, artefact in kept) > 10:
-                    kept.pop(0)
-    assert {name: copies.get(name) for name in "abcd"} == {name: dict(kept).get(name) for name in "abcd"}
 
 
 def test_a_grammar_outlives_its_store() -> None:

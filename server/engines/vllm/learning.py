@@ -43,6 +43,10 @@ class Learning:
         if not self._closed and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._go_on())
 
+    def forget(self, key: str) -> None:
+        """The grammar with this key isn't there any more."""
+        self._used.pop(key, None)
+
     def close(self) -> None:
         """Calls no more."""
         self._closed = True

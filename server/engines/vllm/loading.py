@@ -82,6 +82,7 @@ class LoadedGrammars:
         idle = [entry for entry in self._kept.values() if not entry.users and entry.loading.done()]
         for entry in idle[: max(0, len(self._kept) - self._most)]:
             del self._kept[id(entry.grammar)]
+            self._learning.forget(entry.key)
             found = await self._call("drop_grammar", entry.key)
             if entry.exchange is not None:
                 entry.exchange.give(*map(received, found))
