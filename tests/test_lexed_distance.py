@@ -12,7 +12,7 @@ from lark.exceptions import LarkError
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from grammar_cache.distance import INFINITE
 from grammar_cache.errors import EmptyLanguage, GrammarError
-from tests.dialects.lark_grammars import LETTERS, random_grammar
+from tests.dialects.lark_grammars import LETTERS, random_grammar, swallowing_grammar
 
 NUMBERS = 'start: N N\nN: /[0-9]+/\n%ignore " "'
 
@@ -119,8 +119,8 @@ def test_contextual_distances_are_consistent(seed: int) -> None:
     """The same where the parser's state decides what the lexer looks for, and Lark accepts the witness."""
     rng = random.Random(100 + seed)
     checked = 0
-    while checked < 8:
-        text = random_grammar(rng)
+    while checked < 16:
+        text = (random_grammar if checked % 2 else swallowing_grammar)(rng)
         tokens = sorted(set(LETTERS) | {"".join(rng.choice(LETTERS) for _ in range(2)) for _ in range(4)})
         try:
             grammar = compiled(text, tokens, "contextual")

@@ -18,7 +18,7 @@ from grammar_cache.exploration import BoundedGrammar
 from server.decoding.decoder import Decoder
 from tests.decoding.stepping import advance
 from tests.decoding.trials import BOUNDS, MODELS, random_logits, random_parameters
-from tests.dialects.lark_grammars import LETTERS, random_grammar
+from tests.dialects.lark_grammars import LETTERS, random_grammar, swallowing_grammar
 from tests.dialects.lark_oracle import contextual, dynamic
 
 
@@ -33,7 +33,8 @@ def random_vocabulary(rng: random.Random) -> Vocabulary:
 def run(number: int) -> list[str] | None:
     """What is wrong with one trial's answer: nothing, if the promise holds. None where there is nothing to try."""
     rng = random.Random(number)
-    text, vocabulary = random_grammar(rng), random_vocabulary(rng)
+    made = swallowing_grammar if rng.random() < 0.25 else random_grammar
+    text, vocabulary = made(rng), random_vocabulary(rng)
     contextually = rng.random() < 0.4
     constraint = Constraint("lark", text, lexer="contextual" if contextually else None)
     bound = rng.choice(BOUNDS)

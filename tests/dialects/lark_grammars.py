@@ -36,6 +36,14 @@ TERMINALS = (
 IGNORED = ('" "', "/ +/", '/c+/ | " "', "T0", '"a" " "', "/ c*/", '" " | "b "')
 
 
+SWALLOWED = ('" "', '" "', '"b"', '"B"i', '" b"', '"ab"', "/ +/", "/[ b]/", r"/\s/", "/B/i", '"b" | " "')
+"""What is ignored, or a word of the grammar, and matched as a whole by some of these:"""
+SWALLOWING = (
+    *("/[^a]/", "/[^a]+/", "/./", "/.b?/", "/[ab ]+/", "/[ab]+/", "/[A-C ]+/i", "/b| /", r"/\s+/", r"/\S/", "/b?[ b]/"),
+    *("/b(?! )/", "/ b?/", "/ab?/", "/B/i", "/(?i:b)c?/", "/ +|b+/"),
+)
+
+
 def random_grammar(rng: random.Random) -> str:
     """Up to three rules over up to four terminals and the letters a, b, c and the space. Lark may refuse it."""
     rules = ["start", "x", "_y"][: rng.randint(1, 3)]
@@ -67,6 +75,30 @@ def deterministic_grammar(rng: random.Random) -> str:
         lines.append(f"{name}: " + "\n  | ".join(bodies) + rng.choice(["", "", "\n  |"]))
     lines += [rf"NAME{rng.choice(['', '.2'])}: /[a-c]+/", r"INT: /\d+/", r"FLOAT: /\d+\.\d*/", 'SPACED: "b" " "*']
     lines += rng.sample(['%ignore " "', "%ignore / +/", "%ignore /#.*/"], rng.randint(0, 2))
+    return "\n".join(lines) + "\n"
+
+
+def swallowing_grammar(rng: random.Random) -> str:
+    """Regular expressions that match ignored literals as a whole, and ignored ones that match literals of the rules.
+
+    With flags and priorities, in which Lark's decision lies. Mostly without conflicts: alternatives begin otherwise.
+    """
+    regexes, words = rng.sample(SWALLOWING, rng.randint(1, 3)), rng.sample(SWALLOWED, rng.randint(1, 3))
+    named = {f"R{i}": text for i, text in enumerate(regexes)} | {f"W{i}": text for i, text in enumerate(words)}
+    names = [*named, *(text for text in words if text.startswith('"') and "|" not in text), '"a"', '","']
+    rules = ["start", "x"][: rng.randint(1, 2)]
+    lines = []
+    for rule in rules:
+        firsts = rng.sample(sorted(set(names)), rng.randint(1, 3))
+        tails = [rng.choices([*names, *rules], k=rng.choice([0, 0, 1, 1, 2])) for _ in firsts]
+        bodies = [
+            " ".join(part + rng.choice(["", "", "", "?", "+"]) for part in (first, *tail))
+            for first, tail in zip(firsts, tails, strict=True)
+        ]
+        lines.append(f"{rule}: " + " | ".join(bodies) + rng.choice(["", "", " |"]))
+    lines += [f"{name}{rng.choice(['', '', '', '.2'])}: {text}" for name, text in named.items()]
+    skipped = rng.sample([*named, *SWALLOWED, '","', "/,b?/"], rng.choice([1, 1, 2, 2, 3]))
+    lines += [f"%ignore {text}" for text in skipped]
     return "\n".join(lines) + "\n"
 
 

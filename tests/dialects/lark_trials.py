@@ -31,14 +31,16 @@ from grammar_cache.expression import Alt, Grammar
 from server.membership import Recogniser
 from tests.dialects import lark_oracle
 from tests.dialects.corpus import GRAMMARS
-from tests.dialects.lark_grammars import LETTERS, deterministic_grammar, random_grammar
+from tests.dialects.lark_grammars import LETTERS, deterministic_grammar, random_grammar, swallowing_grammar
 from tests.dialects.lark_oracle import LexedSampler, Oracle, mutated
 
 LARGEST = 150
 """Alternatives of a random grammar for Earley, and below: characters of a text. Lark takes minutes beyond."""
 LONGEST = {"dynamic": 12, "contextual": 40, "file": 40}
-SIGNS = {"dynamic": LETTERS, "contextual": "abcif +=(),.12#\n", "file": " \n\"'()+,-.0129:;=ABab{}xyz_é"}
+SIGNS = {"dynamic": LETTERS, "contextual": "abcBif +=(),.12#\n", "file": " \n\"'()+,-.0129:;=ABab{}xyz_é"}
 """What texts are changed with, and made of where nothing is known."""
+SHARES = {"dynamic": (3, 1, 0), "contextual": (1, 2, 3)}
+"""How often grammars are random, have terminals that match what is ignored, or are LALR(1)."""
 PATIENCE = 10.0
 """Seconds of processor time that Lark gets for a text."""
 
@@ -127,8 +129,8 @@ def samples(grammar: Grammar, rng: random.Random, number: int, longest: int, sig
 def draw(mode: Mode, seed: int, number: int) -> tuple[str, random.Random]:
     """The grammar of a trial, and the numbers for its texts. For LALR(1), most are made to have no conflicts."""
     rng = random.Random(f"{seed} {mode} {number}")
-    deterministic = mode == "contextual" and rng.random() < 0.8
-    return (deterministic_grammar(rng) if deterministic else random_grammar(rng)), rng
+    [made] = rng.choices((random_grammar, swallowing_grammar, deterministic_grammar), SHARES[mode])
+    return made(rng), rng
 
 
 def trial(mode: Mode, seed: int, number: int, texts: int, tally: Tally) -> None:

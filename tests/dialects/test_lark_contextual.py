@@ -13,7 +13,7 @@ from grammar_cache.errors import UnsupportedFeature
 from grammar_cache.limits import Limits
 from grammar_cache.network import build
 from server.membership import Recogniser
-from tests.dialects.lark_grammars import deterministic_grammar, random_grammar
+from tests.dialects.lark_grammars import deterministic_grammar, random_grammar, swallowing_grammar
 from tests.dialects.lark_oracle import contextual
 from tests.dialects.lark_trials import LONGEST, SIGNS, SkippedError, pair, samples
 
@@ -30,6 +30,36 @@ FEATURES = {
     ),
     "the longest terminal is preferred": ('start: "+" "+" | "++" "x"\n', ["++x"], ["++"]),
     "ignored text": ('start: "a" "b"\n%ignore " "', [" a  b ", "ab"], [" ", "a b b"]),
+    "an ignored word that a terminal matches is no longer skipped": (
+        'start: T+\nT: /[^a]/\n%ignore " "',
+        ["b", "bb"],
+        [" b", "b b", "bb "],
+    ),
+    "the parser is given an ignored word that a terminal matches": (
+        'start: T+ SPACE\nT: /[^a]/\nSPACE: " "\n%ignore SPACE',
+        ["b ", "bc "],
+        ["b", "bb", "b b ", " b "],
+    ),
+    "a priority of its own keeps an ignored word apart": (
+        'start: T+\nT.2: /[^a]/\n%ignore " "',
+        ["b b", " ", "bb "],
+        ["ba", ""],
+    ),
+    "a word with flags that a terminal lacks stays beside it": (
+        'start: T+\nT: /[b-d]/\n%ignore "b"i',
+        ["c", "BcB"],
+        ["b", "cb", "B"],
+    ),
+    "an ignored regular expression takes a word along": (
+        'start: "b"? "c"\n%ignore /[b ]/',
+        ["c", "bc", " b c"],
+        ["", "b"],
+    ),
+    "only where the parser looks for that terminal": (
+        'start: "a" T "a"\nT: /[^a]/\n%ignore " "',
+        ["aba", "ab a", " aba "],
+        ["a a", "a ba", "aa"],
+    ),
     "left recursion": ('start: start "+" INT | INT\nINT: /\\d+/', ["1", "1+22"], ["1+", "+1"]),
 }
 
@@ -84,6 +114,24 @@ def test_lark_and_the_automaton_agree(rng: random.Random) -> None:
     """The automaton accepts exactly what Lark does."""
     text = deterministic_grammar(rng) if rng.random() < 0.8 else random_grammar(rng)
     compare(text, rng, 20)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ignored_words_that_terminals_match(seed: int) -> None:
+    """So it does where a terminal matches ignored words as a whole, an ignored one words, with flags and priorities."""
+    rng = random.Random(3000 + seed)
+    results = [compare(swallowing_grammar(rng), rng, 20) for _ in range(60)]
+    assert 0 < sum(belong for belong, _ in results) < sum(total for _, total in results)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(10))
+def test_thousands_of_such_grammars(seed: int) -> None:
+    """5,000 grammars; the comparison is not empty on either side."""
+    rng = random.Random(4000 + seed)
+    results = [compare(swallowing_grammar(rng), rng, 30) for _ in range(500)]
+    assert 2_000 < sum(belong for belong, _ in results) < sum(total for _, total in results)
 
 
 @pytest.mark.full

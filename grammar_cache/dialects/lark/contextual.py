@@ -30,7 +30,7 @@ from grammar_cache.lexeme import DEAD, OPEN, Lexeme, Lexer, Shift
 from grammar_cache.limits import Limits
 
 IGNORED = 0
-"""The number of all ignored terminals; the others count from 1."""
+"""The label of text that is skipped; terminals that reach the parser count from 1."""
 
 
 def contextual(
@@ -95,7 +95,8 @@ class _Lexers:
     ) -> None:
         self._limits = limits
         self._ignored = frozenset(ignored)
-        self._labels = {t.name: IGNORED if t.name in self._ignored else i + 1 for i, t in enumerate(terminals)}
+        self._labels = {t.name: i + 1 for i, t in enumerate(terminals)}
+        self._retyped: set[str] = set()
         self._keywords: dict[str, Lexeme] = {}
         configuration = LexerConf(list(terminals), re, list(ignored))
         try:
@@ -118,6 +119,12 @@ class _Lexers:
     def label(self, terminal: str) -> int:
         return self._labels[terminal]
 
+    def taken(self, terminal: str) -> bool:
+        """Whether the parser may be given it. Lark skips an ignored terminal where its own pattern is what matches; a
+        word that another terminal matches is retyped and passed on, though the name it gets is that of an ignored one.
+        """
+        return terminal not in self._ignored or terminal in self._retyped
+
     def of_state(self, state: int) -> int:
         """Which automaton is in force in a state of the parser."""
         return self._of_state[state]
@@ -129,13 +136,14 @@ class _Lexers:
         scanner = lexer.scanner
         names = [t.name for t in scanner.terminals]
         found = lexeme([(t.pattern.to_regexp(), 0) for t in scanner.terminals], self._limits)
-        label = np.array([*(self._labels[n] for n in names), -1], np.int32)  # the last one: where none has closed
+        labels = [IGNORED if name in self._ignored else self._labels[name] for name in names]
+        label = np.array([*labels, -1], np.int32)  # the last one: where none has closed
         keywords: dict[int, list[tuple[int, Lexeme]]] = {}
         for name, callback in lexer.callback.items():
             if name not in self._ignored:
-                keywords[self._labels[name]] = [
-                    (self._labels[t.name], self._keyword(t)) for t in callback.scanner.terminals
-                ]
+                words = callback.scanner.terminals
+                keywords[self._labels[name]] = [(self._labels[word.name], self._keyword(word)) for word in words]
+                self._retyped.update(word.name for word in words)
         named = Lexeme(found.moves, found.closes, label[found.label], found.watches, found.ends)
         return _with_keywords(named, keywords) if keywords else named
 
@@ -226,8 +234,8 @@ class _Translation:
             state = self._table.after[state][symbol.name]
 
     def _terminal(self, name: str, after: int) -> Expression:
-        if self._lexers.label(name) == IGNORED:
-            return NOTHING  # the parser never sees it
+        if not self._lexers.taken(name):
+            return NOTHING
         lexer = self._lexers.of_state(after)
         shift = f"{name}>{lexer}"
         self.shifts[shift] = Shift(self._lexers.label(name), lexer)
