@@ -34,7 +34,7 @@ from grammar_cache.tightening import Tightening
 from grammar_cache.token_bits import packed
 from grammar_cache.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "4"
+ALGORITHM_VERSION = "5"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
@@ -89,7 +89,7 @@ class CompiledGrammar:
         if self._minimum is None:
             bound, fuel = self._additive(self.start), self.limits.start_fuel
             if 0 < bound < INFINITE:
-                self._path = descend(self._tables, self._additives, self.start, bound, fuel // 4)
+                self._path = descend(self._tables, self._distances, self.vocabulary, self.start, bound, fuel)
             self._minimum = self._searched()
         return self._minimum
 

@@ -174,3 +174,45 @@ def test_answers_from_the_minimum_on(grammar: CompiledGrammar, subject: Subject,
         advance(decoder, 3 * random.standard_normal(shape, np.float32))
     assert decoder.answer.tokens_used <= budget
     subject.judge(decoder.answer.text.decode())
+
+
+def large_schema() -> str:
+    """Forty required objects: too long an answer for a wide search with the fuel at hand."""
+    one = {"type": {"type": "string", "minLength": 1}, "items": {"type": "array", "items": {"type": "string"}}}
+    part = {"type": "object", "properties": one, "required": list(one), "additionalProperties": False}
+    parts = {f"{name}_{n}": part for n in range(8) for name in ("height", "weight", "length", "duration", "altitude")}
+    return json.dumps({"properties": parts, "required": list(parts), "additionalProperties": False, "type": "object"})
+
+
+def fewest(text: bytes, vocabulary: Vocabulary) -> int:
+    """The fewest tokens that spell a text, by its definition."""
+    strings = frozenset(vocabulary.strings)
+    found = [0] * (len(text) + 1)
+    for end in range(1, len(text) + 1):
+        begins = range(max(0, end - vocabulary.longest), end)
+        found[end] = 1 + min(found[begin] for begin in begins if text[begin:end] in strings)
+    return found[-1]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_a_long_witness_has_no_shorter_spelling(name: str) -> None:
+    """Where no search proves the minimum, it is below the additive bound, and its own text takes no fewer tokens."""
+    vocabulary = Vocabulary.from_pretrained(tokenizer_folder(name))
+    grammar = compile_grammar(Constraint("json_schema", large_schema()), vocabulary)
+    minimum, witness = grammar.minimum, grammar.witness(grammar.start)
+    assert not minimum.exact
+    assert minimum.tokens == len(witness) == fewest(vocabulary.text(witness), vocabulary)
+    assert minimum.tokens < grammar._additive(grammar.start)
+    jsonschema.validate(json.loads(vocabulary.text(witness)), json.loads(large_schema()))
+
+
+def test_a_long_answer_is_complete_at_such_a_minimum() -> None:
+    """A model that knows nothing, and not one token more than the minimum that no search has proved."""
+    vocabulary = Vocabulary.from_pretrained(tokenizer_folder(TOKENIZERS[0]))
+    grammar = compile_grammar(Constraint("json_schema", large_schema()), vocabulary)
+    decoder = Decoder(grammar, Parameters(budget=grammar.minimum.tokens))
+    random = np.random.default_rng(0)
+    while decoder.answer is None:
+        advance(decoder, 3 * random.standard_normal((len(decoder.wanted.parents), vocabulary.size), np.float32))
+    assert decoder.answer.tokens_used <= grammar.minimum.tokens
+    jsonschema.validate(json.loads(decoder.answer.text), json.loads(large_schema()))
