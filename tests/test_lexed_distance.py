@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from typing import Literal
 
 import numpy as np
 import pytest
 from lark import Lark
 from lark.exceptions import LarkError
 
-from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
+from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.distance import INFINITE
 from grammar_cache.errors import EmptyLanguage, GrammarError
+from grammar_cache.retokenisation import retokenised
+from tests.decoding.lexed_trials import random_vocabulary
+from tests.dialects import lark_oracle
 from tests.dialects.lark_grammars import LETTERS, random_grammar, swallowing_grammar
 
 NUMBERS = 'start: N N\nN: /[0-9]+/\n%ignore " "'
@@ -133,3 +137,25 @@ def test_contextual_distances_are_consistent(seed: int) -> None:
         assert len(grammar.witness(grammar.start)) <= grammar.minimum.tokens
         assert isinstance(grammar.mask(grammar.start), np.ndarray)
         checked += 1
+
+
+@pytest.mark.parametrize("lexer", ["dynamic", "contextual"])
+def test_a_minimum_with_little_fuel_is_that_of_its_witness(lexer: Literal["dynamic", "contextual"]) -> None:
+    """Fuel to follow a completion, not to search: Lark accepts the witness, and no spelling of it has fewer tokens."""
+    rng = random.Random(5)
+    lower = 0
+    while lower < 2:
+        body = (random_grammar, swallowing_grammar)[rng.randrange(2)](rng).replace(" start", " part")
+        text = f"start: {' '.join(['part'] * rng.randint(1, 6))}\n{body.replace('start:', 'part:', 1)}"
+        constraint, vocabulary = Constraint("lark", text, lexer=lexer), random_vocabulary(rng)
+        try:
+            dry = compile_grammar(constraint, vocabulary, Limits(start_fuel=0, step_fuel=0)).minimum.tokens
+            grammar = compile_grammar(constraint, vocabulary, Limits(start_fuel=1_000 * dry, step_fuel=0))
+            accepts = getattr(lark_oracle, lexer)(text)
+        except (GrammarError, LarkError):
+            continue
+        witness = grammar.witness(grammar.start)
+        spelled = vocabulary.text(witness)
+        assert accepts(spelled.decode())
+        assert len(retokenised(spelled, vocabulary) or ()) == len(witness) == grammar.minimum.tokens <= dry
+        lower += grammar.minimum.tokens < dry
