@@ -50,6 +50,8 @@ class FactReader:
         self._made: dict[str, str] = {}
         self._values: dict[str, Json] = {}
         self._dropped = 0
+        self.looks_around = False
+        """Whether it matters for some atom that was read which other schemas hold."""
         self._incomplete: set[str] = set()
         self._ignored: dict[str, None] = {}
         if document.unknown_dialect:
@@ -170,7 +172,10 @@ class FactReader:
             unevaluated_items=keywords.schema("unevaluatedItems"),
             evaluated_items=_evaluated(keywords),
         )
-        return _seen_alone(found) if found.looks_around and not found.refers else found
+        if found.looks_around and not found.refers:
+            return _seen_alone(found)
+        self.looks_around = self.looks_around or found.looks_around
+        return found
 
     def _check(self, keywords: Keywords, name: str) -> None:
         """Report or refuse what is not enforced."""
