@@ -215,10 +215,7 @@ class FactReader:
         try:
             return (self._document.target(self._document.node(keywords.pointer), name),)
         except UnsupportedFeature as error:
-            if not self._lenient:
-                raise
-            self._dropped += 1
-            self._report(error.pointer or "", "not enforced")
+            self.refuse(error.pointer or "", error.message)
             return ()
 
     def _choices(self, keywords: Keywords) -> tuple[tuple[Conjunction, ...], ...]:
@@ -243,7 +240,7 @@ class FactReader:
     def refuse(self, pointer: str, message: str) -> None:
         """A keyword can't be enforced: raises UnsupportedFeature, or reports it if lenient."""
         if not self._lenient:
-            raise UnsupportedFeature(message, pointer=pointer)
+            raise UnsupportedFeature(f"{message}{tables.LENIENT}", pointer=pointer)
         self._dropped += 1
         self._report(pointer, "not enforced")
 

@@ -13,10 +13,11 @@ from typing import TypeAlias, TypeVar
 from grammar_cache.dialects.json_schema import formats, outside
 from grammar_cache.dialects.json_schema.combine import alt, repeat, seq
 from grammar_cache.dialects.json_schema.encoding import CHARACTER, FULL_CHARACTER, QUOTE, encoded
+from grammar_cache.dialects.json_schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.matching import belongs
 from grammar_cache.dialects.json_schema.reading import Keywords
 from grammar_cache.dialects.regex import compiler as regex
-from grammar_cache.errors import GrammarError, LimitExceeded
+from grammar_cache.errors import GrammarError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import NOTHING, Alt, And, Expression, Not, Ref, Repeat, text
 from grammar_cache.limits import Limits
 
@@ -204,6 +205,9 @@ class Patterns:
                 self._texts[pattern] = regex.parse(pattern, search=True, limits=self._limits)
             except GrammarError as error:
                 error.pointer = pointer
+                # places under patternProperties end with the regex, and are never dropped
+                if pointer.endswith("/pattern") and isinstance(error, UnsupportedFeature | LimitExceeded):
+                    error.message += LENIENT
                 raise
         return self._texts[pattern]
 
