@@ -3,6 +3,7 @@
 from grammar_cache.compile import compile_grammar
 from grammar_cache.constraint import Constraint
 from grammar_cache.errors import (
+    AnswerTooLong,
     EmptyLanguage,
     GrammarError,
     GrammarSyntaxError,
@@ -15,6 +16,7 @@ from grammar_cache.limits import Limits
 from grammar_cache.vocabulary import Vocabulary
 
 __all__ = [
+    "AnswerTooLong",
     "CompiledGrammar",
     "Constraint",
     "EmptyLanguage",

@@ -13,12 +13,13 @@ from grammar_cache.reach import Reach
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int) -> tuple[Ints, Longs]:
+def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int) -> tuple[Ints, Longs]:
     """Knuth's generalisation of Dijkstra's algorithm: lowers the costs of the `fresh` states, given all others.
 
     cost(state) = 0 at the end of its rule, else 1 + cost(its walk); cost(walk) = least cost(state) of a row, or
     cost(callee) + cost(return state) of a link. `costs` are 0 for fresh states at the end of a rule, else infinite.
-    Returns the costs of walks, and all walks with a finite one in ascending order of it.
+    Costs above `most` count as that, or as infinite where it is no less. Returns the costs of walks, and all walks with
+    a finite one in ascending order of it.
     """
     walks = np.full(found.walks, infinite, np.int32)
     row_first, rows = _grouped(found.row_state, len(costs))
@@ -40,20 +41,23 @@ def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int) -> tuple[
             for k in range(back_first[number], back_first[number + 1]):
                 link = backs[k]
                 if settled_walk[found.link_callee[link]]:
-                    _lower(found.link_walk[link], cost + walks[found.link_callee[link]], walks, len(costs), queue)
+                    together = min(cost + walks[found.link_callee[link]], most)
+                    _lower(found.link_walk[link], together, walks, len(costs), queue)
             continue
         walk = number - len(costs)
         if settled_walk[walk]:
             continue
         settled_walk[walk] = True
         order[size], size = walk, size + 1
-        if walk < len(fresh) and cost + 1 < costs[fresh[walk]]:
-            costs[fresh[walk]] = cost + 1
-            heappush(queue, ((cost + 1) << 32) | fresh[walk])
+        further = cost + 1 if cost < most else most
+        if walk < len(fresh) and further < costs[fresh[walk]]:
+            costs[fresh[walk]] = further
+            heappush(queue, (further << 32) | fresh[walk])
         for k in range(callee_first[walk], callee_first[walk + 1]):
             link = callees[k]
             if settled_state[found.link_back[link]]:
-                _lower(found.link_walk[link], cost + costs[found.link_back[link]], walks, len(costs), queue)
+                together = min(cost + costs[found.link_back[link]], most)
+                _lower(found.link_walk[link], together, walks, len(costs), queue)
     return walks, order[:size]
 
 
@@ -162,6 +166,7 @@ def least_lexed_costs(
     root: int,
     width: int,
     infinite: int,
+    most: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """As `least_costs`, for each of `width` contexts in which a rule can end: of controls and of configurations.
 
@@ -185,32 +190,33 @@ def least_lexed_costs(
                     continue
                 for k in range(width):
                     x = behind[edges[e, 0], k]
-                    if x >= 0 and _lower_all(nodes[n, k], controls[x], nodes[edges[e, 1]], infinite):
+                    if x >= 0 and _lower_all(nodes[n, k], controls[x], nodes[edges[e, 1]], infinite, most):
                         changed = True
         for c in range(len(configurations)):
             for i in range(item_offsets[c], item_offsets[c + 1]):
                 if items[i, 0] < len(controls) and _lower_all(
-                    configurations[c], controls[items[i, 0]], nodes[items[i, 1]], infinite
+                    configurations[c], controls[items[i, 0]], nodes[items[i, 1]], infinite, most
                 ):
                     changed = True
         for x in range(len(controls) - 1, -1, -1):
             for r in range(reach_offsets[x], reach_offsets[x + 1]):
                 for k in range(width):
-                    value = 1 + configurations[reach[r], k]
-                    if value < controls[x, k]:
-                        controls[x, k] = value
+                    reached = configurations[reach[r], k]
+                    if reached < infinite and min(reached + 1, most) < controls[x, k]:
+                        controls[x, k] = min(reached + 1, most)
                         changed = True
     return controls, configurations
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int) -> bool:
-    """into[k] = min(into[k], min over h of first[h] + then[h, k]); whether anything became less."""
+def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int, most: int) -> bool:
+    """into[k] = min(into[k], min over h of first[h] + then[h, k]); whether anything became less. Above `most` it counts
+    as that."""
     lower = False
     for h in range(len(first)):
         if first[h] < infinite:
             for k in range(len(into)):
-                value = first[h] + then[h, k]
+                value = min(first[h] + then[h, k], most) if then[h, k] < infinite else infinite
                 if value < into[k]:
                     into[k] = value
                     lower = True

@@ -33,13 +33,15 @@ INFINITE = 1 << 29
 class Distances:
     """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
 
-    def __init__(self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
-        """Raises LimitExceeded(configurations), Interrupted."""
+    def __init__(
+        self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt, most: int = INFINITE
+    ) -> None:
+        """Costs of states above `most` count as that. Raises LimitExceeded(configurations), Interrupted."""
         self._configurations = configurations
         self._parts = parts(configurations.network)
         self._places: tuple[list[int], list[int]] | None = None
         self._states, self._witness = _solved(
-            configurations.network, self._parts, configurations.limit, vocabulary, interrupt
+            configurations.network, self._parts, configurations.limit, vocabulary, interrupt, most
         )
         self._nodes: NDArray[np.int32] = np.empty(0, np.int32)
         self.additive: NDArray[np.int32] = np.empty(0, np.int32)
@@ -97,14 +99,17 @@ class Distances:
 
 
 def _solved(
-    network: Network, network_parts: list[Part], limit: int, vocabulary: Vocabulary, interrupt: Interrupt
+    network: Network, network_parts: list[Part], limit: int, vocabulary: Vocabulary, interrupt: Interrupt, most: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The cost and the witness of every state: looked up, or solved and kept for the next grammar."""
+    """The cost and the witness of every state: looked up, or solved and kept for the next grammar.
+
+    Where costs count as `most`, nothing is looked up or kept.
+    """
     costs = np.full(network.states.count, INFINITE, np.int32)
     witness = np.full(network.states.count, -1, np.int32)
     unknown: list[Part] = []
     for part in network_parts:
-        known = vocabulary.solved.solutions.get(part.key)
+        known = vocabulary.solved.solutions.get(part.key) if most == INFINITE else None
         if known is None:
             unknown.append(part)
         else:
@@ -114,10 +119,10 @@ def _solved(
         costs[fresh] = np.where(network.states.final[fresh], 0, INFINITE)
         words = Tokens.of(vocabulary)
         found = reach(network, words, vocabulary.children, fresh, limit, interrupt)
-        walks, order = least_costs(costs, fresh, found, INFINITE)
+        walks, order = least_costs(costs, fresh, found, INFINITE, most)
         strings = least_strings(costs, walks, order, found, words.lengths)[: len(fresh)]
         witness[fresh] = np.where(costs[fresh] > 0, strings, -1)
-        for part in unknown:
+        for part in unknown if most == INFINITE else ():
             solution = Solution(costs[part.states], witness[part.states])
             vocabulary.solved.solutions.keep(part.key, solution, len(part.states))
     return costs, witness

@@ -4,6 +4,7 @@ GrammarError(ValueError)      code, message, pointer | line, column
 ├── GrammarSyntaxError        the text is not a grammar of its dialect        (invalid_grammar)
 ├── UnsupportedFeature        understood, but it can't be enforced             (unsupported_feature)
 ├── EmptyLanguage             no text belongs, or the vocabulary spells none   (empty_language)
+├── AnswerTooLong             texts belong, none short enough to be counted    (answer_too_long)
 ├── LimitExceeded             one of `Limits` was hit                          (`limit`_exceeded)
 └── VocabularyError           the tokenizer can't be read as bytes             (unsupported_tokenizer)
 """
@@ -53,6 +54,19 @@ class EmptyLanguage(GrammarError):
     """Nothing belongs to the language, or the vocabulary can't spell any of it."""
 
     code = "empty_language"
+
+
+class AnswerTooLong(GrammarError):
+    """Texts belong to the language and the vocabulary can spell them, but they are longer than any answer.
+
+    `min_tokens`: no text is known that takes fewer. More are not counted.
+    """
+
+    code = "answer_too_long"
+
+    def __init__(self, min_tokens: int) -> None:
+        super().__init__(f"every answer that is known needs {min_tokens} tokens or more")
+        self.min_tokens = min_tokens
 
 
 class Interrupted(Exception):

@@ -20,7 +20,7 @@ from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.costs import within
 from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
-from grammar_cache.errors import EmptyLanguage
+from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError
 from grammar_cache.expression import Grammar
 from grammar_cache.findings import Findings, replay, tell
 from grammar_cache.interrupt import Interrupt
@@ -58,7 +58,7 @@ class CompiledGrammar:
         interrupt: Interrupt | None = None,
         found: Findings | None = None,
     ) -> None:
-        """Raises EmptyLanguage where the vocabulary can't spell any text, LimitExceeded, Interrupted.
+        """Raises EmptyLanguage where the vocabulary can't spell any text, AnswerTooLong, LimitExceeded, Interrupted.
 
         What was `found` elsewhere isn't searched for again. ArtefactError where it isn't so.
         """
@@ -81,7 +81,7 @@ class CompiledGrammar:
             self._path = replay(found, self._tables, vocabulary, self._tightening, self.start)
             self._minimum = self._searched()
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
-            raise EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")
+            raise nothing_found(self._configurations, vocabulary, interrupt)
 
     @property
     def minimum(self) -> Minimum:
@@ -317,12 +317,26 @@ class CompiledGrammar:
 
 
 def distances_of(
-    configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt
+    configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt, most: int = INFINITE
 ) -> Distances | LexedDistances:
-    """Of any network's configurations. Raises EmptyLanguage, LimitExceeded(configurations), Interrupted."""
+    """Of any network's configurations. Costs of states above `most` count as that.
+
+    Raises EmptyLanguage, LimitExceeded(configurations), Interrupted.
+    """
     if isinstance(configurations, LexedConfigurations):
-        return LexedDistances(configurations, vocabulary, interrupt)
-    return Distances(configurations, vocabulary, interrupt)
+        return LexedDistances(configurations, vocabulary, interrupt, most)
+    return Distances(configurations, vocabulary, interrupt, most)
+
+
+def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:
+    """Why no text is known: the costs of those that are only too long are as good as infinite.
+
+    Raises LimitExceeded(configurations), Interrupted.
+    """
+    most = INFINITE - 1
+    if distances_of(configurations, vocabulary, interrupt, most).additive[configurations.start] <= most:
+        return AnswerTooLong(most)
+    return EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")
 
 
 def compile_expression(

@@ -36,9 +36,15 @@ _FUEL_PER_SOURCE = 2
 class LexedDistances:
     """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
 
-    def __init__(self, configurations: LexedConfigurations, vocabulary: Vocabulary, interrupt: Interrupt) -> None:
-        """Raises EmptyLanguage where no rule ends, LimitExceeded(configurations), Interrupted."""
+    def __init__(
+        self, configurations: LexedConfigurations, vocabulary: Vocabulary, interrupt: Interrupt, most: int = INFINITE
+    ) -> None:
+        """Costs of states above `most` count as that.
+
+        Raises EmptyLanguage where no rule ends, LimitExceeded(configurations), Interrupted.
+        """
         self._configurations = configurations
+        self._most = most
         self._controls = configurations.controls
         self._edges = configurations.all_edges
         sources, self._contexts = _controls_met(configurations)
@@ -165,6 +171,7 @@ class LexedDistances:
             ROOT,
             width,
             INFINITE,
+            self._most,
         )
         return costs, reached
 

@@ -32,6 +32,7 @@ class ErrorCode(StrEnum):
     INVALID_GRAMMAR = "invalid_grammar"
     UNSUPPORTED_FEATURE = "unsupported_feature"
     EMPTY_LANGUAGE = "empty_language"
+    ANSWER_TOO_LONG = "answer_too_long"
     TEXT_BYTES_EXCEEDED = "text_bytes_exceeded"
     NESTING_EXCEEDED = "nesting_exceeded"
     RULES_EXCEEDED = "rules_exceeded"
@@ -132,7 +133,7 @@ class ApiError(Exception):
 
 def of_grammar(error: GrammarError, param: str | None) -> ApiError:
     """A refusal of the constraint core, blamed on the field that held the grammar."""
-    places = ("pointer", "line", "column", "limit")
+    places = ("pointer", "line", "column", "limit", "min_tokens")
     told = {place: getattr(error, place, None) for place in places}
     details = {place: value for place, value in told.items() if value is not None}
     return ApiError(ErrorCode(error.code), str(error), param=param, details=details)

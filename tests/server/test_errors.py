@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from grammar_cache import GrammarError, GrammarSyntaxError, LimitExceeded, Limits
+from grammar_cache import AnswerTooLong, GrammarError, GrammarSyntaxError, LimitExceeded, Limits
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 
 
@@ -51,3 +51,9 @@ def test_every_code_has_a_status_and_a_type(code: ErrorCode) -> None:
     assert code.type == expected.get(code.status, "invalid_request_error")
     assert code.status in (400, 401, 404, 405, 413, 429, 500, 503)
     assert ("Retry-After" in error.headers) == (code.status in (429, 503))
+
+
+def test_a_language_that_is_too_long_tells_from_how_many_tokens_on() -> None:
+    """As a budget that is too small does, though no budget would do."""
+    error = of_grammar(AnswerTooLong(100), "grammar")
+    assert (error.code, error.code.status, error.details) == (ErrorCode.ANSWER_TOO_LONG, 400, {"min_tokens": 100})

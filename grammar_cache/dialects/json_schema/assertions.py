@@ -50,6 +50,8 @@ class FactReader:
         self._made: dict[str, str] = {}
         self._values: dict[str, Json] = {}
         self._dropped = 0
+        self.looks_around = False
+        """Whether it matters for some atom that was read which other schemas hold."""
         self._incomplete: set[str] = set()
         self._ignored: dict[str, None] = {}
         if document.unknown_dialect:
@@ -170,7 +172,10 @@ class FactReader:
             unevaluated_items=keywords.schema("unevaluatedItems"),
             evaluated_items=_evaluated(keywords),
         )
-        return _seen_alone(found) if found.looks_around and not found.refers else found
+        if found.looks_around and not found.refers:
+            return _seen_alone(found)
+        self.looks_around = self.looks_around or found.looks_around
+        return found
 
     def _check(self, keywords: Keywords, name: str) -> None:
         """Report or refuse what is not enforced."""
@@ -210,10 +215,7 @@ class FactReader:
         try:
             return (self._document.target(self._document.node(keywords.pointer), name),)
         except UnsupportedFeature as error:
-            if not self._lenient:
-                raise
-            self._dropped += 1
-            self._report(error.pointer or "", "not enforced")
+            self.refuse(error.pointer or "", error.message)
             return ()
 
     def _choices(self, keywords: Keywords) -> tuple[tuple[Conjunction, ...], ...]:
@@ -238,7 +240,7 @@ class FactReader:
     def refuse(self, pointer: str, message: str) -> None:
         """A keyword can't be enforced: raises UnsupportedFeature, or reports it if lenient."""
         if not self._lenient:
-            raise UnsupportedFeature(message, pointer=pointer)
+            raise UnsupportedFeature(f"{message}{tables.LENIENT}", pointer=pointer)
         self._dropped += 1
         self._report(pointer, "not enforced")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from grammar_cache.dialects.json_schema.atoms import Conjunction, is_schema
 from grammar_cache.dialects.json_schema.facts import Facts
@@ -12,7 +12,7 @@ from grammar_cache.dialects.json_schema.strings import StringFacts
 from grammar_cache.dialects.json_schema.values import ANY_TYPE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen: hundreds of thousands are made
 class Todo:
     """An atom to follow; `own`: its own assertions, in their place among others. `parent` tells loops."""
 
@@ -32,7 +32,7 @@ class Todo:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Group:
     """Conjunctions of which one or more must hold, as `owner` says. `watched`: it matters which of them do."""
 
@@ -85,14 +85,16 @@ class Branch:
 
     def taking(self, way: Conjunction, owner: Todo) -> Branch:
         """The branch that goes on with one of the choices of a group; the group has been taken out."""
-        taken = replace(
-            self,
-            todo=self.todo.copy(),
-            own=self.own.copy(),
-            seen=self.seen.copy(),
-            groups=self.groups.copy(),
-            unequal=self.unequal.copy(),
-            steps=self.steps.copy(),
+        taken = Branch(
+            self.todo.copy(),
+            self.own.copy(),
+            self.seen.copy(),
+            self.types,
+            self.groups.copy(),
+            self.unequal.copy(),
+            self.text,
+            self.interval,
+            self.steps.copy(),
         )
         taken.add(way, owner)
         return taken

@@ -106,6 +106,7 @@ class _Translator:
             listed=self._listed,
             define=self._rule,
             refuse=reader.refuse,
+            states=limits.rule_states,
         )
         self._numbers: dict[tuple[Interval, bool], Expression] = {}
         self._values: dict[Conjunction, Expression] = {}

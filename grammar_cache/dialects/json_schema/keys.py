@@ -6,8 +6,10 @@ apart by intersection and complement of spellings without needless escapes, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from typing import Protocol, TypeAlias
 
 from grammar_cache.dialects.json_schema.atoms import Conjunction, pointer
@@ -36,19 +38,44 @@ class Named(Protocol):
     def additional(self) -> str | None: ...
 
 
-def schemas(all_facts: Iterable[Named], name: str | None, matches: Callable[[str, str], bool]) -> Conjunction:
-    """What the member of that name (None: of one that no schema declares) satisfies.
+class ByName:
+    """What several schemas that hold together say of the members of these `names`, and of those that none declares.
 
-    `matches` says of a regex, with the pointer to it, whether it matches the name.
+    Schemas that speak of listed members only are asked about no others.
     """
-    found: list[str] = []
-    for facts in all_facts:
-        own = [facts.properties[name]] if name is not None and name in facts.properties else []
-        own += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
-        if not own and facts.additional is not None:
-            own.append(facts.additional)
-        found += own
-    return tuple(dict.fromkeys(found))
+
+    def __init__(self, all_facts: Sequence[Named], names: Collection[str]) -> None:
+        wanted = frozenset(names) if len(all_facts) > 1 else frozenset()
+        self._asked: list[tuple[int, Named]] = []
+        self._listing: dict[str, list[tuple[int, Named]]] = {}
+        for place, facts in enumerate(all_facts):
+            if len(all_facts) == 1 or facts.patterns or facts.additional is not None:
+                self._asked.append((place, facts))
+            else:
+                for name in facts.properties.keys() & wanted:
+                    self._listing.setdefault(name, []).append((place, facts))
+
+    @property
+    def asked(self) -> int:
+        """How many schemas speak of any member, each pattern counting as one more."""
+        return sum(1 + len(facts.patterns) for _, facts in self._asked)
+
+    def schemas(self, name: str | None, matches: Callable[[str, str], bool]) -> Conjunction:
+        """What the member of that name (None: of one that no schema declares) satisfies.
+
+        `matches` says of a regex, with the pointer to it, whether it matches the name.
+        """
+        telling = self._asked
+        if name in self._listing:
+            telling = sorted(chain(telling, self._listing[name]), key=itemgetter(0))
+        found: dict[str, None] = {}
+        for _, facts in telling:
+            own = [facts.properties[name]] if name is not None and name in facts.properties else []
+            own += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
+            if not own and facts.additional is not None:
+                own.append(facts.additional)
+            found |= dict.fromkeys(own)
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

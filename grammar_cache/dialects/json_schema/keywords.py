@@ -38,6 +38,10 @@ ANNOTATIONS = frozenset(
 )
 
 
+LENIENT = "; `lenient` drops it and reports it"
+"""Ends the message of every refusal that a schema read with `lenient` doesn't meet."""
+
+
 def _is(*values: Json) -> Callable[[Json], bool]:
     return lambda value: any(value == other and type(value) is type(other) for other in values)
 

@@ -11,6 +11,7 @@ from grammar_cache.dialects.json_schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.combine import alt, seq
 from grammar_cache.dialects.json_schema.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.encoding import quoted
+from grammar_cache.dialects.json_schema.keys import ByName
 from grammar_cache.dialects.json_schema.loading import Json
 from grammar_cache.dialects.json_schema.numbers import DIGITS
 from grammar_cache.dialects.json_schema.objects import Some
@@ -88,13 +89,15 @@ class Literals:
         if isinstance(value, dict):
             some = [one for facts in shape.objects for one in facts.some]
             names = [facts.names for facts in shape.objects if facts.names] + [one.names for one in some if one.names]
-            found = [(item, self._member(shape, name)) for name, item in value.items()]
+            found = self._members(value, shape)
             found += [(item, (one.value,)) for item in value.values() for one in some]
             return found + [(name, one) for name in value for one in names]
         return []
 
-    def _member(self, shape: Shape, name: str) -> Conjunction:
-        return objects.about(shape.objects, name, self._patterns.matches)
+    def _members(self, value: dict[str, Json], shape: Shape) -> list[_Task]:
+        """The values of the members, each with what it has to satisfy."""
+        by_name = ByName(shape.objects, value)
+        return [(item, objects.about(by_name, name, self._patterns.matches)) for name, item in value.items()]
 
     def _judged(self, value: Json, conjunction: Conjunction) -> bool:
         shapes = self._conjunctions.shapes(conjunction)
@@ -147,8 +150,7 @@ class Literals:
         named = (facts.names for facts in shape.objects if facts.names)
         if not all(self._satisfied[_key(name, names)] for names in named for name in value):
             return False
-        members = ((item, self._member(shape, name)) for name, item in value.items())
-        if not all(self._satisfied[_key(*task)] for task in members):
+        if not all(self._satisfied[_key(*task)] for task in self._members(value, shape)):
             return False
         wanted = (some for facts in shape.objects for some in facts.some)
         return all(any(self._is(some, name, item) for name, item in value.items()) for some in wanted)

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from grammar_cache.dialects.json_schema import digits, multiples
 from grammar_cache.dialects.json_schema.combine import alt, optional, seq
 from grammar_cache.dialects.json_schema.comparing import at_least, at_most
+from grammar_cache.dialects.json_schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.linear import Define
 from grammar_cache.dialects.json_schema.reading import Keywords
 from grammar_cache.errors import UnsupportedFeature
@@ -117,7 +118,8 @@ def _bounds(keywords: Keywords, name: str) -> list[Bound]:
         found += [] if limit is None else [(exclusive, Bound(limit, True))]
     for keyword, bound in found:
         if bound.value >= _UTMOST if name == "minimum" else bound.value <= -_UTMOST:
-            raise UnsupportedFeature("no number beyond this bound is written", pointer=keywords.at(keyword))
+            message = f"no number beyond this bound is written{LENIENT}"
+            raise UnsupportedFeature(message, pointer=keywords.at(keyword))
     return [bound for _, bound in found]
 
 
@@ -128,7 +130,7 @@ def _multiples(keywords: Keywords) -> tuple[Decimal, ...]:
     if step <= 0:
         raise keywords.wrong("multipleOf", "a number larger than 0")
     if multiples.without_tens(step, 0)[1] > multiples.LARGEST_DIVISOR:
-        message = f"multiples of more than {multiples.LARGEST_DIVISOR}, its tens apart, can't be enforced"
+        message = f"multiples of more than {multiples.LARGEST_DIVISOR}, its tens apart, can't be enforced{LENIENT}"
         raise UnsupportedFeature(message, pointer=keywords.at("multipleOf"))
     return (step,)
 

@@ -19,10 +19,13 @@ from grammar_cache.dialects.json_schema.strings import RULE as STRING_RULE
 from grammar_cache.dialects.json_schema.whitespace import Layout
 from grammar_cache.dialects.json_schema.writing import Writer
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import NOTHING, Expression, Ref
+from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
 
 RULE = "json.object"
 _MOST_OBLIGATIONS = 6
+_STATES_OF_A_MEMBER = 5
+"""States of a member, the last one apart, beside those in its name: after each quotation mark, the colon, the value and
+the comma; two more where white space may follow the latter. The members behind it tell them from those of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +86,9 @@ _KEYWORDS = frozenset(
 )
 
 
-def about(all_facts: Iterable[ObjectFacts], name: str, matches: keys.Matches) -> Conjunction:
+def about(members: keys.ByName, name: str, matches: keys.Matches) -> Conjunction:
     """The schemas of the member of that name."""
-    return keys.schemas(all_facts, name, lambda regex, where: regex in keys.UNIVERSAL or matches(regex, name, where))
+    return members.schemas(name, lambda regex, where: regex in keys.UNIVERSAL or matches(regex, name, where))
 
 
 def required(all_facts: Iterable[ObjectFacts]) -> dict[str, None]:
@@ -111,22 +114,31 @@ class Members:
         self.needed = required(all_facts)
         self._names = dict.fromkeys(name for facts in all_facts for name in facts.properties) | self.needed
         self._names |= dict.fromkeys(name for some in self.some for name in some.beside)
+        self._about = keys.ByName(all_facts, self._names)
         self._allowed = tuple(dict.fromkeys(name for facts in all_facts for name in facts.names))
         self.pointer = pointer(all_facts[0].pointer)
         if len(self.some) > _MOST_OBLIGATIONS:
             message = f"more than {_MOST_OBLIGATIONS} conditions on some member of an object"
             raise LimitExceeded(message, limit="rules", pointer=self.pointer)
 
-    def declared(self) -> list[Member]:
-        """One for each name, in the order of the schemas, without those that can't be there."""
+    def declared(self, *, in_a_row: bool = False) -> list[Member]:
+        """One for each name, in the order of the schemas, without those that can't be there.
+
+        LimitExceeded(rule_states) where an automaton that reads them `in_a_row` would be too large anyway.
+        """
         found = []
+        left, each = self._writer.states, _STATES_OF_A_MEMBER + 2 * (self._writer.layout.gap != EMPTY)
         for name in self._names:
+            if left < 0 and in_a_row:
+                message = f"an object of so many members needs more than {self._writer.states} automaton states"
+                raise LimitExceeded(message, limit="rule_states", pointer=self.pointer)
             if not self._allowed or self._writer.is_key(self._allowed, name):
-                schemas = about(self._facts, name, self._writer.matches)
+                schemas = about(self._about, name, self._writer.matches)
                 met = frozenset(index for index, some in enumerate(self.some) if self._is_about(some, name))
                 forms = self._forms(quoted(name), schemas, met)
                 if forms:
                     found.append(Member(forms, name in self.needed, met & self._by_key))
+                    left -= len(name.encode()) + each
         return found
 
     def others(self, distinct: int = 1) -> list[Member]:
@@ -135,7 +147,7 @@ class Members:
         cells = keys.cells(self._conditions(), self.pointer)
         groups: dict[tuple[Conjunction, frozenset[int]], list[keys.Cell]] = {}
         for cell in cells:
-            schemas = keys.schemas(self._facts, None, _marked(cell))
+            schemas = self._about.schemas(None, _marked(cell))
             met = frozenset(index for index, some in enumerate(self.some) if _is_met(some, index, cell))
             if self._writer.value(schemas) != NOTHING:
                 groups.setdefault((schemas, met), []).append(cell)
@@ -219,10 +231,14 @@ def _parts(distinct: int, groups: int) -> int:
 
 
 def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> Expression:
-    """The objects for which all the facts hold; `name` begins the names of the rules that it needs."""
+    """The objects for which all the facts hold; `name` begins the names of the rules that it needs.
+
+    Raises LimitExceeded(rule_states) where so many names are listed that no automaton within the limit tells them.
+    """
     least, most = counts(all_facts)
     members = Members(all_facts, name, writer)
-    declared = members.declared()
+    in_a_row = most is None and not members.some and (least <= len(members.needed) or least == 1)
+    declared = members.declared(in_a_row=in_a_row)
     musts = len(members.needed)
     if sum(member.needed for member in declared) < musts or (most is not None and most < max(least, musts)):
         return NOTHING

@@ -11,6 +11,7 @@ from decimal import Decimal
 from grammar_cache.dialects.json_schema import arrays, objects
 from grammar_cache.dialects.json_schema.arrays import Contains
 from grammar_cache.dialects.json_schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.keys import ByName
 from grammar_cache.dialects.json_schema.loading import Json
 from grammar_cache.dialects.json_schema.numbers import Interval
 from grammar_cache.dialects.json_schema.objects import Some
@@ -20,6 +21,8 @@ from grammar_cache.dialects.json_schema.values import NUMBERS, identity, type_na
 
 _PLACES = 16
 """Items looked at, from the first on."""
+_ASKED_A_STEP = 10
+"""Schemas asked about one member that count as one step of work."""
 
 
 class Possibility:
@@ -79,16 +82,17 @@ class Possibility:
 
     def _object(self, shape: Shape) -> bool:
         needed = objects.required(shape.objects)
-        self._spend(shape.key[-1], len(needed))
-        if any(self._empty(self._member(shape, name)) for name in needed):
+        members = ByName(shape.objects, needed)
+        self._spend(shape.key[-1], len(needed) * (1 + members.asked // _ASKED_A_STEP))
+        if any(self._empty(self._member(members, name)) for name in needed):
             return False
         least, most = objects.counts(shape.objects)
         if most is not None and most < max(least, len(needed)):
             return False
         return not any(self._lacking(some, shape) for facts in shape.objects for some in facts.some)
 
-    def _member(self, shape: Shape, name: str) -> Conjunction:
-        return objects.about(shape.objects, name, self._patterns.matches)
+    def _member(self, members: ByName, name: str) -> Conjunction:
+        return objects.about(members, name, self._patterns.matches)
 
     def _lacking(self, some: Some, shape: Shape) -> bool:
         """Whether no member can be the one that there has to be."""
@@ -98,7 +102,8 @@ class Possibility:
             if facts.additional is not None and not facts.patterns and self._empty((facts.additional,)):
                 names = [name for name in facts.properties if name not in some.beside]
                 self._spend(shape.key[-1], len(names))
-                if all(self._empty((*self._member(shape, name), some.value)) for name in names):
+                members = ByName(shape.objects, names)
+                if all(self._empty((*self._member(members, name), some.value)) for name in names):
                     return True
         return False
 

@@ -43,8 +43,8 @@ class Surroundings(Protocol):
     def empty(self, conjunction: Conjunction, levels: int) -> bool:
         """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
 
-    def disjoint(self, atom: str, other: str) -> bool:
-        """Whether two atoms are seen to exclude each other."""
+    def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
+        """For each atom: that it holds and no other does, of which those that it excludes needn't be denied."""
 
     def excluded(self, atom: str, asserted: Conjunction) -> bool:
         """Whether an atom is seen to hold of no value of which the own assertions of these hold."""
@@ -178,7 +178,7 @@ class Search:
                 if len(ways) == 1:
                     branch.add(ways[0], group.owner)
                 else:
-                    branch.groups.append(replace(group, ways=ways))
+                    branch.groups.append(Group(group.owner, ways, group.watched))
             if not branch.todo:
                 return True
 
@@ -189,7 +189,8 @@ class Search:
             branch.note(item.atom, self._facts(item.atom))
             return True
         self._surroundings.spend(item.atom)
-        item = Todo(self._surroundings.end(item.atom), item.parent)
+        end = self._surroundings.end(item.atom)
+        item = item if end == item.atom else Todo(end, item.parent)
         if item.parent is not None:
             branch.steps.append((item.parent.atom, item.atom))
         if item.atom in branch.seen:
@@ -237,20 +238,8 @@ class Search:
             raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer(item.atom))
 
     def _one_way_each(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
-        """One of the atoms, and none of the others: those that it excludes needn't be denied."""
-        if self._loose:
-            return tuple((atom,) for atom in group)
-        return tuple(
-            (
-                atom,
-                *(
-                    negation(other)
-                    for place, other in enumerate(group)
-                    if place != own and not self._surroundings.disjoint(atom, other)
-                ),
-            )
-            for own, atom in enumerate(group)
-        )
+        """One of the atoms, and none of the others."""
+        return tuple((atom,) for atom in group) if self._loose else self._surroundings.one_alone(group)
 
     def _group(self, owner: Todo, ways: tuple[Conjunction, ...]) -> Group:
         """Where it matters which of the ways are gone, several may be gone together."""
@@ -262,7 +251,7 @@ class Search:
         return Group(owner, ways, watched)
 
     def _is_watched(self, owner: Todo) -> bool:
-        above: Todo | None = owner
+        above: Todo | None = owner if self._reader.looks_around else None
         while above is not None and is_schema(above.atom):
             if self._facts(above.atom).looks_around:
                 return True
@@ -270,27 +259,28 @@ class Search:
         return False
 
     def _open(self, branch: Branch, group: Group) -> tuple[Conjunction, ...] | None:
-        """The ways that may still be gone; None if one of them is gone already."""
-        found, gone = [], False
+        """The ways that may still be gone, of those that lead to the same one; None if one of them is gone already."""
+        found: dict[Conjunction, Conjunction] = {}
+        gone = False
         for way in group.ways:
-            verdicts = [self._verdict(branch, Todo(atom, group.owner)) for atom in way]
+            verdicts = [self._verdict(branch, atom, group.owner) for atom in way]
             if False not in verdicts:
-                found.append(way)
+                found.setdefault(tuple(map(self._surroundings.end, way)), way)
                 gone = gone or (None not in verdicts and not group.watched)
-        return None if gone else tuple(found)
+        return None if gone else tuple(found.values())
 
-    def _verdict(self, branch: Branch, item: Todo) -> bool | None:
+    def _verdict(self, branch: Branch, atom: str, owner: Todo) -> bool | None:
         """Whether an atom holds in the branch anyway, or never; None where that is open."""
-        item = Todo(self._surroundings.end(item.atom), item.parent)
-        self._surroundings.spend(item.atom)
-        if item.atom in branch.seen:
-            self._check_loop(item)
+        self._surroundings.spend(atom)
+        end = self._surroundings.end(atom)
+        if end in branch.seen:
+            self._check_loop(Todo(end, owner))
             return True
-        if negation(item.atom) in branch.seen:
+        if negation(end) in branch.seen:
             return False
-        facts = self._facts(item.atom)
+        facts = self._facts(end)
         if facts.refusal:
-            self._refuse(item.atom, facts)
+            self._refuse(end, facts)
             return False
         if not facts.types & branch.types:
             return False

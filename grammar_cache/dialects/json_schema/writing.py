@@ -18,7 +18,7 @@ class Writer:
     the keys that match a regex, with the pointer to it for messages. `matches`: whether it matches a name. `is_key`:
     whether a name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with
     what identifies it; None where they are not. `define` makes a rule. `refuse`, told a pointer and a reason, raises
-    UnsupportedFeature, or reports that the keyword is dropped."""
+    UnsupportedFeature, or reports that the keyword is dropped. `states`: how many an automaton may have."""
 
     layout: Layout
     value: Callable[[Conjunction], Expression]
@@ -29,3 +29,4 @@ class Writer:
     listed: Callable[[Conjunction], dict[str, Expression] | None]
     define: Define
     refuse: Callable[[str, str], None]
+    states: int
