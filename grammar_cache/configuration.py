@@ -9,7 +9,8 @@ no node is popped at the position where it was made. Rules that call each other 
 component, whose nodes refer to each other and are interned together, by the edges that lead out of the component.
 
 Compiled loops make new ones as they meet them (see `stepping`): what such a loop returns below 0 is for `outcome`,
-and then it is called again. This module knows bytes and states; tokens and distances come later.
+and then it is called again. Exploring ends at the limit; a text that was chosen goes on beyond it, by one configuration
+a byte (`step_reserved`). This module knows bytes and states; tokens and distances come later.
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ Item: TypeAlias = tuple[int, int]
 ROOT = 0
 """The node below everything: popping it accepts."""
 
+UNLIMITED = (1 << 31) - 1
+"""Configurations that an int32 can number."""
+
 
 class Configurations:
     """Of a network without a lexer; `lexed_configuration` has the others. Numbers ascend as they are made."""
@@ -64,6 +68,11 @@ class Configurations:
     @property
     def count(self) -> int:
         return int(self.store.used[CONFIGURATIONS])
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for new ones but beyond the limit."""
+        return self.count >= self.limit
 
     @property
     def node_count(self) -> int:
@@ -100,16 +109,41 @@ class Configurations:
         """The content of an item's state: the same in every process."""
         return state.to_bytes(4, "big")
 
-    def of_items(self, items: Iterable[Item], *, accepting: bool) -> int:
-        """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations)."""
+    def of_items(self, items: Iterable[Item], *, accepting: bool, reserved: bool = False) -> int:
+        """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations).
+
+        `reserved`: there is room for it beyond the limit.
+        """
         keys = np.array(sorted(state << 32 | node for state, node in items), np.int64)
-        while (number := configuration_of(self.store, keys, accepting, self.limit)) < 0:
+        limit = UNLIMITED if reserved else self.limit
+        while (number := configuration_of(self.store, keys, accepting, limit)) < 0:
             self.outcome(number)
         return int(number)
 
     def step(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
         return int(self.row(configuration)[self.network.classes[byte]])
+
+    def step_reserved(self, configuration: int, byte: int) -> int:
+        """The configuration after a byte, or DEAD, made alone, without the rest of its row: there is always room for
+        it, beyond the limit. Raises Interrupted.
+        """
+        c, row = int(self.network.classes[byte]), int(self.store.row[configuration])
+        if row >= 0:
+            return int(self.store.next[row, c])
+        states = self.network.states
+        keys = [
+            int(states.move_to[move]) << 32 | node
+            for state, node in self.expansion(configuration)
+            for move in range(states.move_first[state], states.move_first[state + 1])
+            if states.move_class[move] == c
+        ]
+        if not keys:
+            return DEAD
+        items, rules = np.array(keys, np.int64), self.rules._replace(limit=UNLIMITED)
+        while (number := stepping.closed(rules, self.store, items, False)) < 0:
+            self.outcome(number)
+        return int(number)
 
     def row(self, configuration: int) -> Ints:
         """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""

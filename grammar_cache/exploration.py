@@ -54,9 +54,15 @@ class BoundedGrammar(CompiledGrammar):
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
             raise EmptyLanguage(f"no text of this grammar is found with {bound} items kept")
 
+    def anew(self) -> BoundedGrammar:
+        return BoundedGrammar(super().anew(), self.bound)
+
 
 class _LeastItems:
-    """From configurations to those that are left of them. Depends on their content only, never on numbers of nodes."""
+    """From configurations to those that are left of them. Depends on their content only, never on numbers of nodes.
+
+    What is left of a configuration is made beyond the limit too: a text that was chosen needs it.
+    """
 
     def __init__(self, configurations: Configurations, distances: Distances | LexedDistances, bound: int) -> None:
         self._configurations = configurations
@@ -84,14 +90,15 @@ class _LeastItems:
         if len(items) <= self._bound:
             return configuration
         least = sorted(items, key=self._order)[: self._bound]
-        return self._configurations.of_items(least, accepting=self._configurations.accepts(configuration))
+        accepting = self._configurations.accepts(configuration)
+        return self._configurations.of_items(least, accepting=accepting, reserved=True)
 
     def _order(self, item: Item) -> _Order:
         """First the distance of the item alone. An item at the end of its rule has that of one that it returns to.
 
         That one must not go before it: the distance would have no witness.
         """
-        alone = self._configurations.of_items([item], accepting=False)
+        alone = self._configurations.of_items([item], accepting=False, reserved=True)
         self._distances.update()
         state, node = item
         return int(self._distances.additive[alone]), self._configurations.at_end(state), state, self._digests.of(node)
@@ -117,6 +124,9 @@ class _BoundedTables(Tables):
 
     def follow(self, configuration: int, data: bytes) -> int:
         return self._least.of_one(super().follow(configuration, data))
+
+    def follow_reserved(self, configuration: int, data: bytes) -> int:
+        return self._least.of_one(super().follow_reserved(configuration, data))
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """As one token."""

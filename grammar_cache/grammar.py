@@ -8,6 +8,7 @@ was asked before only makes it faster. `distance` and `witness` tell the best th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -20,7 +21,7 @@ from grammar_cache.configuration import DEAD, Configurations
 from grammar_cache.costs import within
 from grammar_cache.descent import Path, descend
 from grammar_cache.distance import INFINITE, Distances
-from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError
+from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
 from grammar_cache.expression import Grammar
 from grammar_cache.findings import Findings, replay, tell
 from grammar_cache.interrupt import Interrupt
@@ -74,6 +75,7 @@ class CompiledGrammar:
         self._tightening = Tightening(self._tables, self._claims)
         self._minimum: Minimum | None = None
         self._path: Path = {}
+        self._found = found
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self._second: dict[int, int] = {}  # by configuration, the second least additive distance behind a byte
         self.start: int = self._configurations.start
@@ -99,6 +101,17 @@ class CompiledGrammar:
         _ = self.minimum
         return tell(self._tables, self._tightening, self._path, self.start)
 
+    def anew(self) -> CompiledGrammar:
+        """The same without what texts have led to: other numbers for configurations, and the same answers."""
+        return CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._found)
+
+    @property
+    def full(self) -> bool:
+        """Whether its configurations are at their limit: then what is new to it raises LimitExceeded, but for `take`
+        and `witness`.
+        """
+        return self._configurations.full
+
     @property
     def size(self) -> dict[str, int]:
         """Rules, states, byte classes, configurations and stack nodes in use."""
@@ -117,6 +130,18 @@ class CompiledGrammar:
             return None
         after = self._tables.follow(configuration, data)
         return None if after == DEAD else after
+
+    def take(self, configuration: int, token: int) -> int:
+        """The configuration after a token that was chosen, DEAD (-1) if it leads nowhere.
+
+        Beyond the limit of configurations there is room for it, so that answers can be completed.
+        """
+        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        return DEAD if data is None else self.take_bytes(configuration, data)
+
+    def take_bytes(self, configuration: int, data: bytes) -> int:
+        """As `take`, for text that belongs to an answer."""
+        return self._tables.follow_reserved(configuration, data)
 
     def consume_bytes(self, configuration: int, data: bytes) -> int | None:
         """The configuration after some bytes; None where no text of the language begins so."""
@@ -228,10 +253,14 @@ class CompiledGrammar:
         return known
 
     def witness(self, configuration: int) -> tuple[int, ...]:
-        """Tokens that complete the text, at most `distance(configuration)` of them. Raises EmptyLanguage if unknown."""
+        """Tokens that complete the text, at most `distance(configuration)` of them. Raises EmptyLanguage if unknown.
+
+        There is room for them beyond the limit of configurations, though none to search.
+        """
         found: list[int] = []
         while not self.accepts(configuration):
-            self._tighten_unknown(configuration)
+            with suppress(LimitExceeded):  # what fits a budget is known without
+                self._tighten_unknown(configuration)
             additive = self._additive(configuration)
             tightened, string = self._tightened(configuration)
             if min(tightened, additive) >= INFINITE:
@@ -239,7 +268,7 @@ class CompiledGrammar:
             if tightened > additive:
                 string = self._distances.witness(configuration)
             found.append(self._token(string))
-            configuration = self._tables.consume_bytes(configuration, self.vocabulary.strings[string])
+            configuration = self._tables.follow_reserved(configuration, self.vocabulary.strings[string])
         return tuple(found)
 
     def offer(self, claims: Mapping[bytes, Claim]) -> None:

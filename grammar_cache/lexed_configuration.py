@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from grammar_cache.arena import CONFIGURATIONS, DEAD, ROWS, UNKNOWN, WAITING, WANTED, grown
-from grammar_cache.configuration import ROOT, Configurations, Edge, Item
+from grammar_cache.configuration import ROOT, UNLIMITED, Configurations, Edge, Item
 from grammar_cache.context import Contexts
 from grammar_cache.control import Controls
 from grammar_cache.errors import LimitExceeded
@@ -75,9 +75,21 @@ class LexedConfigurations(Configurations):
         own = super().described(self.controls.state[state])
         return own + self.contexts.described(self.controls.context[state])
 
-    def of_items(self, items: Iterable[Item], *, accepting: bool) -> int:
-        """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations)."""
-        return self._interned((tuple(sorted(items)), accepting))
+    def of_items(self, items: Iterable[Item], *, accepting: bool, reserved: bool = False) -> int:
+        """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations).
+
+        `reserved`: there is room for it beyond the limit.
+        """
+        return self._interned((tuple(sorted(items)), accepting), UNLIMITED if reserved else self.limit)
+
+    def step_reserved(self, configuration: int, byte: int) -> int:
+        """The configuration after a byte, or DEAD, made alone: there is always room for it, beyond the limit."""
+        c, row = int(self.network.classes[byte]), int(self.store.row[configuration])
+        if row >= 0:
+            return int(self.store.next[row, c])
+        items = self.expansion(configuration)
+        reached = [(to, node) for control, node in items for moved, to in self.controls.moves(control) if moved == c]
+        return self._close(reached, accepting=False, limit=UNLIMITED) if reached else DEAD
 
     def outcome(self, status: int) -> None:
         """Expands where a compiled loop waits for it."""
@@ -236,8 +248,8 @@ class LexedConfigurations(Configurations):
             self._after[items] = number
         return number
 
-    def _close(self, items: Iterable[Item], *, accepting: bool) -> int:
-        """Pops what has ended, and interns what is left."""
+    def _close(self, items: Iterable[Item], *, accepting: bool, limit: int | None = None) -> int:
+        """Pops what has ended, and interns what is left; `limit`: another one than that of exploring."""
         todo = list(items)
         seen = set(todo)
         final, ending, live = self.controls.final, self.controls.ending, self.controls.live
@@ -252,15 +264,16 @@ class LexedConfigurations(Configurations):
                     if item[0] != DEAD and item not in seen:
                         seen.add(item)
                         todo.append(item)
-        return self._interned((tuple(sorted(item for item in seen if live[item[0]])), accepting))
+        key = tuple(sorted(item for item in seen if live[item[0]])), accepting
+        return self._interned(key, self.limit if limit is None else limit)
 
-    def _interned(self, key: tuple[tuple[Item, ...], bool]) -> int:
+    def _interned(self, key: tuple[tuple[Item, ...], bool], limit: int) -> int:
         number = self._numbers.get(key)
         if number is not None:
             return number
         number = self.count
-        if number >= self.limit:
-            raise LimitExceeded(f"more than {self.limit} configurations", limit="configurations")
+        if number >= limit:
+            raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
         while number == len(self.store.accepts):
             self.store = grown(self.store)
         self._numbers[key] = number

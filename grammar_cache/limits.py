@@ -28,7 +28,8 @@ class Limits:
     """States of all rules together."""
 
     configurations: int = 2_000_000
-    """Configurations a compiled grammar may intern before it stops growing: about 0.5 kB each."""
+    """Configurations a compiled grammar may explore: about 0.5 kB each. There answers under way end by their witness,
+    for which there is room beyond: one configuration a byte."""
 
     start_fuel: int = 20_000_000
     """What the exact search from the start may cost, in trie nodes (some 100 ms). Run dry, the additive bound stays."""

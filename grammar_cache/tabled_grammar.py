@@ -34,6 +34,9 @@ class TabledGrammar(CompiledGrammar):
         least = max(self._tightening.least(self.start), table.least)
         self._minimum = Minimum(tokens, searched.exact or least >= tokens)
 
+    def anew(self) -> TabledGrammar:
+        return TabledGrammar(self.plain.anew(), self.table)
+
     def _tabled(self, configuration: int) -> Entry:
         """What the table says and stands; INFINITE if nothing."""
         if configuration not in self._stands:
@@ -61,8 +64,8 @@ class TabledGrammar(CompiledGrammar):
         self._stands |= way
 
     def _tightened(self, configuration: int) -> tuple[int, int]:
-        """The least distance that the table or a search has, and the next string of its completion."""
-        return min(super()._tightened(configuration), self._tabled(configuration), key=_distance)
+        """The least distance that a search has, or the table where it was asked, and the next string to follow."""
+        return min(super()._tightened(configuration), self._stands.get(configuration) or _NOTHING, key=_distance)
 
     def _tighten_unknown(self, configuration: int) -> None:
         if self._tabled(configuration).distance >= INFINITE:

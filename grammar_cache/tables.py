@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.configuration import DEAD, Configurations
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.regions import byte_weights
 from grammar_cache.successor_walks import DISTINCT, NO_ROOM, SOURCE, WRITTEN, Walks, distinct_successors
@@ -119,6 +120,16 @@ class Tables:
             if status < 0:
                 table.outcome(status)
         return configuration
+
+    def follow_reserved(self, configuration: int, data: bytes) -> int:
+        """As `follow`, for a text that was chosen: where the limit leaves no room, one configuration a byte is made."""
+        try:
+            return self.follow(configuration, data)
+        except LimitExceeded:
+            at = configuration
+            for byte in data:
+                at = self._configurations.step_reserved(at, byte) if at != DEAD else DEAD
+            return at
 
     def after(self, configuration: int, string: int) -> int:
         """The configuration after a string, or DEAD."""

@@ -119,10 +119,13 @@ class Grammars:
         return list(self._kept.values())
 
     async def get(self, constraint: Constraint) -> Certified:
-        """Raises GrammarError. Whoever asks for a grammar that is being compiled waits for that."""
+        """Raises GrammarError. Whoever asks for a grammar that is being compiled waits for that.
+
+        One without room to look further is left to the requests under way, and compiled anew.
+        """
         grammar_id = constraint_id(constraint, self._vocabulary)
         known = self._kept.get(grammar_id)
-        if known is not None:
+        if known is not None and not known.grammar.full:
             self._kept.move_to_end(grammar_id)
             self._shrink()
             if self._refresh is not None and known.exchange is not None:

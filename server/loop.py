@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.errors import LimitExceeded
 from server.backend import Backend, Piece, State, Unavailable, Work, first_work
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
@@ -182,6 +183,9 @@ class EngineLoop(Backend):
         try:
             try:
                 _step(decoder, logits)
+            except LimitExceeded as error:
+                _log.warning("no room to look further (%s): the answer is completed by its witness", error)
+                decoder.finish_by_witness()
             except Exception:
                 _log.exception("a decoding step has failed; the answer is completed by its witness")
                 decoder.finish_by_witness()

@@ -15,8 +15,8 @@ class Answer:
     `text` is the concatenation of the tokens' bytes. `tokens` are the content tokens; `tokens_used` also counts an
     end token, if one was emitted. `complete` is always true under a compiled grammar; without one it says that the
     model ended by itself, or that the language accepts the text. `score` is the sum of the guided log-probabilities
-    (eq. 17); a drawn text isn't ranked and has none. `budget_forced_tokens` None: not known
-    here.
+    (eq. 17); a drawn text isn't ranked and has none, nor has one that no beam came to. `budget_forced_tokens` None:
+    not known here.
     """
 
     text: bytes

@@ -6,15 +6,18 @@ are, the answer is complete within the budget. It knows no logits, no engine and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
+from grammar_cache.errors import LimitExceeded
 from server.decoding.answer import Answer
 from server.decoding.beam import NOTHING_SCORED, Beam, held_back
 from server.decoding.candidates import Place
 from server.decoding.ending import ENDINGS
+from server.decoding.further import further, nearest_first
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
 from server.decoding.ranking import RANKINGS
@@ -52,16 +55,22 @@ class Decoder:
     """
 
     def __init__(self, language: Language, parameters: Parameters) -> None:
-        """Needs parameters.budget ≥ the distance of the language's start."""
+        """Needs parameters.budget ≥ the distance of the language's start. There are answers at once where a grammar has
+        no room to look what has no alternative.
+        """
         self.language = language
         self.parameters = parameters.seeded()
         self._over = ENDINGS[parameters.ending]
         self._worth = RANKINGS[parameters.ranking]
         self._shared = 0
-        start = Beam(language.start)
+        self._further: list[Beam] = []
         ended = parameters.budget <= 0 or self._over(language, language.start)
-        self._beams = [self._jump(start._replace(ended=ended))]
-        self._sort()
+        self._start = Beam(language.start, ended=ended)
+        self._beams = [self._start]
+        try:
+            self._go_on_with([self._jump(self._start)])
+        except LimitExceeded:
+            self.finish_by_witness()
 
     @property
     def wanted(self) -> Wanted:
@@ -74,11 +83,11 @@ class Decoder:
     def answers(self) -> tuple[Answer, ...]:
         """The best texts, best first, once no beam under way can overtake them (see `ranking`); none before.
 
-        Fewer than `parameters.answers` where the candidates lead to no more texts.
+        Fewer than `parameters.answers` where the language has fewer within the budget.
         """
         ranked = sorted(self._beams, key=lambda b: self._worth(b, self.parameters.budget), reverse=True)
         best = ranked[: self.parameters.answers]
-        return tuple(map(self._answer, best)) if all(b.ended for b in best) else ()
+        return tuple(map(self._answer, (*best, *self._further))) if all(b.ended for b in best) else ()
 
     @property
     def answer(self) -> Answer | None:
@@ -99,18 +108,38 @@ class Decoder:
         found = [_Child(b, None) for b in self._beams if b.ended]
         for row, (beam, ways) in enumerate(zip(live, steps, strict=True)):
             found += self._children(beam._replace(row=row, unfed=()), ways)
-        self._beams = [self._jump(b) for b in self._best(found)]
-        self._sort()
+        self._go_on_with(self._best(found))
 
     def finish_by_witness(self) -> None:
-        """Completes the best beam along its witness, without the model: for when something else has failed."""
-        beam = self._beams[0]
+        """Completes the best beams along their witnesses, without the model: for when something else has failed."""
+        kept: dict[bytes, Beam] = {}
+        for beam in map(self._witnessed, self._beams[: self.parameters.answers]):
+            kept.setdefault(beam.text, beam)
+        self._beams = list(kept.values())
+
+    def _witnessed(self, beam: Beam) -> Beam:
         for token in self.language.witness(beam.configuration):
             [way] = taken(self.language, self._place_of(beam), Draw(token, True)).ranked
             beam = self._extended(beam, way, forced=True, stops=())
         if len(beam.tokens) > self.parameters.budget or not self.language.accepts(beam.configuration):
             raise AssertionError("the witness does not fit: distances are inconsistent")
-        self._beams = [beam._replace(ended=True)]
+        return beam._replace(ended=True)
+
+    def _go_on_with(self, beams: list[Beam]) -> None:
+        """Keeps these beams; where none is under way and they are too few, further texts too."""
+        self._beams = beams
+        missing = self.parameters.answers - len(beams)
+        if missing <= 0 or not all(beam.ended for beam in beams) or isinstance(self.language, AnyText):
+            return
+        texts = further(self._start, self._all_children, self._complete, [beam.text for beam in beams])
+        with suppress(LimitExceeded):
+            self._further.extend(islice(texts, missing))
+
+    def _all_children(self, beam: Beam) -> Iterator[Beam]:
+        """All that may follow, nearest to an end first; nothing is scored."""
+        for token in nearest_first(self.language, self._place_of(beam)):
+            [way] = taken(self.language, self._place_of(beam), Draw(token, False)).ranked
+            yield self._extended(beam, way, forced=False, stops=())
 
     def _answer(self, beam: Beam) -> Answer:
         cut = not beam.stopped and not beam.halted and not self._complete(beam)
@@ -158,13 +187,22 @@ class Decoder:
         return beam._replace(ended=True)
 
     def _best(self, children: list[_Child]) -> list[Beam]:
-        """The best M distinct texts. Several tokenisations of a text reach one configuration: the best one stands."""
+        """The best M distinct texts, best first, ties in the order of candidates.
+
+        Several tokenisations of a text reach one configuration, and so may several texts by what has no alternative
+        behind them: the best one stands.
+        """
+        met: set[tuple[bytes, bool]] = set()
         kept: dict[tuple[bytes, bool], Beam] = {}
         for child in sorted(children, key=_child_order):
             if len(kept) == self.parameters.beam_width:
                 break
-            beam = self._born(child)
-            kept.setdefault((beam.text, beam.ended), beam)
+            born = self._born(child)
+            key = born.text, born.ended
+            if key not in met and key not in kept:
+                met.add(key)
+                beam = self._jump(born)
+                kept.setdefault((beam.text, beam.ended), beam)
         return list(kept.values())
 
     def _jump(self, beam: Beam) -> Beam:
@@ -181,14 +219,6 @@ class Decoder:
             [child] = self._children(beam, taken(self.language, self._place_of(beam), Draw(token, forced)))
             beam = self._born(child)
         return beam
-
-    def _sort(self) -> None:
-        """Best first; the sort is stable, so that ties keep the order of their candidates."""
-        self._beams.sort(key=_order)
-
-
-def _order(beam: Beam) -> tuple[float, float]:
-    return -beam.scores.guided, -beam.scores.viable
 
 
 def _child_order(child: _Child) -> tuple[float, float]:

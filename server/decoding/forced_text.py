@@ -94,6 +94,9 @@ class ForcedText:
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         return self.grammar.consume_batch(configurations, tokens)
 
+    def take(self, configuration: int, token: int) -> int:
+        return self.grammar.take(configuration, token)
+
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         return self.grammar.distances(configurations, tokens)
 

@@ -19,6 +19,8 @@ class Language(Protocol):
 
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]: ...
 
+    def take(self, configuration: int, token: int) -> int: ...
+
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]: ...
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None: ...
@@ -48,6 +50,9 @@ class AnyText:
 
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.where(self.vocabulary.string_of[tokens] >= 0, 0, DEAD).astype(np.int32)
+
+    def take(self, configuration: int, token: int) -> int:
+        return 0 if self.vocabulary.string_of[token] >= 0 else DEAD
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         return np.where(configurations == DEAD, np.iinfo(np.int32).max, 0).astype(np.int32)

@@ -79,8 +79,7 @@ def taken(language: Language, place: Place, choice: Draw) -> Successors:
         return Successors((), False)
     configuration = place.configuration
     if choice.token not in language.vocabulary.stop_ids:
-        token = np.array([[choice.token]], np.int32)
-        configuration = int(language.consume_batch(np.array([configuration], np.int32), token)[0, 0])
+        configuration = language.take(configuration, choice.token)
     return Successors((Successor(choice.token, configuration, NOTHING_SCORED),), choice.forced)
 
 

@@ -59,6 +59,27 @@ def test_a_grammar_is_compiled_once(compiled: list[str]) -> None:
     assert compiled == ["[ab]{3}"]
 
 
+def test_a_grammar_without_room_is_compiled_anew(compiled: list[str]) -> None:
+    """Those under way keep the one that they have; who asks next gets one with room."""
+
+    async def meanwhile() -> tuple[Certified, Certified, Certified]:
+        cache = make()
+        try:
+            first = await cache.get(regex("[ab]{3}"))
+            table = first.grammar._configurations
+            table.limit = table.count
+            second = await cache.get(regex("[ab]{3}"))
+            return first, second, await cache.get(regex("[ab]{3}"))
+        finally:
+            cache.close()
+
+    first, second, third = asyncio.run(meanwhile())
+    assert (first.grammar.full, second.grammar.full) == (True, False)
+    assert third.grammar is second.grammar is not first.grammar
+    assert [one.source for one in (first, second, third)] == ["miss", "miss", "hit"]
+    assert compiled == ["[ab]{3}"] * 2
+
+
 def test_options_are_part_of_what_is_kept() -> None:
     """The same schema with other whitespace is another grammar."""
 

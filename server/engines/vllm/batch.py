@@ -68,6 +68,7 @@ class Batch:
             return True
         if request is None:
             return False
+        self._registry.renew(request.grammar)
         history = self._resting.pop(request.request, None) or History(self._registry.ends)
         self._seats[place] = Seat(GuidedRow(request, self._registry, history), prompt, output)
         return True

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from grammar_cache.errors import LimitExceeded
 from server.decoding.answer import Answer
 from server.decoding.candidates import Place
 from server.decoding.decoder import Decoder
@@ -35,14 +36,15 @@ class Search:
         """`begun`: the tokens that the first row has of the answer. Raises ValueError if the search has others."""
         self.choice = Choice.failed("no step was taken")
         self._decoder = Decoder(language, parameters)
+        self._start = Place(language.start, parameters.budget)
         self._alone = parameters.answers == 1
-        if self._decoder.wanted.tokens != (begun,):
+        if not self._decoder.answers and self._decoder.wanted.tokens != (begun,):
             raise ValueError("the search begins in another way than its first row")
 
     def wishes(self) -> list[Wish]:
         """What the step will mostly ask of each row."""
         decoder = self._decoder
-        places, parameters = decoder.wanted.places, decoder.parameters
+        places, parameters = decoder.wanted.places or (self._start,), decoder.parameters
         stops = np.array(decoder.language.vocabulary.stop_ids, np.int32)
         try:
             proposals = [decoder.language.proposals(place.configuration) for place in places]
@@ -82,9 +84,14 @@ class Search:
 
     def _advance(self, rows: Sequence[Row | Exception]) -> None:
         decoder = self._decoder
+        if decoder.answers:  # from the start, where there was no room to look further
+            return
         try:
             pairs = zip(decoder.wanted.places, rows, strict=True)
             decoder.advance([self._step(place, row) for place, row in pairs])
+        except LimitExceeded as error:
+            _log.warning("no room to look further (%s): the answer is completed by its witness", error)
+            decoder.finish_by_witness()
         except Exception:
             _log.exception("a step of beams has failed; the answer is completed by its witness")
             decoder.finish_by_witness()
@@ -118,6 +125,7 @@ class Searches:
         if request.request in self._searches:
             return
         try:
+            self._registry.renew(request.grammar)
             over_text = request.parameters.jump_forward == "text"
             language = self._registry.language(request.grammar, over_text=over_text)
             self._searches[request.request] = Search(language, request.parameters, request.begun)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-
 from grammar_cache.configuration import DEAD
 from server.decoding.language import Language
 
@@ -61,8 +59,7 @@ class History:
         if not self._stopped:
             if not 0 <= token < language.vocabulary.size:
                 raise LostTrack(f"token {len(self._tokens)} of the answer, {token}, is none of the vocabulary")
-            here = np.array([after], np.int32)
-            after = int(language.consume_batch(here, np.array([[token]], np.int32))[0, 0])
+            after = language.take(after, token)
             if after == DEAD:
                 raise LostTrack(f"token {len(self._tokens)} of the answer, {token}, is not allowed there")
         self._tokens.append(token)

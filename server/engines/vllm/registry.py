@@ -5,6 +5,7 @@ The thread that runs the model's steps does everything here: vLLM's workers take
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary import Vocabulary
 from server.decoding.forced_text import ForcedText, Split
 from server.decoding.language import AnyText, Language
+
+_log = logging.getLogger(__name__)
 
 GRAMMARS = 1024
 REPORTS = 16384
@@ -58,6 +61,19 @@ class Registry:
             raise RegistryFull(f"{self._most_grammars} grammars are held: drop one before another is added")
         self._grammars[grammar_id] = grammar
         self._forced[grammar_id] = ForcedText(grammar, self._split)
+
+    def renew(self, grammar_id: str | None) -> None:
+        """For a request that begins: a grammar without room to look further is begun anew.
+
+        Single texts follow it there, see `History`; searches end in the one that they began in. Never raises.
+        """
+        grammar = self._grammars.get(grammar_id or "")
+        if grammar_id is None or grammar is None or not grammar.full:
+            return
+        try:
+            self.add(grammar_id, grammar.anew())
+        except Exception:
+            _log.exception("the grammar %r can't be begun anew: its answers end by their witnesses", grammar_id)
 
     def drop(self, grammar_id: str) -> CompiledGrammar | None:
         """One that isn't there is no error: a call may come twice."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grammar_cache.errors import LimitExceeded
 from server.decoding.candidates import Place
 from server.decoding.ending import ENDINGS
 from server.decoding.language import Language
@@ -81,16 +82,26 @@ class GuidedRow:
     def rescued(self, error: Exception) -> int:
         """After a fault behind a text that was followed: the next token of its witness. Never raises."""
         rescued = self._registry.report(self.request.request).rescued
-        if not rescued:
+        if not rescued and isinstance(error, LimitExceeded):
+            _log.warning("no room to look further (%s): request %s follows its witness", error, self.request.request)
+        elif not rescued:
             _log.error("a step of request %s has failed; it follows its witness", self.request.request, exc_info=error)
         try:
-            witness = self.language.witness(self.place.configuration)
-            if len(witness) > self.place.tokens_left:
-                raise AssertionError("the witness does not fit: distances are inconsistent")
+            witness = self._witness()
         except Exception as worse:
             return self.failed(worse)
         rescued.add(self._length)
         return witness[0] if witness else self.end()
+
+    def _witness(self) -> tuple[int, ...]:
+        configuration, tokens_left = self.place
+        witness = self.language.witness(configuration)
+        if len(witness) > tokens_left:  # a grammar that was begun anew has to search again for what fits
+            self.language.distances(np.array([configuration], np.int32), tokens_left)
+            witness = self.language.witness(configuration)
+        if len(witness) > tokens_left:
+            raise AssertionError("the witness does not fit: distances are inconsistent")
+        return witness
 
     def failed(self, error: Exception) -> int:
         """The text can't be completed: an end token, and a report. Never raises."""

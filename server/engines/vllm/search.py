@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from grammar_cache.configuration import DEAD
 from grammar_cache.grammar import CompiledGrammar
 from server.backend import Piece, Work
 from server.decoding.answer import Answer
@@ -66,7 +67,7 @@ class _Reading:
         self._vocabulary = language.vocabulary
         grammar = language.grammar if isinstance(language, ForcedText) else language
         self._grammar = grammar if isinstance(grammar, CompiledGrammar) else None
-        self._configuration: int | None = language.start
+        self._configuration = language.start
         self._agreed = b""
         self._told = 0
 
@@ -82,9 +83,9 @@ class _Reading:
 
     def _agree(self, text: bytes) -> None:
         more = text[len(self._agreed) :]
-        if self._grammar is not None and self._configuration is not None:
-            self._configuration = self._grammar.consume_bytes(self._configuration, more)
-        if self._configuration is None or self._agreed + more != text:
+        if self._grammar is not None and self._configuration != DEAD:
+            self._configuration = self._grammar.take_bytes(self._configuration, more)
+        if self._configuration == DEAD or self._agreed + more != text:
             raise EngineError("the engine told a text that the grammar doesn't have")
         self._agreed = text
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from grammar_cache.configuration import DEAD
 from grammar_cache.vocabulary import Vocabulary
 from server.backend import Work
@@ -80,8 +78,7 @@ class Transcript:
     def _extend(self, token: int) -> None:
         data = self._vocabulary.token_bytes[token] if token < self._vocabulary.size else None
         if self._grammar is not None:
-            here = np.array([self._configuration], np.int32)
-            self._configuration = int(self._grammar.consume_batch(here, np.array([[token]], np.int32))[0, 0])
+            self._configuration = self._grammar.take(self._configuration, token)
             if self._configuration == DEAD:
                 raise EngineError("the engine chose a token that the grammar doesn't allow there")
         known = len(self._text)

@@ -58,6 +58,9 @@ class PeerLanguage:
         rows = zip(configurations.tolist(), tokens, strict=True)
         return np.array([self._after(configuration, row) for configuration, row in rows], np.int32)
 
+    def take(self, configuration: int, token: int) -> int:
+        return self._after(configuration, np.array([token], np.int32))[0]
+
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         """0 for whatever is allowed: nobody knows how far its end is."""
         return np.where(configurations == DEAD, np.iinfo(np.int32).max, 0).astype(np.int32)

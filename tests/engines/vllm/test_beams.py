@@ -17,18 +17,20 @@ from grammar_cache.vocabulary import Vocabulary
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
-from server.engines.vllm.beams import told
+from server.engines.vllm.beams import Search, told
 from server.engines.vllm.choices import NOTHING, Choice, Turns
+from server.engines.vllm.registry import Registry
 from server.engines.vllm.requests import BEAM, KEY, RowRequest
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 from tests.decoding.stepping import advance
 from tests.decoding.trials import FUELS, MODELS, random_grammar, random_parameters, random_vocabulary
-from tests.engines.vllm.fakes import BatchUpdate, Sampling, States, context, filter_class, made, sampling
+from tests.engines.vllm.fakes import BatchUpdate, Sampling, States, context, filter_class, made, no_split, sampling
 from tests.engines.vllm.runners import LENGTH, Model
 from tests.engines.vllm.test_filter import model_of
 from tests.expression_matcher import matches
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
+LETTERS = [bytes([letter]) for letter in b"abcdefghijklmnopqrstuvwxyz"]
 OPENS = [9.0, -9.0, 0.0, 0.0]
 
 
@@ -284,3 +286,19 @@ def test_scores_over_the_whole_vocabulary(cls: Any, monkeypatch: pytest.MonkeyPa
     found.registry.add("g", grammar)
     search = Beams(found, None, RowRequest("r", "g", 1, parameters), model, random.Random(0))
     assert search.run() == {"answers": [told(answer) for answer in direct(grammar, parameters, model)]}
+
+
+def test_a_search_without_room_from_the_start_is_answered():
+    """The front end had room to jump, this worker doesn't: the witness is the answer, without any logits."""
+    grammar = compile_grammar(Constraint("regex", "ab(c|d)[a-z]{0,9}"), Vocabulary([*LETTERS, None], [len(LETTERS)]))
+    parameters = Parameters(budget=5, beam_width=2, answers=2)
+    [begun] = Decoder(grammar, parameters).wanted.tokens
+    registry = Registry(grammar.vocabulary, no_split)
+    registry.add("g", compile_grammar(Constraint("regex", "ab(c|d)[a-z]{0,9}"), grammar.vocabulary))
+    table = registry.grammars["g"]._configurations
+    table.rules = table.rules._replace(limit=table.count)
+    search = Search(registry.language("g"), parameters, begun)
+    assert len(search.wishes()) == 1
+    search.advance([ValueError("not read")], grammar.vocabulary.size)
+    texts = [grammar.vocabulary.text(tokens) for tokens, *_ in search.choice.news["answers"]]
+    assert texts == [b"abc"]

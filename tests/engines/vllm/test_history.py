@@ -41,8 +41,8 @@ def test_what_is_known_is_not_followed_again(monkeypatch: pytest.MonkeyPatch):
     """One more token is one more step."""
     asked = []
     grammar = compiled(DYCK, DYCK_VOCABULARY)
-    consume = grammar.consume_batch
-    monkeypatch.setattr(grammar, "consume_batch", lambda *what: asked.append(1) or consume(*what))
+    take = grammar.take
+    monkeypatch.setattr(grammar, "take", lambda *what: asked.append(1) or take(*what))
     history = History((END,))
     for length in range(9):
         history.follow(grammar, [0] * length)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from server.engines.vllm.history import History
 from server.engines.vllm.registry import Registry, RegistryFull, Report, UnknownGrammar
 from tests.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 from tests.engines.vllm.fakes import no_split
@@ -28,6 +29,24 @@ def test_grammars_come_and_go():
     with pytest.raises(UnknownGrammar):
         registry.language("a")
     assert registry.language(None).accepts(0)
+
+
+def test_a_grammar_without_room_is_begun_anew():
+    """For a request that begins; texts under way are followed there."""
+    registry, grammar = Registry(DYCK_VOCABULARY, no_split), compiled(DYCK, DYCK_VOCABULARY)
+    registry.add("a", grammar)
+    history = History(registry.ends)
+    history.follow(registry.language("a"), [0, 0])
+    registry.renew("a")
+    assert registry.language("a") is grammar
+    grammar._configurations.limit = grammar.size["configurations"]
+    registry.renew("a")
+    anew = registry.language("a")
+    assert anew is not grammar
+    history.follow(anew, [0, 0, 1])
+    assert DYCK_VOCABULARY.text(anew.witness(history.configuration)) == b")x"
+    for unknown in ("b", None):
+        registry.renew(unknown)
 
 
 def test_reports_are_forgotten_oldest_first():
