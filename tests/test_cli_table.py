@@ -1,8 +1,7 @@
-"""A table from `swyb precompute` to the certificate of an answer, and out of the store again: by real processes."""
+"""A table from `swyb precompute` to the certificate of an answer, and out of the store again: by commands as people give them."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
@@ -29,7 +28,7 @@ __all__ = ["model", "tokenizer", "write"]
 
 OTHERS = Limits(text_bytes=2000)
 NESTED = 'root ::= "<" root ">" | "."'
-COMMAND = [sys.executable, "-m", "server"]
+COMMAND = [sys.executable, "-m", "server", "serve", "--port", "0"]
 
 
 @pytest.fixture(params=["sqlite", "redis"])
@@ -77,7 +76,7 @@ def test_commands_compile_within_the_limits_of_a_server(
     refused = ["--regex", write("r", "a" * OTHERS.text_bytes + "b"), "--model", str(tokenizer)]
     for command in (["certify", *refused], ["precompute", *refused, "--height", "1", *store]):
         assert main(command) == 1
-        assert told(capsys)["error"]["code"] == "grammar_too_large"
+        assert told(capsys)["error"]["code"] == "text_bytes_exceeded"
     serve = parse(["serve", *store])
     assert settings_of(serve, "transformers").limits == OTHERS
     assert store_options(serve).settings().limits == OTHERS
@@ -90,7 +89,7 @@ def _others(defaults: tuple[Any, ...]) -> tuple[Any, ...]:
 @contextmanager
 def serving(options: list[str]) -> Iterator[str]:
     """`swyb serve`: the address of chat requests."""
-    with subprocess.Popen([*COMMAND, "serve", "--port", "0", *options], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             yield shlex.split(process.stdout.readline())[1]
@@ -101,11 +100,11 @@ def serving(options: list[str]) -> Iterator[str]:
 def test_a_server_finds_what_was_precomputed(
     write: Any, model: Path, store: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its answers name the table; `grammars rm` leaves nothing of it, nor of its pieces."""
+    """Another process answers, and its certificates name the table; `grammars rm` leaves nothing of it and its pieces."""
     patient = ["--store-wait-least", "20", "--store-wait-most", "20"]  # however busy this machine is
     options = ["--model", str(model), *store, *patient]
-    asked = [*COMMAND, "precompute", "--grammar", write("g", NESTED), "--height", "4", *options]
-    precomputed = json.loads(subprocess.run(asked, check=True, stdout=subprocess.PIPE).stdout)
+    assert main(["precompute", "--grammar", write("g", NESTED), "--height", "4", *options]) == 0
+    precomputed = told(capsys)
     with serving([*options, "--name", "tiny"]) as address:
         body = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}], "grammar": NESTED}
         certificate = httpx.post(address, json=body, timeout=60).json()["swyb"]
