@@ -1,4 +1,4 @@
-"""A table from `swyb precompute` to the certificate of an answer, and out of the store again: by commands as people give them."""
+"""A table from `swyb precompute` to the certificate of an answer, and out of the store again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NESTED = 'root ::= "<" root ">" | "."'
 COMMAND = [sys.executable, "-m", "server", "serve", "--port", "0"]
 
 
-@pytest.fixture(params=["sqlite", "redis"])
+@pytest.fixture(params=["sqlite", pytest.param("redis", marks=pytest.mark.full)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]:
     """Options that name an empty store of each kind."""
     if request.param == "sqlite":
@@ -100,7 +100,7 @@ def serving(options: list[str]) -> Iterator[str]:
 def test_a_server_finds_what_was_precomputed(
     write: Any, model: Path, store: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another process answers, and its certificates name the table; `grammars rm` leaves nothing of it and its pieces."""
+    """Another process answers and names it in its certificate; `grammars rm` leaves nothing of it, nor of its pieces."""
     patient = ["--store-wait-least", "20", "--store-wait-most", "20"]  # however busy this machine is
     options = ["--model", str(model), *store, *patient]
     assert main(["precompute", "--grammar", write("g", NESTED), "--height", "4", *options]) == 0

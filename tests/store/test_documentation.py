@@ -55,7 +55,7 @@ def test_times_are_options_and_variables(monkeypatch: pytest.MonkeyPatch) -> Non
     times = {name: 0.5 + number for number, name in enumerate(asdict(Timing()))} | {"wait_most": 90.0}
     options = [part for name, value in times.items() for part in (f"--store-{name.replace('_', '-')}", f"{value}")]
     for command in ("serve", "generate", "grammars", "precompute"):
-        plain = [command, *required.get(command, [])]
+        plain = [command, *required.get(command, []), "--store", "sqlite:///folder/store.sqlite3"]
         with monkeypatch.context() as patch:
             for name, value in times.items():
                 patch.setenv(f"SWYB_STORE_{name.upper()}", f"{value}")
@@ -69,7 +69,7 @@ def test_times_are_options_and_variables(monkeypatch: pytest.MonkeyPatch) -> Non
             with pytest.raises(SystemExit):
                 parse([*plain, "--store-lease", wrong])
     with pytest.raises(ValueError, match="wait-least is more"):
-        store_options(parse(["serve", "--store-wait-least", "3"]))
+        store_options(parse(["serve", "--store", "redis://", "--store-wait-least", "3"]))
 
 
 def test_the_keys_of_a_server(shared_server: RedisServer) -> None:
