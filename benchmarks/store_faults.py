@@ -21,8 +21,9 @@ from benchmarks.tables import markdown, number, quantile
 from grammar_cache import Constraint
 from grammar_cache.claims import Claim
 from grammar_cache.compile import constraint_id
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.opening import open_database
+from grammar_cache.store.patience import Timing
 from server.settings import Settings
 
 SCHEMAS = 16
@@ -78,7 +79,7 @@ class World:
 
     def writer(self, act: Callable[[Database, str], None]) -> None:
         """Does something to each grammar, as one who has the secret."""
-        limits, patient = Settings().limits, Timing(answer=5.0, write=5.0)
+        limits, patient = Settings().limits, Timing(wait_least=5.0, wait_most=5.0, write=5.0)
         database = open_database(self.store.address, limits, origin="another", secret=SECRET, timing=patient)
         try:
             for grammar_id in self.ids:

@@ -2,7 +2,7 @@
 
 `array_bytes` says how a header and arrays become bytes. Here the header has, beside them,
 
-    algorithm, vocabulary, limits   what the grammar was compiled by: ALGORITHM_VERSION, the fingerprint, all `Limits`
+    algorithm, vocabulary, limits   what it was compiled by: ALGORITHM_VERSION, the fingerprint, `Limits.deciding`
     nullable, lexer_start, rules    of the network; `rules` are their names
     ignored                         what a lenient schema dropped
     least, dry                      of the search for the minimum; see `findings`
@@ -91,7 +91,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
 
 
 def _told(vocabulary: Vocabulary, limits: Limits) -> dict[str, Any]:
-    return {"algorithm": ALGORITHM_VERSION, "vocabulary": vocabulary.fingerprint, "limits": limits.by_name()}
+    return {"algorithm": ALGORITHM_VERSION, "vocabulary": vocabulary.fingerprint, "limits": limits.deciding()}
 
 
 def _of(kind: type[Any], value: object) -> Any:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+CACHE_SIZES = frozenset({"table_bytes"})
+"""What is dropped there is computed again, with the same outcome: results don't depend on these.
+
+They depend on all others. Some bound what a search may cost, and so what it finds. The others refuse: whoever has found
+a grammar that was made within wider ones would answer what they refuse, and only while a store has it.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -40,6 +47,6 @@ class Limits:
     table_bytes: int = 64 << 20
     """Bytes of whole-vocabulary tables, and of masks, kept per grammar; the least recently used go first."""
 
-    def by_name(self) -> dict[str, int]:
-        """All of them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    def deciding(self) -> dict[str, int]:
+        """By name, those that results depend on: what equal grammars have in common, wherever they are kept."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in CACHE_SIZES}

@@ -37,7 +37,7 @@ def certificate(job: Job, answer: Answer) -> Certificate:
         beam_width=parameters.beam_width,
         alpha=parameters.alpha,
         grammar_id=known.grammar_id if known else None,
-        table=known.table.name if known and known.table else None,
+        table=known.table.name if known and known.table is not None else None,
         distance_version=ALGORITHM_VERSION,
         compile_ms=known.compile_ms if known else None,
         cache=known.source if known else None,

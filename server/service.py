@@ -123,6 +123,8 @@ class Service:
 
     def start(self) -> None:
         self._backend.start()
+        if self.database is not None:
+            self.database.greet()
 
     def stop(self) -> None:
         """Fails what is still running. Blocks; not to be called on the event loop."""

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grammar_cache import Limits
-from grammar_cache.store.database import Timing
+from grammar_cache.store.patience import Timing
 from server.protocol.grammars import GrammarRequest
+
+LIMITS = Limits(table_bytes=16 << 20)
+"""What one grammar may cost, to every command; each of the grammars that a server keeps may fill its tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +75,5 @@ class Settings:
     shutdown_seconds: int = 10
     """How long a stopping server lets running requests go on."""
 
-    limits: Limits = field(default_factory=lambda: Limits(table_bytes=16 << 20))
-    """What one grammar may cost; each of the kept ones may fill its tables."""
+    limits: Limits = LIMITS
+    """What one grammar may cost."""

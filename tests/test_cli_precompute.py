@@ -18,6 +18,7 @@ from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.compile import constraint_id
 from grammar_cache.pieces import Piece
 from grammar_cache.precompute import Precomputation
+from grammar_cache.store.embedded import EmbeddedStore
 from grammar_cache.store.opening import open_database
 from grammar_cache.store.precomputing import SharedPieces
 from grammar_cache.store.sharing import SharedGrammars
@@ -116,6 +117,16 @@ def test_other_processes_leave_their_pieces_in_the_store(pairs: Path, store: str
     database.close(5)
     alone = precompute(task(pairs, f"sqlite://{tmp_path}/other.sqlite3", 300), workers=2)
     assert alone["table"] == table.name
+
+
+def test_a_table_that_a_server_would_not_find(
+    write: Any, pairs: Path, store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store has taken it and drops it: the command says so, and fails."""
+    monkeypatch.setattr(EmbeddedStore, "_shrink", lambda _, connection: connection.execute("DELETE FROM artefacts"))
+    rest = ["--model", str(pairs), "--height", "1", "--store", store]
+    assert main(["precompute", "--grammar", write("g", NEST), *rest]) == 1
+    assert "a server wouldn't find it" in capsys.readouterr().err
 
 
 def test_what_can_not_be_precomputed(write: Any, pairs: Path, store: str, capsys: pytest.CaptureFixture[str]) -> None:

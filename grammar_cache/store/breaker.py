@@ -1,6 +1,7 @@
 """A circuit breaker: after some failures in a row nobody is let through for a while, then one, to see how things are.
 
-It writes one line of the log when it opens, and one when it closes.
+It writes one line of the log when it opens, and one when it closes. Where it opens again soon, pauses go on from where
+they were: so who fails now and then isn't told about all day.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from time import monotonic
 FAILURES = 3
 """In a row, after which it opens."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
-"""Seconds; whenever the one that is let through fails, the next pause is twice as long."""
+"""Seconds; whenever the one that is let through fails, the next pause is twice as long. After the longest without a
+failure they begin anew."""
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +30,8 @@ class Breaker:
         self._lock = Lock()
         self._failures = 0
         self._pause = 0.0  # 0: closed
+        self._last = 0.0  # the pause before it closed,
+        self._calm = 0.0  # and when that is over and done with
         self._ends = 0.0
         self._looking = False  # somebody was let through in the open state
 
@@ -48,6 +52,7 @@ class Breaker:
     def succeeded(self) -> None:
         with self._lock:
             if self._pause:
+                self._last, self._calm = self._pause, self._clock() + LONGEST_PAUSE
                 _log.warning("%s: on again", self._what)
             self._failures, self._pause, self._looking = 0, 0.0, False
 
@@ -59,7 +64,8 @@ class Breaker:
             if self._pause:
                 self._pause = min(2 * self._pause, LONGEST_PAUSE)
             elif self._failures >= FAILURES:
-                self._pause = FIRST_PAUSE
+                again = self._clock() < self._calm
+                self._pause = min(2 * self._last, LONGEST_PAUSE) if again else FIRST_PAUSE
                 _log.warning("%s: off for now (%s)", self._what, error)
             self._looking = False
             self._ends = self._clock() + self._pause

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TypeVar, get_args
 
 from grammar_cache.constraint import Constraint, Kind, Whitespace
 from grammar_cache.limits import Limits
+from grammar_cache.store.belongings import Work, table_of, works_of
 from grammar_cache.store.contract import (
     Change,
     Discard,
@@ -59,19 +61,21 @@ class Catalogue:
         return [info for info in self._read(lambda store: store.infos(places)) if info.name not in own]
 
     def remove(self, place: str) -> bool:
-        """Whether something was there."""
-        return self._write(lambda store: store.remove(place))
+        """A grammar with its table, and with the pieces of all its precomputations. Whether any of it was there."""
+        listed = self.place(works_of(place))
+        works = map(Work.of, self._texts(listed))
+        ids = (table_of(place), *(piece for work in works for piece in work.all_pieces(place)))
+        places = [place, listed, *map(self.place, ids)]
+        return self._write(lambda store: store.remove(*places))
+
+    def note(self, grammar_id: str, work: Work) -> None:
+        """Before pieces of it are kept: so that they can be removed. Returns when it is written."""
+        listed = self.place(works_of(self.place(grammar_id)))
+        self._change(Merge(listed, self._entry(listed, work.told()), time.time()))
 
     def names(self) -> list[str]:
         """Those that are registered, sorted."""
-        held = self._read(lambda store: store.load(self._index))
-        found = []
-        for key, sealed in held.entries.items():
-            try:
-                found.append(self._seals.unsealed(_LISTED, self._index.encode() + key, sealed).decode())
-            except (Rejected, UnicodeDecodeError):
-                continue  # somebody else's
-        return sorted(found)
+        return sorted(self._texts(self._index))
 
     def find(self, name: str) -> Constraint | None:
         """What is registered under a name. To ask for it keeps it for longer."""
@@ -85,7 +89,8 @@ class Catalogue:
         except Rejected:
             return None
         now = time.time()
-        self._change(Use(place, now), Use(self._index, now))
+        with suppress(StoreError):  # it can be read, and that is what was asked
+            self._change(Use(place, now), Use(self._index, now))
         return found
 
     def register(self, name: str, constraint: Constraint) -> None:
@@ -93,19 +98,31 @@ class Catalogue:
         place, now = self._definition(name), time.time()
         value = packed(json.dumps(asdict(constraint)).encode())
         sealed = self._seals.sealed(_DEFINITION, place.encode(), value)
-        self._change(Put(place, sealed, self._origin, now), Merge(self._index, self._listed(name), now))
+        self._change(Put(place, sealed, self._origin, now), Merge(self._index, self._entry(self._index, name), now))
 
     def forget(self, name: str) -> bool:
         """Whether it was there."""
-        self._change(Discard(self._index, self._listed(name)))
-        return self.remove(self._definition(name))
+        self._change(Discard(self._index, self._entry(self._index, name)))
+        return self._write(lambda store: store.remove(self._definition(name)))
 
     def _definition(self, name: str) -> str:
         return self._seals.place(_DEFINITION, name.encode())
 
-    def _listed(self, name: str) -> dict[bytes, bytes]:
-        key = bytes.fromhex(self._seals.place(_LISTED, name.encode()))
-        return {key: self._seals.sealed(_LISTED, self._index.encode() + key, name.encode())}
+    def _entry(self, listed: str, text: str) -> dict[bytes, bytes]:
+        """What the list at that place has for a text."""
+        key = bytes.fromhex(self._seals.place(_LISTED, text.encode()))
+        return {key: self._seals.sealed(_LISTED, listed.encode() + key, text.encode())}
+
+    def _texts(self, listed: str) -> list[str]:
+        """Those of the list at that place."""
+        held = self._read(lambda store: store.load(listed))
+        found = []
+        for key, sealed in held.entries.items():
+            try:
+                found.append(self._seals.unsealed(_LISTED, listed.encode() + key, sealed).decode())
+            except (Rejected, UnicodeDecodeError):
+                continue  # somebody else's
+        return found
 
     def _change(self, *changes: Change) -> None:
         def written(store: Store) -> bool:

@@ -24,6 +24,10 @@ class StoreTimeout(StoreError):
     """It takes longer than was agreed."""
 
 
+class StoreReadOnly(StoreError):
+    """It can be read, and will never be written to."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
     """What a store keeps and hands out. More than that is dropped when written, and not read."""
@@ -38,7 +42,8 @@ class StoreLimits:
     """Bytes of one value of a table as it is stored: a witness of 500 tokens."""
 
     entries: int = 1000
-    """Values of one table, which are all read when a grammar is opened: a few microseconds each."""
+    """Values of one table, which are all read when a grammar is opened: a few microseconds each. A table that has more
+    is somebody else's: it is not read, and gives way to what is written."""
 
     total_bytes: int = 1 << 30
     """Bytes of the embedded store's file, but for its log; the least recently used go. A server has its own limit."""
@@ -158,8 +163,8 @@ class Store(ABC):
         """Of these names, or of all, the last used first. All of them are slow on a large server: for people."""
 
     @abstractmethod
-    def remove(self, name: str) -> bool:
-        """Whether something was there, and no longer is."""
+    def remove(self, *names: str) -> bool:
+        """Whether something was there under any of them, and no longer is."""
 
     @abstractmethod
     def close(self) -> None:

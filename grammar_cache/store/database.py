@@ -1,18 +1,23 @@
 """The configuration database: compiled grammars and what was learned of them, in a store that others share.
 
-What can't be had in time isn't there. Nothing here raises because of the store; compile threads call it, and wait for
-milliseconds. What is written is written behind. The decoding thread only ever calls `learn`, which never waits.
+What can't be had in time isn't there, and `patience` says how long that is. Nothing here raises because of the store.
+Compile threads call it, and may wait. What is written is written behind. The decoding thread only ever calls `learn`,
+which never waits.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Thread
+from time import monotonic
 from typing import TypeVar
 
 from grammar_cache.claims import Claim
 from grammar_cache.limits import Limits
+from grammar_cache.store.belongings import table_of
 from grammar_cache.store.catalogue import Catalogue
 from grammar_cache.store.contract import (
     Change,
@@ -24,38 +29,25 @@ from grammar_cache.store.contract import (
     Size,
     Store,
     StoreLimits,
+    StoreReadOnly,
     Use,
 )
 from grammar_cache.store.counters import Counters
 from grammar_cache.store.guard import Guard
 from grammar_cache.store.lease import once
+from grammar_cache.store.patience import Patience, Timing
 from grammar_cache.store.seals import SEAL_BYTES, Rejected, Seals
 from grammar_cache.store.values import decoded, encoded, packed, unpacked
 from grammar_cache.store.write_behind import WriteBehind, size_of
 
 T = TypeVar("T")
 
+MEETINGS = 3
+SLOW_SECONDS = 0.01
+"""For an answer. A server in the same rack takes a tenth of it."""
+
+_log = logging.getLogger(__name__)
 _ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """How long callers wait, in seconds."""
-
-    answer: float = 0.008
-    """For an answer of the store."""
-
-    per_byte: float = 1e-7
-    """More, for each byte of an artefact that is there: that of a slow network, 10 MB/s."""
-
-    per_entry: float = 3e-5
-    """More, for each entry that is there."""
-
-    write: float = 1.0
-    """For a batch to be written, by a thread that nobody waits for."""
-
-    lease: float = 3.0
-    """After which a process that compiles, and doesn't say that it still does, counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +85,21 @@ class Database:
         self._origin = origin[:100]
         self._bounds = store_limits or StoreLimits()
         self._timing = timing or Timing()
+        self._patience = Patience(self._timing)
         self.counters = Counters()
         self._guard = Guard(store, self.counters)
         self._behind = WriteBehind(self._send, self.counters)
 
+    def greet(self) -> None:
+        """Meets the store, by a thread that nobody waits for: later calls find a connection, and know how long to wait.
+
+        A store that is slow is told, in one line of the log.
+        """
+        Thread(target=self._meet, name="swyb-store-greeting", daemon=True).start()
+
     def load(self, grammar_id: str) -> Known:
-        """What is there, whole and right. Waits no longer than `Timing` says for what there is."""
-        known, computed = self._known(grammar_id, _table_of(grammar_id))
+        """What is there, whole and right. Waits no longer than `Patience` says, and longer for what is large."""
+        known, computed = self._known(grammar_id, self._table(grammar_id))
         self.counters.count("misses" if known.artefact is None else "hits")
         return replace(known, table=computed.artefact)
 
@@ -108,7 +108,7 @@ class Database:
 
         Waits as `load` does, once for all, and again for what is large.
         """
-        names = [self._seals.name(grammar_id, self._limits) for grammar_id in known]
+        names = [self.place(grammar_id) for grammar_id in known]
         news = {}
         for (grammar_id, entries), name, found in zip(known.items(), names, self._look(names), strict=True):
             count = found.entries if isinstance(found, Size) else len(found.entries)
@@ -125,34 +125,46 @@ class Database:
         if len(artefact) > self._bounds.unpacked_bytes:
             self.counters.count("dropped")
             return
-        self._behind.put(Put(self._seals.name(grammar_id, self._limits), artefact, self._origin, time.time()))
+        self._behind.put(Put(self.place(grammar_id), artefact, self._origin, time.time()))
 
     def table(self, grammar_id: str) -> bytes | None:
         """That of `load`, alone."""
-        [computed] = self._known(_table_of(grammar_id))
+        [computed] = self._known(self._table(grammar_id))
         return computed.artefact
 
     def keep_table(self, grammar_id: str, table: bytes) -> None:
         """Writes it behind, in place of any other one: those who have that one keep it, and say so."""
-        self.keep(_table_of(grammar_id), table)
+        self.keep(self._table(grammar_id), table)
 
     def learn(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
         """Writes them behind, but for those too long to be read. Of two for one key the lesser distance stays."""
         room = self._bounds.entry_bytes - SEAL_BYTES
         entries = {key: value for key, claim in claims.items() if len(value := encoded(claim)) <= room}
         if entries:
-            self._behind.put(Merge(self._seals.name(grammar_id, self._limits), entries, time.time()))
+            self._behind.put(Merge(self.place(grammar_id), entries, time.time()))
 
     def once(self, grammar_id: str, look: Callable[[], T | None], make: Callable[[], T], seconds: float) -> T:
-        """See `lease.once`. Without the store, everybody makes it at once."""
-        name = self._seals.name(grammar_id, self._limits)
-        return once(self, name, look, make, seconds, renewal=self._timing.lease / 3)
+        """See `lease.once`. Without the store, everybody makes it at once. How long that takes is what is at stake."""
 
-    def acquire(self, name: str, token: str) -> bool:
-        """Whether to go on; True if there is nobody to ask. That one answer was late doesn't say so yet."""
-        lease = self._timing.lease
-        answer = self._guard.write(lambda store: store.acquire(name, token, lease), self._timing.answer, None)
-        return not self.writing if answer is None else answer
+        def timed() -> T:
+            begun = monotonic()
+            made = make()
+            self._patience.compiled(monotonic() - begun)
+            return made
+
+        return once(self, self.place(grammar_id), look, timed, seconds, renewal=self._timing.lease / 3)
+
+    def acquire(self, name: str, token: str) -> bool | None:
+        """Whether the lease is the token's; None for no answer, as from a store that is only read."""
+        lease, patience = self._timing.lease, self._patience
+
+        def ask(store: Store) -> bool:
+            return patience.answered(lambda: store.acquire(name, token, lease))
+
+        try:
+            return self._guard.lease(ask, patience.seconds, None)
+        except StoreReadOnly:
+            return None
 
     def release(self, name: str, token: str) -> None:
         """Behind all that has been written before."""
@@ -177,8 +189,15 @@ class Database:
         self._behind.close(seconds)
         self._guard.close()
 
+    def place(self, grammar_id: str) -> str:
+        """Where a grammar is, and what belongs to it from there on: see `belongings`."""
+        return self._seals.name(grammar_id, self._limits)
+
+    def _table(self, grammar_id: str) -> str:
+        return table_of(self.place(grammar_id))
+
     def _known(self, *grammar_ids: str) -> list[Known]:
-        names = [self._seals.name(grammar_id, self._limits) for grammar_id in grammar_ids]
+        names = [self.place(grammar_id) for grammar_id in grammar_ids]
         known = []
         for name, found in zip(names, self._look(names), strict=True):
             held = self._held(name, found)
@@ -187,16 +206,29 @@ class Database:
                 self._behind.put(Use(name, time.time()))
         return known
 
+    def _meet(self) -> None:
+        """The first answer has the time in it that connecting takes, so others follow."""
+        nowhere = [self._seals.place(b"swyb greeting", b"")]
+        for _ in range(MEETINGS):
+            begun = monotonic()
+            met = self._guard.read(lambda store: store.look(nowhere), self._timing.wait_most, None)
+            taken = monotonic() - begun
+        if met is not None:
+            self._patience.saw(taken)
+            if taken > SLOW_SECONDS:
+                _log.warning("the store is slow: %.0f ms for an answer; see docs/store.md", 1000 * taken)
+
     def _look(self, names: Sequence[str]) -> list[Held | Size]:
         nothing: list[Held | Size] = [Held()] * len(names)
-        return self._guard.read(lambda store: store.look(names), self._timing.answer, nothing)
+        patience = self._patience
+        return self._guard.read(lambda store: patience.answered(lambda: store.look(names)), patience.seconds, nothing)
 
     def _held(self, name: str, found: Held | Size) -> Held:
         """What a look has found; where it was much, it is loaded now."""
         if isinstance(found, Held):
             return found
         timing = self._timing
-        seconds = timing.answer + found.artefact_bytes * timing.per_byte + found.entries * timing.per_entry
+        seconds = self._patience.seconds + found.artefact_bytes * timing.per_byte + found.entries * timing.per_entry
         return self._guard.read(lambda store: store.load(name), seconds, Held())
 
     def _artefact(self, name: str, sealed: bytes | None) -> bytes | None:
@@ -239,10 +271,6 @@ class Database:
                 return replace(change, entries=own)
             case _:
                 return change
-
-
-def _table_of(grammar_id: str) -> str:
-    return f"table of {grammar_id}"
 
 
 def _written(store: Store, changes: Sequence[Change]) -> bool:

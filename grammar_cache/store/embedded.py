@@ -1,22 +1,19 @@
 """A store in a file, by SQLite: for one machine, and any number of processes at once.
 
 Readers don't wait for a writer, nor a writer for readers (a write-ahead log, so the file must not be on a network file
-system). A writer waits a while for another one, then gives up. A damaged file is put aside and a new one begun; one
-that was removed is begun anew by whoever asks next.
+system). A writer waits a while for another one, then gives up. Whose clock is wrong takes nothing from others that a
+right one wouldn't: see `_age`.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grammar_cache.store.contract import (
-    SCHEMA,
     Change,
     Discard,
     Held,
@@ -26,24 +23,18 @@ from grammar_cache.store.contract import (
     Release,
     Size,
     Store,
-    StoreError,
     StoreLimits,
-    StoreTimeout,
     Use,
 )
+from grammar_cache.store.sqlite_file import SqliteFile
 
 WAIT_SECONDS = 0.25
-RETRY_SECONDS = 0.005
+NOTICE_SECONDS = 86400
+"""Between the notice that something is old and its end: a clock that is ahead is put right within a day."""
 
-_TABLES = (
-    "CREATE TABLE infos (name TEXT PRIMARY KEY, origin TEXT, created REAL, used REAL, uses INTEGER)",
-    "CREATE TABLE artefacts (name TEXT PRIMARY KEY, value BLOB)",
-    "CREATE TABLE entries (name TEXT, key BLOB, value BLOB, PRIMARY KEY (name, key)) WITHOUT ROWID",
-    "CREATE TABLE leases (name TEXT PRIMARY KEY, token TEXT, ends REAL)",
-)
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_log = logging.getLogger(__name__)
+
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE name = ? LIMIT ?)"
+_NOTICES = "CREATE TABLE IF NOT EXISTS notices (name TEXT PRIMARY KEY, at REAL)"
 
 
 class EmbeddedStore(Store):
@@ -53,36 +44,34 @@ class EmbeddedStore(Store):
     """
 
     def __init__(self, path: Path, limits: StoreLimits, wait: float = WAIT_SECONDS) -> None:
-        self._path = path
         self._limits = limits
-        self._wait = wait
-        self._idle: list[tuple[sqlite3.Connection, int]] = []  # with the number of the file that each has open
-        self._closed = False
+        self._file = SqliteFile(path, wait)
 
     def look(self, names: Sequence[str]) -> list[Held | Size]:
-        with self._connection() as connection:
-            sizes = [_size(connection, name) for name in names]
+        with self._file.reading() as connection:
+            sizes = [self._size(connection, name) for name in names]
             return [
                 self._held(connection, name) if size.small else size for name, size in zip(names, sizes, strict=True)
             ]
 
     def load(self, name: str) -> Held:
-        with self._connection() as connection:
+        with self._file.reading() as connection:
             return self._held(connection, name)
 
     def write(self, changes: Sequence[Change]) -> None:
-        with self._transaction() as connection:
+        with self._file.writing() as connection:
             for change in changes:
                 self._make(connection, change)
             self._shrink(connection)
 
     def acquire(self, name: str, token: str, seconds: float) -> bool:
         now = time.time()
-        with self._transaction() as connection:
+        with self._file.writing() as connection:
             connection.execute("DELETE FROM leases WHERE ends <= ?", (now,))
+            # Nobody's lease is longer than one's own: its holder, whose clock may be ahead, renews it if it is alive.
             connection.execute(
-                "INSERT INTO leases VALUES (?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET ends = excluded.ends WHERE token = excluded.token",
+                "INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
+                " SET ends = iif(token = excluded.token, excluded.ends, min(ends, excluded.ends))",
                 (name, token, now + seconds),
             )
             holder = connection.execute("SELECT token FROM leases WHERE name = ?", (name,)).fetchone()
@@ -90,7 +79,7 @@ class EmbeddedStore(Store):
 
     def infos(self, names: Sequence[str] | None = None) -> list[Info]:
         which = "" if names is None else " WHERE name IN (SELECT value FROM json_each(?))"
-        with self._connection() as connection:
+        with self._file.reading() as connection:
             rows = connection.execute(
                 "SELECT name, coalesce(length(value), 0),"
                 " (SELECT count(*) FROM entries WHERE entries.name = infos.name), origin, created, used, uses"
@@ -99,24 +88,33 @@ class EmbeddedStore(Store):
             ).fetchall()
         return [Info(*row) for row in rows]
 
-    def remove(self, name: str) -> bool:
-        with self._transaction() as connection:
-            return _forget(connection, name)
+    def remove(self, *names: str) -> bool:
+        with self._file.writing() as connection:
+            return sum(_forget(connection, name) for name in names) > 0
 
     def close(self) -> None:
-        self._closed = True
-        while self._idle:
-            self._idle.pop()[0].close()
+        self._file.close()
 
     def _held(self, connection: sqlite3.Connection, name: str) -> Held:
         artefact = connection.execute(
             "SELECT substr(value, 1, ?) FROM artefacts WHERE name = ?", (self._limits.artefact_bytes + 1, name)
         ).fetchone()
         entries = connection.execute(
-            "SELECT key, value FROM entries WHERE name = ? AND length(key) = 16 AND length(value) <= ? LIMIT ?",
-            (name, self._limits.entry_bytes, self._limits.entries),
+            "SELECT key, value FROM entries WHERE name = ? AND length(key) = 16 AND length(value) <= ?"
+            f" AND ({_COUNT}) <= ?",
+            (name, self._limits.entry_bytes, name, self._limits.entries + 1, self._limits.entries),
         ).fetchall()
         return Held(artefact[0] if artefact else None, dict(entries))
+
+    def _size(self, connection: sqlite3.Connection, name: str) -> Size:
+        artefact = connection.execute("SELECT length(value) FROM artefacts WHERE name = ?", (name,)).fetchone()
+        return Size(artefact[0] if artefact else 0, self._count(connection, name))
+
+    def _count(self, connection: sqlite3.Connection, name: str) -> int:
+        """Of a table's values; none where there are more than anybody of us writes."""
+        most = self._limits.entries
+        [count] = connection.execute(_COUNT, (name, most + 1)).fetchone()
+        return int(count) if count <= most else 0
 
     def _make(self, connection: sqlite3.Connection, change: Change) -> None:
         match change:
@@ -142,7 +140,9 @@ class EmbeddedStore(Store):
                 connection.execute("DELETE FROM leases WHERE name = ? AND token = ?", (name, token))
 
     def _merge(self, connection: sqlite3.Connection, name: str, entries: Iterable[tuple[bytes, bytes]]) -> None:
-        [count] = connection.execute("SELECT count(*) FROM entries WHERE name = ?", (name,)).fetchone()
+        count = self._count(connection, name)
+        if not count:
+            connection.execute("DELETE FROM entries WHERE name = ?", (name,))
         for key, value in entries:
             lesser = "UPDATE entries SET value = min(value, ?) WHERE name = ? AND key = ?"
             known = connection.execute(lesser, (value, name, key)).rowcount
@@ -152,116 +152,28 @@ class EmbeddedStore(Store):
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
         """To the limits, what was used least recently first; the file shrinks too."""
-        before = time.time() - self._limits.kept_seconds
-        for (name,) in connection.execute("SELECT name FROM infos WHERE used < ?", (before,)).fetchall():
-            _forget(connection, name)
+        now = time.time()
+        self._age(connection, now)
         while _bytes(connection) > self._limits.total_bytes:
-            oldest = connection.execute("SELECT name FROM infos ORDER BY used, name LIMIT 1").fetchone()
+            oldest = connection.execute("SELECT name FROM infos ORDER BY min(used, ?), name LIMIT 1", (now,)).fetchone()
             if oldest is None:
                 break
             _forget(connection, oldest[0])
         connection.execute("PRAGMA incremental_vacuum").fetchall()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
+    def _age(self, connection: sqlite3.Connection, now: float) -> None:
+        """What nobody uses is given notice, and goes when that has stood for a while.
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        """One that nobody else uses. Where something fails it is closed, and what was begun is undone."""
-        file = 0
-        try:
-            file = _number(self._path)
-            connection, file = self._taken(file)
-            try:
-                yield connection
-            except BaseException:
-                connection.close()
-                raise
-        except OSError as error:
-            raise StoreError(str(error)) from error
-        except sqlite3.Error as error:
-            raise self._failure(error, file) from error
-        self._idle.append((connection, file))
-        if self._closed:
-            self.close()
-
-    def _taken(self, file: int) -> tuple[sqlite3.Connection, int]:
-        while self._idle:
-            connection, opened = self._idle.pop()
-            if opened == file:
-                return connection, file
-            connection.close()  # somebody has put that file aside, or removed it
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self._path, self._wait, isolation_level=None, check_same_thread=False)
-        try:
-            _use_log(connection, self._wait)
-            _prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection, _number(self._path)
-
-    def _failure(self, error: sqlite3.Error, file: int) -> StoreError:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _BUSY:
-            return StoreTimeout(str(error))
-        if code in _DAMAGED and file == _number(self._path):
-            _log.warning("%s is damaged: it is put aside, and a new one begun", self._path)
-            for end in ("-wal", "-shm"):
-                Path(f"{self._path}{end}").unlink(missing_ok=True)
-            self._path.replace(f"{self._path}.damaged")
-        return StoreError(str(error))
-
-
-def _number(path: Path) -> int:
-    """Of the file that is there, 0 if none is. While somebody has a file open, no other one gets its number."""
-    try:
-        return path.stat().st_ino
-    except FileNotFoundError:
-        return 0
-
-
-def _use_log(connection: sqlite3.Connection, wait: float) -> None:
-    """A write-ahead log. Who finds another process about to do the same is told that at once, not after a wait."""
-    until = time.monotonic() + wait
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            break
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > until:
-                raise
-            time.sleep(RETRY_SECONDS)
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Makes the tables of an empty file. Raises sqlite3.Error, StoreError for a file of another make."""
-    if _schema(connection) == SCHEMA:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    if _schema(connection) == 0:  # nobody was faster
-        for statement in (*_TABLES, f"PRAGMA user_version = {SCHEMA}"):
-            connection.execute(statement)
-    connection.execute("COMMIT")
-    if _schema(connection) != SCHEMA:
-        raise StoreError(f"the file has version {_schema(connection)}, and {SCHEMA} is read")
-
-
-def _schema(connection: sqlite3.Connection) -> int:
-    [version] = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
-
-
-def _size(connection: sqlite3.Connection, name: str) -> Size:
-    artefact = connection.execute("SELECT length(value) FROM artefacts WHERE name = ?", (name,)).fetchone()
-    [entries] = connection.execute("SELECT count(*) FROM entries WHERE name = ?", (name,)).fetchone()
-    return Size(artefact[0] if artefact else 0, entries)
+        A clock that is ahead gives notice to everything. The next one that is right takes it back.
+        """
+        before = now - self._limits.kept_seconds
+        connection.execute(_NOTICES)
+        young = "name NOT IN (SELECT name FROM infos WHERE used < ?)"
+        connection.execute(f"DELETE FROM notices WHERE at > ? OR {young}", (now, before))
+        due = connection.execute("SELECT name FROM notices WHERE at <= ?", (now - NOTICE_SECONDS,)).fetchall()
+        for (name,) in due:
+            _forget(connection, name)
+        connection.execute("INSERT OR IGNORE INTO notices SELECT name, ? FROM infos WHERE used < ?", (now, before))
 
 
 def _bytes(connection: sqlite3.Connection) -> int:

@@ -1,8 +1,9 @@
 """Calls of a store that nobody waits for longer than agreed: what fails or is late is answered by "nothing there".
 
 A thread of the guard's makes the call, so that even a name that isn't resolved, or a disk that hangs, holds up no
-caller; sockets and locks have time limits of their own (about a second), after which that thread is free again. Reading
-and writing fail apart: a server that is full, or only a replica, can still be read.
+caller; sockets and locks have time limits of their own, after which that thread is free again. Reading, leases and
+writing fail apart: a server that is full, or only a replica, can still be read, and a lease that isn't granted in time
+for who waits for it doesn't say that nothing can be written.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from grammar_cache.store.breaker import Breaker
-from grammar_cache.store.contract import Store, StoreError, StoreTimeout
+from grammar_cache.store.contract import Store, StoreError, StoreReadOnly, StoreTimeout
 from grammar_cache.store.counters import Counters
 
 T = TypeVar("T")
 
-THREADS = 4
-"""Calls at a time. Others wait for a thread, within their own time."""
+THREADS = 16
+"""Calls at a time. Others wait for a thread, within their own time. Fewer would make slow what is only far away."""
 
 
 class Guard:
@@ -30,14 +31,19 @@ class Guard:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="swyb-store")
         self._closed = False
         self.reading = Breaker("reading from the store")
+        self.leasing = Breaker("leases of the store")
         self.writing = Breaker("writing to the store")
 
     def read(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
         """What the call returns in that time, or `otherwise`."""
         return self._ask(self.reading, call, seconds, otherwise)
 
+    def lease(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
+        """The same for leases. Raises StoreReadOnly."""
+        return self._ask(self.leasing, call, seconds, otherwise)
+
     def write(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
-        """The same for calls that change something."""
+        """The same for calls that change something. Raises StoreReadOnly."""
         return self._ask(self.writing, call, seconds, otherwise)
 
     def close(self) -> None:
@@ -59,6 +65,9 @@ class Guard:
             self._counters.count("timeouts")
             breaker.failed(StoreTimeout(str(error) or f"no answer within {1000 * seconds:.0f} ms"))
             return otherwise
+        except StoreReadOnly:
+            breaker.succeeded()
+            raise
         except StoreError as error:
             self._counters.count("errors")
             breaker.failed(error)

@@ -19,12 +19,16 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between two looks; each pause is half as long again as the one before."""
 RENEWAL = 1.0
 """Seconds after which who is at work asks for its lease again."""
+QUESTIONS = 2
+"""In a row, without an answer, after which nobody is asked any more: one late answer doesn't say that none comes."""
 
 
 class Leases(Protocol):
     """Of names: a lease ends when its token releases it, or by itself after some time."""
 
-    def acquire(self, name: str, token: str) -> bool: ...
+    def acquire(self, name: str, token: str) -> bool | None:
+        """Whether it is the token's now; None for no answer."""
+        ...
 
     def release(self, name: str, token: str) -> None: ...
 
@@ -41,14 +45,14 @@ def once(
 ) -> T:
     """What `look` finds, or else what `make` makes, while others wait who ask for the same.
 
-    Who has waited for so many seconds makes it all the same. What either raises ends it, and releases the lease.
-    `renewal`: seconds after which the lease is asked for again while `make` is at work.
+    Who has waited for so many seconds, or asks in vain, makes it all the same. What either raises ends it, and releases
+    the lease. `renewal`: seconds after which the lease is asked for again while `make` is at work.
     """
     found = look()
     if found is not None:
         return found
     token, ends, length = token_hex(16), clock() + seconds, FIRST_PAUSE
-    while not leases.acquire(name, token):
+    while (granted := _asked(leases, name, token)) is False:
         left = ends - clock()
         if left <= 0:
             return make()
@@ -58,13 +62,22 @@ def once(
         if found is not None:
             return found
     try:
-        found = look()  # whoever had the lease may have been done between look and lease
+        found = look() if granted else None  # whoever had the lease may have been done between look and lease
         if found is not None:
             return found
         with _renewed(leases, name, token, renewal):
             return make()
     finally:
         leases.release(name, token)
+
+
+def _asked(leases: Leases, name: str, token: str) -> bool | None:
+    """None where nobody answers. What was asked too late for an answer may have been granted all the same."""
+    for _ in range(QUESTIONS):
+        granted = leases.acquire(name, token)
+        if granted is not None:
+            return granted
+    return None
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 from grammar_cache.limits import Limits
 from grammar_cache.store.contract import Store, StoreLimits
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.embedded import EmbeddedStore
+from grammar_cache.store.patience import Timing
 from grammar_cache.store.seals import Seals, kept_secret
 
 
@@ -19,9 +20,9 @@ class StoreAddressError(ValueError):
     """This is no address of a store. The text doesn't quote it: it may hold a password."""
 
 
-def open_store(address: str, limits: StoreLimits | None = None) -> Store:
-    """Raises StoreAddressError."""
-    limits = limits or StoreLimits()
+def open_store(address: str, limits: StoreLimits | None = None, timing: Timing | None = None) -> Store:
+    """Its calls take no longer than callers may wait by `timing`. Raises StoreAddressError."""
+    limits, timing = limits or StoreLimits(), timing or Timing()
     if address.startswith("sqlite:"):
         return EmbeddedStore(_file(address), limits)
     try:
@@ -30,7 +31,8 @@ def open_store(address: str, limits: StoreLimits | None = None) -> Store:
     except ImportError as error:
         raise StoreAddressError("a Redis server needs the package redis: install swyb[redis]") from error
     try:
-        return RedisStore(RedisAddress.of(address).connect, limits)
+        found, seconds = RedisAddress.of(address), max(timing.wait_most, timing.write)
+        return RedisStore(lambda: found.connect(seconds), limits)
     except ValueError as error:
         raise StoreAddressError(str(error)) from None
 
@@ -45,7 +47,7 @@ def open_database(
     timing: Timing | None = None,
 ) -> Database:
     """A file has a secret of its own beside it; who shares a server has to share one. Raises StoreAddressError."""
-    store = open_store(address)
+    store = open_store(address, timing=timing)
     try:
         if secret is not None:
             key = secret.encode()

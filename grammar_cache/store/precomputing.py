@@ -1,8 +1,7 @@
 """Pieces of a precomputation that several processes share, and that outlive them.
 
 A piece is made by whoever has its lease, and kept before the lease is released; who comes later finds it. A process
-that dies loses the piece it was at, whose lease ends by itself. The same grammar, height and number of configurations
-are the same pieces, whoever makes them.
+that dies loses the piece it was at, whose lease ends by itself.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Callable
 from grammar_cache.errors import ArtefactError
 from grammar_cache.pieces import Piece
 from grammar_cache.precompute import Precomputation
+from grammar_cache.store.belongings import Work
 from grammar_cache.store.database import Database
 
 
@@ -21,16 +21,20 @@ class SharedPieces:
     def __init__(
         self, precomputation: Precomputation, database: Database, grammar_id: str, patience: float = 30.0
     ) -> None:
-        self._precomputation = precomputation
+        self._precomputation = told = precomputation
         self._database = database
         self._grammar_id = grammar_id
         self._patience = patience
+        self._work = Work(told.height, told.most, told.size, told.pieces)
 
     def collect(self, first: int, done: Callable[[int], bool]) -> dict[int, Piece]:
         """All pieces from the first one on, round to the one before it: found, or made and kept.
 
-        `done` is told of each, and says whether to go on. Raises LimitExceeded(configurations), Interrupted.
+        `done` is told of each, and says whether to go on.
+
+        Raises LimitExceeded(configurations), Interrupted, StoreError.
         """
+        self._database.catalogue(self._patience).note(self._grammar_id, self._work)
         found: dict[int, Piece] = {}
         count = self._precomputation.pieces
         for number in ((first + i) % count for i in range(count)):
@@ -41,7 +45,7 @@ class SharedPieces:
 
     def _piece(self, number: int) -> Piece:
         told = self._precomputation
-        place = f"piece {number} of {self._grammar_id}: {told.height}, {told.most}, {told.size}"
+        place = self._work.piece(self._database.place(self._grammar_id), number)
 
         def look() -> Piece | None:
             data = self._database.load(place).artefact

@@ -23,9 +23,6 @@ from redis.sentinel import Sentinel
 
 Client: TypeAlias = Redis | RedisCluster
 
-ANSWER_SECONDS = 1.0
-"""For one answer. Nobody waits so long but the thread that asks: see `guard`."""
-
 _TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 _SENTINEL = ("sentinel_username", "sentinel_password")
 _PORTS = {"": 6379, "cluster": 6379, "sentinel": 26379}
@@ -68,11 +65,14 @@ class RedisAddress:
             {name.removeprefix("sentinel_"): options[name] for name in _SENTINEL if name in options},
         )
 
-    def connect(self) -> Client:
-        """A client; one of a cluster asks its hosts at once. Raises RedisError, RedisClusterException."""
+    def connect(self, seconds: float) -> Client:
+        """A client whose every answer may take so long; one of a cluster asks its hosts at once.
+
+        Raises RedisError, RedisClusterException.
+        """
         # A connection that broke while it was idle is tried once more; nothing else is, since callers don't wait.
         again = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
-        patience = {"socket_timeout": ANSWER_SECONDS, "socket_connect_timeout": ANSWER_SECONDS, "protocol": 2}
+        patience = {"socket_timeout": seconds, "socket_connect_timeout": seconds, "protocol": 2}
         common = {**patience, **self.tls, "retry": again, "retry_on_error": [RedisConnectionError]}
         if self.kind == "cluster":
             nodes = [ClusterNode(*host) for host in self.hosts]

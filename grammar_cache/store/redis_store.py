@@ -37,6 +37,7 @@ from grammar_cache.store.contract import (
 from grammar_cache.store.redis_address import Client
 
 _PREFIX = f"swyb:{SCHEMA}:"
+_FIELDS = ("origin", "created", "used", "uses")
 _INFO = re.compile(rf"{_PREFIX}\{{([0-9a-f]{{32}})\}}:info".encode())
 
 
@@ -74,14 +75,16 @@ class RedisStore(Store):
             with client.pipeline(transaction=False) as pipeline:
                 for name in names:
                     artefact, table, info = _keys(name, "artefact", "table", "info")
-                    pipeline.strlen(artefact).hlen(table).hgetall(info)
+                    pipeline.strlen(artefact).hlen(table).hmget(info, _FIELDS)
                 answers = pipeline.execute()
         rows = zip(names, answers[::3], answers[1::3], answers[2::3], strict=True)
-        return sorted((_info(*row) for row in rows if row[3]), key=lambda info: (-info.used, info.name))
+        return sorted((_info(*row) for row in rows if any(row[3])), key=lambda info: (-info.used, info.name))
 
-    def remove(self, name: str) -> bool:
-        with self._asked() as client:
-            return bool(client.delete(*_keys(name, "artefact", "table", "info")))
+    def remove(self, *names: str) -> bool:
+        with self._asked() as client, client.pipeline(transaction=False) as pipeline:
+            for key in (key for name in names for key in _keys(name, "artefact", "table", "info")):
+                pipeline.delete(key)
+            return any(pipeline.execute())
 
     def close(self) -> None:
         with self._lock:
@@ -169,11 +172,11 @@ def _unpacked(packed: bytes) -> dict[bytes, bytes]:
     return found
 
 
-def _info(name: str, artefact_bytes: int, entries: int, told: Mapping[bytes, bytes]) -> Info:
+def _info(name: str, artefact_bytes: int, entries: int, told: Sequence[bytes | None]) -> Info:
     """Raises StoreError where the fields are nobody's."""
+    origin, *numbers = told
     try:
-        created, used, uses = (float(told.get(field, 0)) for field in (b"created", b"used", b"uses"))
+        created, used, uses = (float(number or 0) for number in numbers)
     except ValueError as error:
         raise StoreError(f"what is told of {name} is not whole") from error
-    origin = told.get(b"origin", b"").decode(errors="replace")
-    return Info(name, artefact_bytes, entries, origin, created, used, int(uses))
+    return Info(name, artefact_bytes, entries, (origin or b"").decode(errors="replace"), created, used, int(uses))

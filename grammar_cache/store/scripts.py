@@ -12,7 +12,12 @@ local function ours(key, kind)
   return found == kind or found == 'none'
 end
 local function make_way(key, kind)
-  if not ours(key, kind) then redis.call('DEL', key) end
+  if not ours(key, kind) then redis.call('UNLINK', key) end
+end
+-- How many values a table has; none where there are more than anybody of us writes.
+local function count_of(key, most)
+  local values = ours(key, 'hash') and redis.call('HLEN', key) or 0
+  return values <= tonumber(most) and values or 0
 end
 """
 
@@ -21,13 +26,13 @@ LOAD = f"""{_OURS}
 -- values from which on only their numbers are told.
 -- The values as one string, each as key, length in two bytes, value: a client takes long over thousands of answers.
 local bytes = ours(KEYS[1], 'string') and redis.call('STRLEN', KEYS[1]) or 0
-local values = ours(KEYS[2], 'hash') and redis.call('HLEN', KEYS[2]) or 0
+local values = count_of(KEYS[2], ARGV[3])
 if ARGV[4] and (bytes > tonumber(ARGV[4]) or values > tonumber(ARGV[5])) then return {{bytes, values}} end
 local artefact = bytes > 0 and redis.call('GETRANGE', KEYS[1], 0, ARGV[1]) or ''
 local all = values > 0 and redis.call('HGETALL', KEYS[2]) or {{}}
 local found = {{}}
 for i = 1, #all, 2 do
-  if #all[i] == 16 and #all[i + 1] <= tonumber(ARGV[2]) and #found < 3 * tonumber(ARGV[3]) then
+  if #all[i] == 16 and #all[i + 1] <= tonumber(ARGV[2]) then
     found[#found + 1] = all[i]
     found[#found + 1] = struct.pack('>H', #all[i + 1])
     found[#found + 1] = all[i + 1]
@@ -57,7 +62,8 @@ local function less(one, other)
 end
 make_way(KEYS[1], 'hash')
 make_way(KEYS[2], 'hash')
-local count = redis.call('HLEN', KEYS[1])
+local count = count_of(KEYS[1], ARGV[1])
+if count == 0 then redis.call('UNLINK', KEYS[1]) end
 for i = 4, #ARGV, 2 do
   local known = redis.call('HGET', KEYS[1], ARGV[i])
   if not known and count < tonumber(ARGV[1]) then
@@ -95,9 +101,11 @@ ACQUIRE = f"""{_OURS}
 -- KEYS: lease. ARGV: token, milliseconds.
 make_way(KEYS[1], 'string')
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
+local own = redis.call('GET', KEYS[1]) == ARGV[1]
+local left = redis.call('PTTL', KEYS[1])
+-- Nobody's lease is longer than one's own: its holder is alive if it renews that.
+if own or left < 0 or left > tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return own and 1 or 0
 """
 
 RELEASE = f"""{_OURS}

@@ -40,7 +40,7 @@ class Seals:
 
     def name(self, grammar_id: str, limits: Limits) -> str:
         """Of a grammar compiled within these limits, which what searches find depends on: 32 hexadecimal digits."""
-        content = json.dumps([grammar_id, limits.by_name(), FORMAT], sort_keys=True).encode()
+        content = json.dumps([grammar_id, limits.deciding(), FORMAT], sort_keys=True).encode()
         return self._hash(b"swyb name", content).hex()
 
     def place(self, kind: bytes, content: bytes) -> str:

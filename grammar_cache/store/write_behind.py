@@ -1,7 +1,7 @@
 """Changes on their way to a store, which nobody waits for: a bounded queue and a thread.
 
 Batches go out in order. One that can't be written is tried again, with longer and longer pauses, and given up in the
-end; what doesn't fit into the queue meanwhile is dropped at once. Both are counted.
+end; where nothing ever can be written, at once. What doesn't fit into the queue meanwhile is dropped. All is counted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Condition, Thread
 
-from grammar_cache.store.contract import Change, Put
+from grammar_cache.store.contract import Change, Put, StoreReadOnly
 from grammar_cache.store.counters import Counters
 
 CHANGES = 10_000
@@ -69,6 +69,8 @@ class WriteBehind:
         while batch := self._next():
             try:
                 done = self._sent(batch)
+            except StoreReadOnly:
+                done = False  # whoever has opened it has said so
             except Exception:  # a fault of ours: the next batch may be without it
                 _log.exception("changes for the store are lost")
                 done = False

@@ -12,6 +12,7 @@ from server.commands.options import add_constraint, add_model, constraint, model
 from server.engines.embedded import default_cache
 from server.grammars import witness_text
 from server.protocol.errors import of_grammar
+from server.settings import Settings
 
 LONGEST_WITNESS = 100_000
 """Tokens: above it the witness is left out."""
@@ -38,7 +39,7 @@ def run(arguments: Namespace) -> int:
 def certify(wanted: Constraint, vocabulary: Vocabulary) -> dict[str, object]:
     """Raises GrammarError."""
     begun = perf_counter()
-    grammar = compile_grammar(wanted, vocabulary)
+    grammar = compile_grammar(wanted, vocabulary, Settings().limits)
     minimum = grammar.minimum
     spent = round((perf_counter() - begun) * 1000, 3)
     return {

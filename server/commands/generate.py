@@ -51,8 +51,7 @@ def run(arguments: Namespace) -> int:
     """Prints the text as it is agreed, and the certificate to the standard error; or the error (then: 1)."""
     try:
         body = request_body(arguments, constraint(arguments))
-        store = store_options(arguments)
-        settings = Settings(store=store.address, store_secret=store.secret, store_tenant=store.tenant)
+        settings = store_options(arguments).settings()
         check_store(settings)
         service = Service(settings, backend_of(arguments, model_folder(arguments), settings))
         asyncio.run(_generate(service, {"model": service.model.name, **body}, whole=arguments.json))

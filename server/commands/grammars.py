@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from grammar_cache.store.catalogue import Catalogue
 from grammar_cache.store.contract import Info, StoreError
 from server.commands.options import add_store, print_json, report, store_options
-from server.settings import Settings
 from server.sharing import opened_store
 
 PATIENCE_SECONDS = 30.0
@@ -21,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     for action, text in (
         ("list", "all grammars in the store, the last used first, and all names that are registered"),
         ("show", "what is registered under a name, or what is known of a grammar"),
-        ("rm", "takes a name away, or a grammar with all that was found for it"),
+        ("rm", "takes a name away, or a grammar with all that was found and precomputed for it"),
     ):
         command = actions.add_parser(action, help=text, description=text[0].upper() + text[1:])
         if action != "list":
@@ -31,9 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints JSON; 1 where there is no such thing, or no answer. Raises ValueError without a store."""
-    store = store_options(arguments)
-    settings = Settings(store=store.address, store_secret=store.secret, store_tenant=store.tenant)
-    database = opened_store(settings)
+    database = opened_store(store_options(arguments).settings())
     if database is None:
         raise ValueError("there is no store: name one by --store")
     try:

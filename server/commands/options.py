@@ -6,6 +6,8 @@ import json
 import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -13,14 +15,27 @@ from urllib.parse import quote
 from grammar_cache import Constraint
 from grammar_cache.constraint import Whitespace
 from grammar_cache.shipped import names, shipped
+from grammar_cache.store.patience import Timing
 from server.constraint import grammar_kind
 from server.engines.embedded import default_cache
+from server.settings import Settings
 
 STDIN = "-"
 STORE_VARIABLE = "SWYB_STORE"
 SECRET_VARIABLE, SECRET_FILE_VARIABLE = "SWYB_STORE_SECRET", "SWYB_STORE_SECRET_FILE"
 TENANT_VARIABLE = "SWYB_STORE_TENANT"
 NO_STORE = "none"
+STORE_TIMES = {
+    "wait_least": "seconds to wait for an answer, however little it is worth",
+    "wait_most": "seconds to wait for an answer, however much it is worth",
+    "wait_share": "of what compiling has cost of late: worth waiting for an answer",
+    "wait_usual": "seconds to wait for an answer of a store that usually takes so long, or isn't known yet",
+    "per_byte": "seconds more for each byte of what is there",
+    "per_entry": "seconds more for each finding that is there",
+    "write": "seconds for a batch to be written, behind everybody's back",
+    "lease": "seconds after which who compiles and doesn't say so counts as dead",
+}
+"""What the fields of `Timing` are, as options and as variables."""
 
 
 def add_model(parser: ArgumentParser) -> None:
@@ -51,6 +66,18 @@ def add_store(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--store-tenant", metavar="NAME", help=f"whose grammars these are (default: ${TENANT_VARIABLE})"
     )
+    default = Timing()
+    for name, text in STORE_TIMES.items():
+        default_text = f"(default: ${_variable(name)}, or {getattr(default, name):g})"
+        parser.add_argument(_option(name), type=amount, metavar="X", help=f"{text} {default_text}")
+
+
+def _option(time: str) -> str:
+    return f"--store-{time.replace('_', '-')}"
+
+
+def _variable(time: str) -> str:
+    return f"{STORE_VARIABLE}_{time.upper()}"
 
 
 class StoreOptions(NamedTuple):
@@ -59,6 +86,17 @@ class StoreOptions(NamedTuple):
     address: str | None
     secret: str | None
     tenant: str
+    timing: Timing = Timing()
+
+    def settings(self, others: Settings | None = None) -> Settings:
+        """These, and what the others are: so that all commands mean the same by a store and what is in it."""
+        return replace(
+            others or Settings(),
+            store=self.address,
+            store_secret=self.secret,
+            store_tenant=self.tenant,
+            store_timing=self.timing,
+        )
 
 
 def store_options(arguments: Namespace) -> StoreOptions:
@@ -69,17 +107,33 @@ def store_options(arguments: Namespace) -> StoreOptions:
     tenant = arguments.store_tenant or os.environ.get(TENANT_VARIABLE) or ""
     file = arguments.store_secret_file or os.environ.get(SECRET_FILE_VARIABLE)
     secret = read(str(file)).strip() if file else os.environ.get(SECRET_VARIABLE)
-    return StoreOptions(address, secret or None, tenant)
+    return StoreOptions(address, secret or None, tenant, _timing(arguments))
+
+
+def _timing(arguments: Namespace) -> Timing:
+    """Raises ValueError for a variable that is no amount."""
+    told = {field.name: getattr(arguments, f"store_{field.name}") for field in fields(Timing)}
+    for name in [name for name, value in told.items() if value is None and os.environ.get(_variable(name))]:
+        try:
+            told[name] = amount(os.environ[_variable(name)])
+        except ArgumentTypeError as error:
+            raise ValueError(f"{_variable(name)}: {error}") from None
+    timing = replace(Timing(), **{name: value for name, value in told.items() if value is not None})
+    if timing.wait_least > timing.wait_most:
+        raise ValueError(f"{_option('wait_least')} is more than {_option('wait_most')}")
+    return timing
 
 
 def _default_store() -> str:
-    """A file in the cache folder, as far as one can be made there."""
+    """A file in the cache folder, as far as there is one or one can be made."""
     folder = default_cache().absolute()
+    file = folder / "store.sqlite3"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        usable = os.access(folder, os.W_OK) or file.is_file()
     except OSError:
         return NO_STORE
-    return f"sqlite://{quote(str(folder))}/store.sqlite3" if os.access(folder, os.W_OK) else NO_STORE
+    return f"sqlite://{quote(str(file))}" if usable else NO_STORE
 
 
 def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
@@ -160,6 +214,17 @@ def whole(text: str) -> int:
     if not text.isdecimal():
         raise ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def amount(text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not isfinite(value) or value <= 0:
+        raise ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
 
 
 def port(text: str) -> int:

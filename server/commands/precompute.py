@@ -8,23 +8,22 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 from random import SystemRandom
-from socket import gethostname
 from time import monotonic
 
-from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
+from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
 from grammar_cache.compile import constraint_id
 from grammar_cache.pieces import Piece
 from grammar_cache.precompute import NODES, Outcome, Precomputation
 from grammar_cache.precomputed import ENTRY_BYTES, Table
-from grammar_cache.store.contract import StoreLimits
-from grammar_cache.store.database import Database, Timing
-from grammar_cache.store.opening import open_database
+from grammar_cache.store.contract import StoreError, StoreLimits
+from grammar_cache.store.database import Database
 from grammar_cache.store.precomputing import SharedPieces
+from grammar_cache.store.sharing import SharedGrammars
 from grammar_cache.tabled_grammar import TabledGrammar
 from server.commands.options import (
     StoreOptions,
@@ -42,9 +41,13 @@ from server.commands.options import (
 from server.engines.embedded import default_cache
 from server.evaluation.progress import Progress
 from server.protocol.errors import of_grammar
+from server.settings import Settings
+from server.sharing import opened_store
 
-TIMING = Timing(answer=5.0)
-"""For a store that no request waits for."""
+PATIENCE_SECONDS = 5.0
+"""For an answer of a store that no request waits for."""
+QUESTIONS = 3
+"""To find the table as a server does, who may miss an answer that comes late."""
 CLOSING_SECONDS = 60.0
 """For what is still to be written in the end."""
 MOST = StoreLimits().unpacked_bytes // ENTRY_BYTES - 1000
@@ -97,10 +100,10 @@ def run(arguments: Namespace) -> int:
 
 
 def precompute(task: Task, workers: int = 1) -> dict[str, object]:
-    """What there is to say of the table, which is in the store then.
+    """What there is to say of the table, which servers find in the store then.
 
     Raises GrammarError; ValueError where there is no store, or too much is asked for, RuntimeError where the store
-    doesn't take everything.
+    doesn't take everything, or doesn't answer.
     """
     if task.nodes > MOST:
         raise ValueError(f"a store keeps tables of up to {MOST:,} configurations, so --nodes can't be more")
@@ -112,48 +115,70 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
         progress.step(f"piece {number}")
         return monotonic() < task.ends
 
-    with _opened(task) as database:
+    with _opened(_patient(task)) as database:
         with _others(task, first, precomputation.pieces, workers - 1):
             pieces = _collected(precomputation, database, grammar_id, first, done)
         table, outcome = precomputation.table(grammar_id, pieces)
         database.keep_table(grammar_id, table.data)
     if database.counters.snapshot["dropped"]:
         raise RuntimeError("the store hasn't taken everything: perhaps not the table, or a part of the work")
-    return _told(TabledGrammar(grammar, table), grammar_id, precomputation, table, outcome)
+    tabled = _found(task.store.settings(), grammar, grammar_id, table)
+    return _told(tabled, grammar_id, precomputation, table, outcome)
 
 
 def work(task: Task, first: int) -> None:
     """What another process does: it leaves pieces in the store, from that one on."""
     _, grammar_id, precomputation = _prepared(task)
-    with _opened(task) as database:
+    with _opened(_patient(task)) as database:
         _collected(precomputation, database, grammar_id, first, lambda _: monotonic() < task.ends)
 
 
 def _prepared(task: Task) -> tuple[CompiledGrammar, str, Precomputation]:
     vocabulary = Vocabulary.from_pretrained(task.folder, cache=default_cache())
-    grammar = compile_grammar(task.constraint, vocabulary)
+    grammar = compile_grammar(task.constraint, vocabulary, Settings().limits)
     grammar_id = constraint_id(task.constraint, vocabulary)
     return grammar, grammar_id, Precomputation(grammar, task.height, task.nodes)
 
 
+def _patient(task: Task) -> Settings:
+    """A server's, but for how long it waits."""
+    settings = task.store.settings()
+    timing = settings.store_timing
+    longest = max(PATIENCE_SECONDS, timing.wait_most)
+    return replace(settings, store_timing=replace(timing, wait_least=longest, wait_most=longest))
+
+
 @contextmanager
-def _opened(task: Task) -> Iterator[Database]:
-    store = task.store
-    if store.address is None:
+def _opened(settings: Settings) -> Iterator[Database]:
+    database = opened_store(settings)
+    if database is None:
         raise ValueError("without a store there is no place for what is computed: --store names one")
-    database = open_database(
-        store.address, Limits(), origin=gethostname(), secret=store.secret, tenant=store.tenant, timing=TIMING
-    )
     try:
         yield database
     finally:
         database.close(CLOSING_SECONDS)
 
 
+def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table: Table) -> TabledGrammar:
+    """The grammar as a server with these settings has it from now on. Raises RuntimeError where it lacks the table."""
+    with _opened(settings) as database:
+        shared = SharedGrammars(database, grammar.vocabulary, settings.limits)
+        for _ in range(QUESTIONS):
+            tabled = shared.tabled(grammar_id, grammar)
+            if isinstance(tabled, TabledGrammar) and tabled.table.name == table.name:
+                return tabled
+    raise RuntimeError(
+        "the table is written, but a server wouldn't find it: the store drops it, is too slow, or has another one now"
+    )
+
+
 def _collected(
     precomputation: Precomputation, database: Database, grammar_id: str, first: int, done: Callable[[int], bool]
 ) -> dict[int, Piece]:
-    return SharedPieces(precomputation, database, grammar_id).collect(first, done)
+    try:
+        return SharedPieces(precomputation, database, grammar_id).collect(first, done)
+    except StoreError as error:
+        raise RuntimeError(f"the store can't keep what is computed: {error}") from error
 
 
 @contextmanager

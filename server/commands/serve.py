@@ -87,9 +87,8 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
     default = Settings()
     if engine == "vllm" and arguments.prefix_cache is not None:
         raise ValueError("--prefix-cache is for transformers; vLLM has --no-enable-prefix-caching, behind --")
-    store = store_options(arguments)
     prefix_cache = default.prefix_cache_bytes if arguments.prefix_cache is None else arguments.prefix_cache << 20
-    return Settings(
+    settings = Settings(
         host=arguments.host,
         port=arguments.port,
         model=arguments.model,
@@ -100,11 +99,9 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         waiting=arguments.waiting,
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,
-        store=store.address,
-        store_secret=store.secret,
-        store_tenant=store.tenant,
         warm=tuple(grammar for wanted in arguments.warm for grammar in _warm(wanted)),
     )
+    return store_options(arguments).settings(settings)
 
 
 def _warm(wanted: str) -> Iterable[GrammarRequest | str]:

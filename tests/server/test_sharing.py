@@ -15,7 +15,8 @@ import pytest
 
 from grammar_cache import Constraint
 from grammar_cache.compile import constraint_id
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
+from grammar_cache.store.patience import Timing
 from grammar_cache.store.seals import Seals
 from server import grammars
 from server.engines.scripts import hostile
@@ -184,7 +185,7 @@ def test_who_waits_for_another_process_holds_up_nobody(tmp_path: Path, monkeypat
     settings = Settings(
         store=f"sqlite://{tmp_path}/store.sqlite3",
         store_secret=SECRET,
-        store_timing=Timing(answer=20.0, lease=600.0),
+        store_timing=Timing(wait_least=20.0, wait_most=20.0, lease=600.0),
         compile_threads=1,
     )
     awaited, other = Constraint("regex", "[ab]{4}"), Constraint("regex", "[cd]{4}")
@@ -212,7 +213,7 @@ def test_who_has_waited_long_enough_compiles(tmp_path: Path, monkeypatch: pytest
     settings = Settings(
         store=f"sqlite://{tmp_path}/store.sqlite3",
         store_secret=SECRET,
-        store_timing=Timing(answer=20.0, lease=600.0),
+        store_timing=Timing(wait_least=20.0, wait_most=20.0, lease=600.0),
     )
     constraint = Constraint("regex", "[ab]{4}")
     held(settings, constraint)

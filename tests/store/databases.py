@@ -9,16 +9,17 @@ from typing import TypeVar
 
 from grammar_cache import Limits
 from grammar_cache.store.contract import StoreLimits
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.opening import open_store
+from grammar_cache.store.patience import Timing
 from grammar_cache.store.seals import Seals
 
 T = TypeVar("T")
 
 SECRET = b"a secret of the tests"
-PATIENT = Timing(answer=20.0)
+PATIENT = Timing(wait_least=20.0, wait_most=20.0)
 """Whatever else this machine does, a store that works answers in time."""
-HASTY = Timing(answer=0.02)
+HASTY = Timing(wait_least=0.02, wait_most=0.02)
 GRAMMAR_LIMITS = Limits()
 LONGEST = 15.0
 """Seconds that hold for everything that has to be quick, on a machine that is busy with something else."""

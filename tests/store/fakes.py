@@ -66,9 +66,10 @@ class MemoryStore(Store):
     def infos(self, names: Sequence[str] | None = None) -> list[Info]:
         raise NotImplementedError
 
-    def remove(self, name: str) -> bool:
+    def remove(self, *names: str) -> bool:
         self.before()
-        return any([self.artefacts.pop(name, None) is not None, self.tables.pop(name, None) is not None])
+        held = (self.artefacts, self.tables)
+        return [kept.pop(name, None) for name in names for kept in held] != [None] * (2 * len(names))
 
     def close(self) -> None:
         self.closed = True

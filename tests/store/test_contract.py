@@ -139,7 +139,19 @@ def test_what_is_too_long_is_not_read(opened: Opener) -> None:
     opened().write([Put(A, b"x" * 100, "me", NOW), Merge(A, {KEY: b"y" * 50, OTHER: b"y" * 20, b"short": b"y"}, NOW)])
     found = opened(artefact_bytes=80, entry_bytes=20).load(A)
     assert found == Held(b"x" * 81, {OTHER: b"y" * 20})
-    assert len(opened(entries=1).load(A).entries) == 1
+    assert opened(entries=2).load(A).entries == {}  # three: more than anybody of us writes
+
+
+def test_a_table_of_somebody_else_is_not_read(opened: Opener) -> None:
+    """It has more values than anybody of us writes: nobody reads them, and they give way to what is written."""
+    small, large = opened(entries=3), opened(entries=300_000)
+    for begin in range(0, 20_000, 5000):
+        large.write([Merge(A, {n.to_bytes(16, "big"): b"1" for n in range(begin, begin + 5000)}, NOW)])
+    small.write([Put(A, b"artefact", "me", NOW)])
+    assert small.look([A]) == [Held(b"artefact", {})]
+    assert small.load(A) == Held(b"artefact", {})
+    small.write([Merge(A, {KEY: b"1"}, NOW)])
+    assert small.load(A) == Held(b"artefact", {KEY: b"1"})
 
 
 def test_discarding_what_has_changed_is_no_harm(opened: Opener) -> None:
@@ -167,6 +179,8 @@ def test_listing_and_removing(opened: Opener) -> None:
     assert not store.remove(A)
     assert [info.name for info in store.infos()] == [B]
     assert store.load(A) == Held()
+    assert store.remove(A, B, C)
+    assert store.infos() == []
 
 
 CHANGES: list[Change] = [
@@ -208,6 +222,15 @@ def test_the_lease_of_a_dead_holder_ends(opened: Opener) -> None:
     while not two.acquire(A, "two", 60):
         assert time.monotonic() - begun < 10
     assert not one.acquire(A, "one", 60)
+
+
+def test_a_lease_is_no_longer_than_that_of_who_asks(opened: Opener) -> None:
+    """Its holder has died, and had asked for an hour: nobody waits for that."""
+    one, two = opened(), opened()
+    assert one.acquire(A, "dead", 3600)
+    begun = time.monotonic()
+    while not two.acquire(A, "two", 0.03):
+        assert time.monotonic() - begun < 10
 
 
 def test_of_many_who_ask_at_once_one_gets_the_lease(opened: Opener) -> None:

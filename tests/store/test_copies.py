@@ -8,10 +8,10 @@ from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact import to_bytes
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.store.contract import StoreError
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.seals import Seals
 from grammar_cache.store.sharing import SharedGrammars
-from tests.store.databases import SECRET, until
+from tests.store.databases import PATIENT, SECRET, until
 from tests.store.fakes import MemoryStore
 
 VOCABULARY = Vocabulary([b"a", b"b", b"ab"], [3])
@@ -35,7 +35,7 @@ def test_a_grammar_outlives_its_store() -> None:
             raise StoreError("down")
 
     store = MemoryStore(fail)
-    database = Database(store, Seals(SECRET), Limits(), "tests", timing=Timing(answer=20.0))
+    database = Database(store, Seals(SECRET), Limits(), "tests", timing=PATIENT)
     shared = SharedGrammars(database, VOCABULARY, Limits())
     assert not shared.get("id", compiled, 5).found
     until(lambda: store.artefacts)
@@ -54,7 +54,7 @@ def test_a_grammar_outlives_its_store() -> None:
 def test_what_another_process_has_compiled_is_copied_too() -> None:
     """By whoever loads it."""
     store = MemoryStore()
-    one, two = (Database(store, Seals(SECRET), Limits(), name, timing=Timing(answer=20.0)) for name in ("one", "two"))
+    one, two = (Database(store, Seals(SECRET), Limits(), name, timing=PATIENT) for name in ("one", "two"))
     SharedGrammars(one, VOCABULARY, Limits()).get("id", compiled, 5)
     until(lambda: store.artefacts)
     shared = SharedGrammars(two, VOCABULARY, Limits())

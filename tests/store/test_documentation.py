@@ -6,11 +6,15 @@ import re
 from dataclasses import asdict
 from typing import Any, get_args
 
+import pytest
+
 from grammar_cache.store import breaker, write_behind
 from grammar_cache.store.contract import SCHEMA, Merge, Put, StoreLimits
 from grammar_cache.store.counters import Event
-from grammar_cache.store.database import Timing
 from grammar_cache.store.opening import open_store
+from grammar_cache.store.patience import Timing
+from server.cli import parse
+from server.commands.options import store_options
 from tests.documents import Document, name_of, run
 from tests.store.redis_server import RedisServer
 from tests.store.test_contract import KEY, NOW, A
@@ -43,6 +47,29 @@ def test_times_and_limits() -> None:
     assert re.findall(r"`(\w+)`", text[text.index("Counters:") : text.index("`Database.counters")]) == list(
         get_args(Event)
     )
+
+
+def test_times_are_options_and_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every one, of every command with a store; the command line goes first, and nonsense is refused."""
+    required = {"generate": ["hi"], "grammars": ["list"], "precompute": ["--shipped", "sql", "--height", "1"]}
+    times = {name: 0.5 + number for number, name in enumerate(asdict(Timing()))} | {"wait_most": 90.0}
+    options = [part for name, value in times.items() for part in (f"--store-{name.replace('_', '-')}", f"{value}")]
+    for command in ("serve", "generate", "grammars", "precompute"):
+        plain = [command, *required.get(command, []), "--store", "sqlite:///folder/store.sqlite3"]
+        with monkeypatch.context() as patch:
+            for name, value in times.items():
+                patch.setenv(f"SWYB_STORE_{name.upper()}", f"{value}")
+            assert asdict(store_options(parse(plain)).timing) == times
+            patch.setenv("SWYB_STORE_LEASE", "x")
+            with pytest.raises(ValueError, match="SWYB_STORE_LEASE: 'x' is not a number"):
+                store_options(parse(plain))
+            assert asdict(store_options(parse([*plain, *options])).settings().store_timing) == times
+        assert store_options(parse(plain)).timing == Timing()
+        for wrong in ("0", "-1", "nan", "inf", "x"):
+            with pytest.raises(SystemExit):
+                parse([*plain, "--store-lease", wrong])
+    with pytest.raises(ValueError, match="wait-least is more"):
+        store_options(parse(["serve", "--store", "redis://", "--store-wait-least", "3"]))
 
 
 def test_the_keys_of_a_server(shared_server: RedisServer) -> None:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import random
 import sqlite3
 import subprocess
 import sys
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from grammar_cache.store.contract import Held, Merge, Put, StoreError, StoreLimits, StoreTimeout
+from grammar_cache.store import embedded
+from grammar_cache.store.contract import (
+    Held,
+    Merge,
+    Put,
+    StoreError,
+    StoreLimits,
+    StoreReadOnly,
+    StoreTimeout,
+    Use,
+)
 from grammar_cache.store.embedded import EmbeddedStore
 from tests.documents import ROOT
-from tests.store.test_contract import KEY, NOW, A
+from tests.store.test_contract import KEY, NOW, A, B, C
 
 WRITER = """
 import sys, types
@@ -78,13 +91,110 @@ def test_the_file_has_its_limit(tmp_path: Path) -> None:
     assert os.path.getsize(tmp_path / "store.sqlite3") <= 1.2 * (1 << 20)
 
 
-def test_what_nobody_uses_goes(tmp_path: Path) -> None:
-    """After its time, at the next write."""
-    store = store_in(tmp_path, kept_seconds=100_000)
-    store.write([Put(A, b"1", "me", NOW - 200_000)])
-    store.write([Put("b" * 32, b"2", "me", NOW)])
-    assert [info.name for info in store.infos()] == ["b" * 32]
+@pytest.fixture
+def days(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], float]:
+    """Sets the clock of this process to so many days from now."""
+
+    def later(days: float) -> float:
+        monkeypatch.setattr(embedded.time, "time", lambda: NOW + 86_400 * days)
+        return NOW + 86_400 * days
+
+    return later
+
+
+def names(store: EmbeddedStore) -> set[str]:
+    return {info.name for info in store.infos()}
+
+
+def test_what_nobody_uses_goes(tmp_path: Path, days: Callable[[float], float]) -> None:
+    """After its time, and a day's notice; what is used meanwhile stays."""
+    store, seconds = store_in(tmp_path), StoreLimits().kept_seconds
+    store.write([Put(A, b"1", "me", NOW), Put(B, b"2", "me", NOW)])
+    store.write([Put(C, b"3", "me", days(seconds / 86_400 + 1))])
+    store.write([Use(B, days(seconds / 86_400 + 1.5))])
+    store.write([Use(C, days(seconds / 86_400 + 2.1))])
+    assert names(store) == {B, C}
     store.close()
+
+
+def test_a_clock_that_is_ahead_takes_nothing_away(tmp_path: Path, days: Callable[[float], float]) -> None:
+    """Somebody writes on a day that is far off, again and again; then the clock is put right, and off once more."""
+    store, written = store_in(tmp_path), {f"{number:032x}" for number in range(9)}
+    store.write([Put(name, b"1", "me", days(0)) for name in sorted(written)])
+    for _ in range(3):
+        for hours in range(3):
+            store.write([Put(B, b"2", "ahead", days(31 + hours / 24))])
+        assert names(store) >= {*written, B}
+        store.write([Put(C, b"2", "me", days(0.1))])
+    store.write([Put(C, b"2", "me", days(1.2))])
+    assert names(store) == {*written, B, C}
+    store.close()
+
+
+def test_where_room_is_short_a_time_to_come_counts_as_now(tmp_path: Path, days: Callable[[float], float]) -> None:
+    """What a clock has written that is ahead isn't kept for longer than what is used now."""
+    days(0)
+    store = store_in(tmp_path, total_bytes=1 << 20)
+    store.write([Put("0" * 32, some_bytes(100_000), "ahead", NOW + 31 * 86_400)])
+    for number in range(1, 20):
+        store.write([Put(f"{number:032x}", some_bytes(100_000), "me", NOW)])
+    assert "0" * 32 not in names(store)
+    store.close()
+
+
+def test_a_lease_of_a_clock_that_is_ahead(tmp_path: Path, days: Callable[[float], float]) -> None:
+    """Its holder has died: others wait no longer than for any lease."""
+    store = store_in(tmp_path)
+    days(31)
+    assert store.acquire(A, "dead", 3)
+    days(0)
+    assert not store.acquire(A, "me", 3)
+    days(4 / 86_400)
+    assert store.acquire(A, "me", 3)
+    store.close()
+
+
+@contextmanager
+def without_rights(folder: Path) -> Iterator[None]:
+    """Nothing in the folder can be written by this thread, though it be root's."""
+    files = ctypes.CDLL(None)
+    modes = {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
+    for path, mode in modes.items():
+        path.chmod(mode & ~0o222 | 0o444)
+    user = files.setfsuid(65534)
+    try:
+        yield
+    finally:
+        files.setfsuid(user)
+        for path, mode in modes.items():
+            path.chmod(mode)
+
+
+@pytest.mark.parametrize("writer", ["gone", "there"])
+def test_a_file_that_can_only_be_read(writer: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What is there is found, by who comes after the writer or beside it; nothing is written, and one line says so."""
+    with TemporaryDirectory() as name:  # pytest's own folders are closed to others
+        folder = Path(name)
+        folder.chmod(0o755)
+        first = store_in(folder)
+        first.write([Put(A, b"1", "me", NOW), Merge(A, {KEY: b"1"}, NOW)])
+        if writer == "gone":
+            first.close()
+        with without_rights(folder):
+            store = store_in(folder)
+            assert store.load(A) == Held(b"1", {KEY: b"1"})
+            assert [info.name for info in store.infos()] == [A]
+            for _ in range(3):
+                with pytest.raises(StoreReadOnly):
+                    store.write([Put(A, b"2", "me", NOW)])
+                with pytest.raises(StoreReadOnly):
+                    store.acquire(A, "me", 3)
+            assert store.load(A).artefact == b"1"
+            store.close()
+        first.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{name}/store.sqlite3 can only be read: nothing is added to it"
+    ]
 
 
 def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:

@@ -60,12 +60,16 @@ def missed_quickly(opened: Database) -> None:
 
 
 def test_a_late_answer_is_no_leave_to_compile(server: RedisServer) -> None:
-    """One whose lease isn't granted in time asks again; only a store that goes on failing has nobody to ask."""
+    """One whose lease isn't granted in time asks again; then it goes on without, and what is written is written."""
     with database(server.address) as other:
         assert other.acquire(name(), "other")
-    with database(server.address, HASTY) as opened, server.frozen():
-        asked = [opened.acquire(name(), "me") for _ in range(breaker.FAILURES + 1)]
-        assert asked == [False] * (breaker.FAILURES - 1) + [True, True]
+    with database(server.address, HASTY) as opened:
+        with server.frozen():
+            asked = [opened.acquire(name(), "me") for _ in range(breaker.FAILURES + 1)]
+            assert asked == [None] * len(asked)
+            assert opened.once("another", lambda: None, lambda: "made", LONGEST) == "made"
+        assert opened._guard.leasing.open
+        assert opened.writing
 
 
 def test_a_server_that_is_lost(server: RedisServer) -> None:
@@ -256,6 +260,25 @@ def test_keys_of_other_types(shared_server: RedisServer) -> None:
         opened.learn("grammar", {KEY: CLAIM})
         until(lambda: found(opened))
         assert "errors" not in counted(opened)
+
+
+def test_a_hash_of_300_000_fields(server: RedisServer) -> None:
+    """Somebody has put it where a table should be: the server isn't asked for its fields, and the grammar is found."""
+    keep(server.address)
+    with server.client() as client, database(server.address) as opened:
+        for begin in range(0, 300_000, 50_000):
+            fields = {number.to_bytes(16, "big"): b"x" * 30 for number in range(begin, begin + 50_000)}
+            client.hset(f"swyb:1:{{{name()}}}:table", mapping=fields)
+            client.hset(f"swyb:1:{{{name()}}}:info", mapping=fields)
+        client.config_resetstat()
+        for _ in range(3):
+            assert opened.load("grammar") == Known(b"artefact", {})
+            assert opened.news({"grammar": 7}) == {}
+        assert opened.catalogue(LONGEST).infos()
+        read = set(client.info("commandstats"))
+        assert not read & {f"cmdstat_{command}" for command in ("hgetall", "hkeys", "hvals", "hscan")}
+        opened.learn("grammar", {KEY: CLAIM})
+        until(lambda: found(opened))
 
 
 @pytest.mark.full

@@ -63,9 +63,24 @@ def test_behind_each_pause_one_looks(breaker: Breaker, clock: Clock) -> None:
     assert breaker.admits()
     breaker.succeeded()
     assert breaker.admits() and breaker.admits()
+    clock.sleep(LONGEST_PAUSE)
     fail(breaker, FAILURES)
     clock.sleep(FIRST_PAUSE)
     assert breaker.admits()
+
+
+def test_who_fails_now_and_then_is_left_alone_for_longer_and_longer(
+    breaker: Breaker, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It answers, fails, answers: in an hour the log has hardly more than two lines for each of the longest pauses."""
+    ends = clock.now + 3600
+    while clock.now < ends:
+        if breaker.admits():
+            fail(breaker, FAILURES)
+        clock.sleep(0.01 if clock.now < ends - 3590 else 1)
+        if breaker.admits():
+            breaker.succeeded()
+    assert len(caplog.records) <= 2 * (3600 / LONGEST_PAUSE + 10)
 
 
 def test_who_was_let_through_before_does_not_lengthen_the_pause(breaker: Breaker, clock: Clock) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,14 @@ def test_names_tell_nothing_and_are_the_same_everywhere() -> None:
         OURS.name("grammar", replace(Limits(), step_fuel=1)),
     }
     assert len(others | {name}) == 5
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Limits)])
+def test_names_depend_on_what_changes_results(field: str) -> None:
+    """On each limit but the size of a cache."""
+    other = replace(Limits(), **{field: getattr(Limits(), field) // 2})
+    same = OURS.name("grammar", other) == OURS.name("grammar", Limits())
+    assert same is (field == "table_bytes")
 
 
 def test_another_version_has_other_names_and_seals(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import httpx
 import pytest
 
-from grammar_cache.store.database import Timing
+from grammar_cache.store.patience import Timing
 from server.loop import EngineLoop
 from server.service import Service
 from server.settings import Settings
@@ -50,7 +50,7 @@ def make_engine() -> MakeEngine:
 def vllm(make_engine: MakeEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """With a store of its own, which it waits for."""
     address = f"sqlite://{tmp_path_factory.mktemp('store')}/store.sqlite3"
-    settings = Settings(store=address, store_timing=Timing(answer=20.0))
+    settings = Settings(store=address, store_timing=Timing(wait_least=20.0, wait_most=20.0))
     with serving_backend(make_engine(), settings, START_SECONDS) as serving:
         yield serving
 

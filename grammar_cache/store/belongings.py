@@ -1,0 +1,49 @@
+"""What belongs to a grammar in a store beside its artefact: a table that was computed offline, and that table's pieces.
+
+Where they are follows from the grammar's own place, so whoever removes a grammar finds them. Which precomputations have
+left pieces is told by a list, at a place of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Work(NamedTuple):
+    """One precomputation: the `height` and the number of configurations (`most`) asked for, and its `pieces` of a size.
+
+    The same grammar and the same work are the same pieces, whoever makes them.
+    """
+
+    height: int
+    most: int
+    size: int
+    pieces: int
+
+    def piece(self, place: str, number: int) -> str:
+        """The id of one piece of the grammar at that place."""
+        return f"piece {number} of {place}: {self.height}, {self.most}, {self.size}"
+
+    def all_pieces(self, place: str) -> Iterator[str]:
+        """Their ids."""
+        return (self.piece(place, number) for number in range(self.pieces))
+
+    def told(self) -> str:
+        """As a list has it."""
+        return json.dumps(self)
+
+    @classmethod
+    def of(cls, told: str) -> Work:
+        return cls(*json.loads(told))
+
+
+def table_of(place: str) -> str:
+    """The id of the table."""
+    return f"table of {place}"
+
+
+def works_of(place: str) -> str:
+    """The id of the list of works."""
+    return f"works of {place}"
