@@ -21,8 +21,9 @@ from benchmarks.tables import markdown, number, quantile
 from grammar_cache import Constraint
 from grammar_cache.claims import Claim
 from grammar_cache.compile import constraint_id
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.opening import open_database
+from grammar_cache.store.timing import Timing
 from server.settings import Settings
 
 SCHEMAS = 16

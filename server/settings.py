@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grammar_cache import Limits
-from grammar_cache.store.database import Timing
-from server.protocol.grammars import GrammarRequest
+from grammar_cache.limits import Limits
+from grammar_cache.store.timing import Timing
+
+if TYPE_CHECKING:  # the defaults are told by texts of help, which are there at once
+    from server.protocol.grammars import GrammarRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,32 +30,13 @@ from grammar_cache.store.counters import Counters
 from grammar_cache.store.guard import Guard
 from grammar_cache.store.lease import once
 from grammar_cache.store.seals import SEAL_BYTES, Rejected, Seals
+from grammar_cache.store.timing import Timing
 from grammar_cache.store.values import decoded, encoded, packed, unpacked
 from grammar_cache.store.write_behind import WriteBehind, size_of
 
 T = TypeVar("T")
 
 _ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """How long callers wait, in seconds."""
-
-    answer: float = 0.008
-    """For an answer of the store."""
-
-    per_byte: float = 1e-7
-    """More, for each byte of an artefact that is there: that of a slow network, 10 MB/s."""
-
-    per_entry: float = 3e-5
-    """More, for each entry that is there."""
-
-    write: float = 1.0
-    """For a batch to be written, by a thread that nobody waits for."""
-
-    lease: float = 3.0
-    """After which a process that compiles, and doesn't say that it still does, counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)

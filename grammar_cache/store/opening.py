@@ -10,9 +10,10 @@ from urllib.parse import unquote, urlsplit
 
 from grammar_cache.limits import Limits
 from grammar_cache.store.contract import Store, StoreLimits
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.embedded import EmbeddedStore
 from grammar_cache.store.seals import Seals, kept_secret
+from grammar_cache.store.timing import Timing
 
 
 class StoreAddressError(ValueError):

@@ -15,8 +15,9 @@ import pytest
 
 from grammar_cache import Constraint
 from grammar_cache.compile import constraint_id
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.seals import Seals
+from grammar_cache.store.timing import Timing
 from server import grammars
 from server.engines.scripts import hostile
 from server.grammars import Certified

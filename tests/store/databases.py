@@ -9,9 +9,10 @@ from typing import TypeVar
 
 from grammar_cache import Limits
 from grammar_cache.store.contract import StoreLimits
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.opening import open_store
 from grammar_cache.store.seals import Seals
+from grammar_cache.store.timing import Timing
 
 T = TypeVar("T")
 

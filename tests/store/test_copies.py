@@ -8,9 +8,10 @@ from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact import to_bytes
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.store.contract import StoreError
-from grammar_cache.store.database import Database, Timing
+from grammar_cache.store.database import Database
 from grammar_cache.store.seals import Seals
 from grammar_cache.store.sharing import SharedGrammars
+from grammar_cache.store.timing import Timing
 from tests.store.databases import SECRET, until
 from tests.store.fakes import MemoryStore
 

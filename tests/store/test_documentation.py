@@ -9,8 +9,8 @@ from typing import Any, get_args
 from grammar_cache.store import breaker, write_behind
 from grammar_cache.store.contract import SCHEMA, Merge, Put, StoreLimits
 from grammar_cache.store.counters import Event
-from grammar_cache.store.database import Timing
 from grammar_cache.store.opening import open_store
+from grammar_cache.store.timing import Timing
 from tests.documents import Document, name_of, run
 from tests.store.redis_server import RedisServer
 from tests.store.test_contract import KEY, NOW, A

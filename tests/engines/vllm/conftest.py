@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import httpx
 import pytest
 
-from grammar_cache.store.database import Timing
+from grammar_cache.store.timing import Timing
 from server.loop import EngineLoop
 from server.service import Service
 from server.settings import Settings
