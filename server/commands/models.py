@@ -69,7 +69,7 @@ def _fetched(name: str, files: list[str]) -> Path:
             "pip install 'swyb[embedded]'"
         )
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     try:
         return Path(snapshot_download(name, allow_patterns=files, etag_timeout=ANSWER_SECONDS))
@@ -78,6 +78,10 @@ def _fetched(name: str, files: list[str]) -> Path:
             f"--model {name}: there is no such folder, and the Hugging Face hub can't be reached: where it can, "
             f"`hf download {name} --local-dir FOLDER`, then --model FOLDER"
         ) from error
+    except RepositoryNotFoundError as error:
+        raise RuntimeError(
+            f"--model {name}: there is no such folder, and the Hugging Face hub has no such model, or not for you: "
+            "`hf auth login` says who you are"
+        ) from error
     except HfHubHTTPError as error:
-        why = str(error).strip().splitlines()
-        raise RuntimeError(f"--model {name}: the Hugging Face hub doesn't give it: {why[0]}") from error
+        raise RuntimeError(f"--model {name}: the Hugging Face hub doesn't give it: {error}") from error
