@@ -18,6 +18,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
 from server.cli import main, parse
+from server.commands.generate import request_body
 from server.commands.serve import address, example, settings_of
 from server.protocol.reading import parse_chat
 
@@ -282,3 +283,14 @@ def test_the_example_is_a_request_of_this_server() -> None:
     assert "Authorization: Bearer $SWYB_API_KEY" in words
     chat = parse_chat(json.loads(words[words.index("-d") + 1]))
     assert (chat.model, chat.max_tokens) == ("it's", 32)
+
+
+def test_first_outputs_are_greedy_and_name_their_fields() -> None:
+    """The curl line, and `swyb generate` unless it is told otherwise: the next run prints the same."""
+    words = shlex.split(example("http://127.0.0.1:80", "model", keyed=False))
+    body = json.loads(words[words.index("-d") + 1])
+    assert body["temperature"] == 0
+    fields = body["response_format"]["json_schema"]["schema"]["required"]
+    assert all(field in body["messages"][-1]["content"] for field in fields)
+    for options, temperature in (([], 0), (["--temperature", "0.7"], 0.7)):
+        assert request_body(parse(["generate", "hello", *options]), None)["temperature"] == temperature

@@ -12,7 +12,8 @@ import pytest
 
 from grammar_cache.constraint import Constraint
 from server.cli import main, parse
-from server.commands.serve import _check_names, settings_of
+from server.commands.serve import settings_of
+from server.commands.warm_list import check_names
 from server.protocol.reading import parse_grammar
 from server.settings import Settings
 from server.sharing import opened_store
@@ -139,16 +140,16 @@ def test_registered_names_are_known(tmp_path: Path) -> None:
     address = f"sqlite://{tmp_path}/store.sqlite3"
     settings = Settings(store=address, warm=("sql", "city"))
     with pytest.raises(ValueError, match="--warm city"):
-        _check_names(settings)
+        check_names(settings)
     database = opened_store(settings)
     assert database is not None
     database.catalogue(20.0).register("city", Constraint("regex", "a+"))
     database.close(20.0)
-    _check_names(settings)
+    check_names(settings)
     with pytest.raises(ValueError, match=r"--warm ciry.*did you mean city"):
-        _check_names(Settings(store=address, warm=("ciry",)))
-    _check_names(Settings(store="redis://127.0.0.1:1", store_secret="x" * 32, warm=("city",)))
-    _check_names(Settings(warm=(parse_grammar({"name": "new", "grammar": 'root ::= "a"'}),)))
+        check_names(Settings(store=address, warm=("ciry",)))
+    check_names(Settings(store="redis://127.0.0.1:1", store_secret="x" * 32, warm=("city",)))
+    check_names(Settings(warm=(parse_grammar({"name": "new", "grammar": 'root ::= "a"'}),)))
 
 
 def test_the_name_of_the_hub_is_that_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -21,24 +20,21 @@ from server.commands.options import (
     add_store,
     port,
     positive,
-    read_bytes,
     report,
     store_options,
     whole,
 )
-from server.commands.parser import examples, perhaps
+from server.commands.parser import examples
+from server.commands.warm_list import check_names, listed
 from server.settings import Settings
 
 if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
     import uvicorn
 
-    from server.protocol.grammars import GrammarRequest
     from server.service import Service
 
 API_KEY_VARIABLE = "SWYB_API_KEY"
 VLLM_RUNNING = 256
-STORE_SECONDS = 5.0
-"""For a store to say which names it has."""
 _EXAMPLE_SCHEMA = {
     "type": "object",
     "properties": {"city": {"type": "string"}, "population": {"type": "integer"}},
@@ -54,6 +50,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--host", default=default.host, help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=port, default=default.port, help="0: any free one (default: %(default)s)")
     parser.add_argument("--api-key", metavar="KEY", help=f"the key of /v1 requests (default: ${API_KEY_VARIABLE})")
+    _add_limits(parser, default)
+    add_store(parser)
+    parser.add_argument(
+        "--warm",
+        nargs="+",
+        default=[],
+        metavar="FILE|NAME",
+        help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars "
+        "(default: none)",
+    )
+    add_engine(parser)
+    examples(
+        parser,
+        "swyb serve --port 8000",
+        "swyb serve --model Qwen/Qwen2.5-Coder-1.5B-Instruct --warm sql",
+        "swyb serve --engine vllm --model FOLDER -- --tensor-parallel-size 2",
+    )
+
+
+def _add_limits(parser: ArgumentParser, default: Settings) -> None:
     parser.add_argument(
         "--max-tokens",
         type=positive,
@@ -88,22 +104,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="memory of transformers for prompts that later ones begin like; 0: none "
         f"(default: {default.prefix_cache_bytes >> 20})",
     )
-    add_store(parser)
-    parser.add_argument(
-        "--warm",
-        nargs="+",
-        default=[],
-        metavar="FILE|NAME",
-        help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars "
-        "(default: none)",
-    )
-    add_engine(parser)
-    examples(
-        parser,
-        "swyb serve --port 8000",
-        "swyb serve --model Qwen/Qwen2.5-Coder-1.5B-Instruct --warm sql",
-        "swyb serve --engine vllm --model FOLDER -- --tensor-parallel-size 2",
-    )
 
 
 def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
@@ -127,22 +127,8 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         store=store.address,
         store_secret=store.secret,
         store_tenant=store.tenant,
-        warm=tuple(grammar for wanted in arguments.warm for grammar in _warm(wanted)),
+        warm=tuple(grammar for wanted in arguments.warm for grammar in listed(wanted)),
     )
-
-
-def _warm(wanted: str) -> Iterable[GrammarRequest | str]:
-    """What a file lists, or else the name. Raises ValueError, OSError."""
-    if not Path(wanted).is_file():
-        return [wanted]
-    from server.protocol.errors import ApiError
-    from server.protocol.reading import parse_grammar, parse_json
-
-    try:
-        listed = parse_json(read_bytes(wanted), Settings().body_nesting)
-        return [parse_grammar(body) for body in (listed if isinstance(listed, list) else [listed])]
-    except ApiError as error:
-        raise ValueError(f"{wanted}: {error.message}") from error
 
 
 def run(arguments: Namespace) -> int:
@@ -150,7 +136,7 @@ def run(arguments: Namespace) -> int:
     engine = engine_name(arguments)
     check_engine(engine)
     settings = settings_of(arguments, engine)
-    _check_names(settings)
+    check_names(settings)
     folder = model_folder(arguments, MODEL)
     try:
         listening = _listen(settings.host, settings.port)
@@ -158,32 +144,6 @@ def run(arguments: Namespace) -> int:
         raise ValueError(f"can't listen on {settings.host}:{settings.port}: {error.strerror}") from error
     with listening:
         return _serve(settings, arguments, folder, listening)
-
-
-def _check_names(settings: Settings) -> None:
-    """Raises ValueError for a name of `warm` that no grammar has, before a model is loaded.
-
-    A store that doesn't answer now may know it later.
-    """
-    from grammar_cache.shipped import names
-    from grammar_cache.store.contract import StoreError
-    from server.sharing import opened_store
-
-    unknown = [wanted for wanted in settings.warm if isinstance(wanted, str) and wanted not in names()]
-    database = opened_store(settings)
-    if database is None:
-        registered = []
-    else:
-        try:
-            registered = database.catalogue(STORE_SECONDS).names() if unknown else []
-        except StoreError:
-            return
-        finally:
-            database.close(0)
-    for name in unknown:
-        if name not in registered:
-            known = {*names(), *registered}
-            raise ValueError(f"--warm {name}: there is no such file, nor a grammar of that name{perhaps(name, known)}")
 
 
 def _listen(host: str, port: int) -> socket.socket:
