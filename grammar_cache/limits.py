@@ -10,6 +10,8 @@ CACHE_SIZES = frozenset({"table_bytes"})
 They depend on all others. Some bound what a search may cost, and so what it finds. The others refuse: whoever has found
 a grammar that was made within wider ones would answer what they refuse, and only while a store has it.
 """
+NODES = 100_000
+"""Configurations of a table made offline, if nobody says otherwise: a minute or two, and half a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from grammar_cache.enumeration import enumerate_configurations
 from grammar_cache.grammar import CompiledGrammar, distances_of
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexed_configuration import configurations_of
+from grammar_cache.limits import NODES
 from grammar_cache.pieces import Ints, Piece
 from grammar_cache.precomputed import Entry, Table
 from grammar_cache.tables import Tables
@@ -34,8 +35,6 @@ from grammar_cache.tables import Tables
 PIECE = 256
 """Configurations of a piece, if nobody says otherwise: a second or less."""
 
-NODES = 100_000
-"""Configurations, if nobody says otherwise: a minute or two, and half a gigabyte."""
 INTERNED = 4
 """Configurations that may be met in all, for each one of the enumeration."""
 

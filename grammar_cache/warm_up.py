@@ -84,8 +84,8 @@ def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
     from_bytes(to_bytes(grammar), grammar.vocabulary, grammar.limits)
 
 
-def _letters() -> Vocabulary:
-    """Bytes, some pairs of them, and an end."""
+def letters() -> Vocabulary:
+    """A vocabulary of bytes, some pairs of them, and an end."""
     pairs = [b'{"', b'":', b'", "', b"if", b"yes", b"12", b"[[", b"((", b"}}", b"]]", b"))"]
     return Vocabulary([*(bytes([byte]) for byte in range(256)), *pairs], [256 + len(pairs)])
 
@@ -94,7 +94,7 @@ def main() -> None:
     """Says what it does: the first time it takes half a minute."""
     begun = perf_counter()
     print("compiling the loops of grammar_cache; the first time it takes about a minute", flush=True)
-    warm_up(_letters(), lambda line: print(f"  {line}", flush=True))
+    warm_up(letters(), lambda line: print(f"  {line}", flush=True))
     print(f"compiled after {perf_counter() - begun:.1f} s: they are kept for the next start", flush=True)
 
 

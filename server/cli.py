@@ -1,24 +1,30 @@
-"""The command `swyb`. Each of its commands has a module in `server.commands`."""
+"""The command `swyb`. Each of its commands has a module in `server.commands`, which is loaded if it is the one.
+
+Texts of help are there at once: these modules import what is slow to load when they run.
+"""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
 
-from server.commands import certify, check, eval, generate, grammars, precompute, serve
-from server.commands.backends import separated
 from server.commands.options import report
+from server.commands.parser import Parser, Version, examples
 
-_COMMANDS = {
-    "serve": (serve.add_arguments, serve.run, "serve a model over HTTP"),
-    "generate": (generate.add_arguments, generate.run, "answer one prompt, without HTTP"),
-    "certify": (certify.add_arguments, certify.run, "how many tokens does a constraint need at least?"),
-    "check": (check.add_arguments, check.run, "does a text belong, and where does it leave the language?"),
-    "grammars": (grammars.add_arguments, grammars.run, "what is in a store of compiled grammars?"),
-    "precompute": (precompute.add_arguments, precompute.run, "distances offline, for a store that servers share"),
-    "eval": (eval.add_arguments, eval.run, "the paper's experiments, on any model or server"),
-}
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "serve": "serve a model over HTTP",
+        "generate": "answer one prompt, without HTTP",
+        "certify": "how many tokens does a constraint need at least?",
+        "check": "does a text belong, and where does it leave the language?",
+        "grammars": "what is in a store of compiled grammars?",
+        "precompute": "distances offline, for a store that servers share",
+        "eval": "the paper's experiments, on any model or server",
+    }
+)
 
 _PASSING_ON = ("serve", "generate", "eval")
 """Commands that run an engine, which may have options of its own."""
@@ -27,28 +33,47 @@ _PASSING_ON = ("serve", "generate", "eval")
 def main(arguments: Sequence[str] | None = None) -> int:
     """The process's exit status: 0 if all is well, 1 if not, 2 for a question that can't be answered."""
     parsed = parse(sys.argv[1:] if arguments is None else arguments)
-    _, run, _ = _COMMANDS[parsed.command]
     try:
-        return run(parsed)
+        status: int = import_module(_module(parsed.command)).run(parsed)
     except (OSError, RuntimeError, ValueError) as error:  # a file, a model or a text that can't be read
-        report(f"swyb {parsed.command}: {error}")
+        report(f"swyb {parsed.command}: error: {_reason(error)}")
         return 1
+    return status
 
 
 def parse(arguments: Sequence[str]) -> Namespace:
     """A command's options, and those that it passes on to an engine."""
-    if not arguments or arguments[0] not in _PASSING_ON:
-        return parser().parse_args(arguments)
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    known = parser([name for name in COMMANDS if name == command])
+    if command not in _PASSING_ON:
+        return known.parse_args(arguments)
+    from server.commands.backends import separated
+
     own, passed_on = separated(arguments)
-    parsed = parser().parse_args(own)
+    parsed = known.parse_args(own)
     parsed.engine_options = passed_on
     return parsed
 
 
-def parser() -> ArgumentParser:
-    """All commands and their options."""
-    top = ArgumentParser(prog="swyb", description="Structured output that is complete within its token budget.")
+def parser(loaded: Collection[str] = tuple(COMMANDS)) -> ArgumentParser:
+    """All commands; the options of those that are to be `loaded`."""
+    top = Parser(prog="swyb", description="Structured output that is complete within its token budget.")
+    top.add_argument("--version", action=Version, help="show the version and end")
+    examples(top, "swyb serve", "swyb certify --schema examples/person.schema.json", "swyb serve --help")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (add_arguments, _, text) in _COMMANDS.items():
-        add_arguments(commands.add_parser(name, help=text, description=text[0].upper() + text[1:]))
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:])
+        if name in loaded:
+            import_module(_module(name)).add_arguments(command)
     return top
+
+
+def _module(command: str) -> str:
+    return f"server.commands.{command}"
+
+
+def _reason(error: Exception) -> str:
+    """One line; of a file that can't be read, its name first."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from grammar_cache import Limits
+from grammar_cache.limits import Limits
 from grammar_cache.store.patience import Timing
-from server.protocol.grammars import GrammarRequest
+
+if TYPE_CHECKING:  # the defaults are told by texts of help, which are there at once
+    from server.protocol.grammars import GrammarRequest
 
 LIMITS = Limits(table_bytes=16 << 20)
 """What one grammar may cost, to every command; each of the grammars that a server keeps may fill its tables."""

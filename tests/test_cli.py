@@ -18,6 +18,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
 from server.cli import main, parse
+from server.commands.generate import request_body
 from server.commands.serve import address, example, settings_of
 from server.protocol.reading import parse_chat
 
@@ -237,17 +238,19 @@ def test_certify_refuses_in_json(write: Any, tokenizer: Path, capsys: pytest.Cap
     ],
 )
 def test_wrong_usage_is_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A command line that makes no sense ends with status 2 and a usage line."""
+    """A command line that makes no sense ends with status 2 and one line, which says where there is help."""
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
-    assert "usage: swyb" in capsys.readouterr().err
+    [line] = capsys.readouterr().err.splitlines()
+    assert ": error: " in line
+    assert "--help" in line
 
 
 def test_a_missing_file_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A file that isn't there is one line, not a traceback."""
     assert main(["check", "--schema", str(tmp_path / "none"), "-"]) == 1
-    assert capsys.readouterr().err.startswith("swyb check: ")
+    assert capsys.readouterr().err == f"swyb check: error: {tmp_path / 'none'}: No such file or directory\n"
 
 
 def test_settings_come_from_options_and_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,3 +283,14 @@ def test_the_example_is_a_request_of_this_server() -> None:
     assert "Authorization: Bearer $SWYB_API_KEY" in words
     chat = parse_chat(json.loads(words[words.index("-d") + 1]))
     assert (chat.model, chat.max_tokens) == ("it's", 32)
+
+
+def test_first_outputs_are_greedy_and_name_their_fields() -> None:
+    """The curl line, and `swyb generate` unless it is told otherwise: the next run prints the same."""
+    words = shlex.split(example("http://127.0.0.1:80", "model", keyed=False))
+    body = json.loads(words[words.index("-d") + 1])
+    assert body["temperature"] == 0
+    fields = body["response_format"]["json_schema"]["schema"]["required"]
+    assert all(field in body["messages"][-1]["content"] for field in fields)
+    for options, temperature in (([], 0), (["--temperature", "0.7"], 0.7)):
+        assert request_body(parse(["generate", "hello", *options]), None)["temperature"] == temperature

@@ -84,7 +84,7 @@ def test_generate_keeps_what_it_has_compiled(
     assert len(texts) == 1
     assert sources[:2] == ["miss", "miss"]
     assert sources[2] in ("shared", "miss")  # a machine may be too busy for the store to answer in time
-    assert main(["grammars", "list", "--store", f"sqlite://{tmp_path}/store.sqlite3"]) == 0
+    assert main(["grammars", "list", "--json", "--store", f"sqlite://{tmp_path}/store.sqlite3"]) == 0
     assert len(told(capsys)["grammars"]) == 1
 
 

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from grammar_cache import Vocabulary
-from server.cli import _COMMANDS, parse
+from server.cli import COMMANDS, main, parse
 from server.engines.scripted import ScriptedEngine
 from server.engines.scripts import uniform
 from server.loop import EngineLoop
@@ -163,10 +163,57 @@ def test_command_lines_are_understood() -> None:
     """Every `swyb` line of the README parses, its files exist, and the table lists all commands."""
     lines = [line for _, code in README.blocks("sh") for line in code.splitlines() if line.startswith("swyb ")]
     parsed = [parse(shlex.split(line)[1:]) for line in lines]
-    assert {arguments.command for arguments in parsed} == set(_COMMANDS)
+    assert {arguments.command for arguments in parsed} == set(COMMANDS)
     for file in re.findall(r"examples/\S+\w", README.text):
         assert (ROOT / file).is_file(), file
-    assert [name_of(row) for row in README.table("On the command line")] == list(_COMMANDS)
+    assert [name_of(row) for row in README.table("On the command line")] == list(COMMANDS)
+
+
+def printed_of_readme() -> Iterator[tuple[list[str], list[str]]]:
+    """The words of each command whose output is shown, but for where it goes, and the lines that are shown."""
+    for _, code in README.blocks("console"):
+        for part in code.removeprefix("$ ").split("\n$ "):
+            command, *lines = part.splitlines()
+            yield shlex.split(command.partition(" > ")[0]), lines
+
+
+def shown_of(command: str) -> list[tuple[list[str], list[str]]]:
+    return [(words[1:], lines) for words, lines in printed_of_readme() if words[:2] == ["swyb", command]]
+
+
+def untimed(text: str) -> dict[str, Any]:
+    """A certificate without what differs from run to run."""
+    told: dict[str, Any] = json.loads(text)
+    assert told.pop("compile_ms") > 0
+    return told
+
+
+def test_what_certify_prints_is_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate word for word but for its time, and a refusal with its caret."""
+    model = ["--model", str(model_folder())]
+    (certified, lines), (refused, error) = shown_of("certify")
+    monkeypatch.chdir(ROOT)
+    assert main([*certified, *model]) == 0
+    printed = capsys.readouterr().out
+    assert untimed(printed) == untimed("\n".join(lines))
+    assert [line for line in printed.splitlines() if "_ms" not in line] == [line for line in lines if "_ms" not in line]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "query.gbnf").write_text(f"root ::= test\n{error[1].partition(' | ')[2]}\n")
+    assert main([*refused, *model]) == 1
+    assert capsys.readouterr().err.splitlines() == error
+
+
+@pytest.mark.model
+def test_what_generate_prints_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The embedded model's text, and its certificate."""
+    monkeypatch.chdir(ROOT)
+    [(words, (text, certificate))] = shown_of("generate")
+    assert main([*words, "--model", str(model_folder())]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"{text}\n"
+    assert untimed(printed.err.splitlines()[-1]) == untimed(certificate)
 
 
 def test_make_verbs_exist() -> None:

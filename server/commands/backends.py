@@ -6,11 +6,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from server.backend import Backend
 from server.engines.embedded import default_cache
 from server.settings import Settings
+
+if TYPE_CHECKING:
+    from server.backend import Backend
 
 EngineName: TypeAlias = Literal["transformers", "vllm"]
 
@@ -43,6 +45,21 @@ def engine_name(arguments: Namespace) -> EngineName:
     return chosen
 
 
+def check_engine(name: EngineName) -> None:
+    """Raises RuntimeError where a package is missing that the engine needs. Imports none of them."""
+    needed = {"transformers": ("torch", "transformers"), "vllm": ("vllm",)}[name]
+    missing = [package for package in needed if find_spec(package) is None]
+    if missing:
+        extra = "embedded" if name == "transformers" else "vllm"
+        raise RuntimeError(f"the engine {name} needs {', '.join(missing)}: pip install 'swyb[{extra}]'")
+
+
+def check_weights(folder: Path) -> None:
+    """Raises ValueError for a folder without the weights that `transformers` reads."""
+    if not any(next(folder.glob(pattern), None) for pattern in ("*.safetensors", "*.bin")):
+        raise ValueError(f"{folder} has no weights: neither *.safetensors nor *.bin")
+
+
 def backend_of(arguments: Namespace, folder: Path, settings: Settings) -> Backend:
     """What decodes with the model in a folder. Raises ValueError for options, RuntimeError where vLLM isn't there."""
     if engine_name(arguments) == "vllm":
@@ -52,6 +69,7 @@ def backend_of(arguments: Namespace, folder: Path, settings: Settings) -> Backen
         from server.engines.vllm.engine import VllmEngine
 
         return VllmEngine(folder, arguments.engine_options, name=settings.name, cache=default_cache())
+    check_weights(folder)
     from server.engines.transformers_engine import TransformersEngine
     from server.loop import EngineLoop
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
-from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
-from grammar_cache.compile import constraint_id
-from grammar_cache.grammar import ALGORITHM_VERSION
-from server.commands.options import add_constraint, add_model, constraint, model_folder, print_json
+from server.commands.models import add_model, model_folder
+from server.commands.options import add_constraint, constraint, print_json
+from server.commands.parser import examples
 from server.engines.embedded import default_cache
-from server.grammars import witness_text
-from server.protocol.errors import of_grammar
 from server.settings import Settings
+
+if TYPE_CHECKING:
+    from grammar_cache import Constraint, Vocabulary
 
 LONGEST_WITNESS = 100_000
 """Tokens: above it the witness is left out."""
@@ -21,23 +22,38 @@ LONGEST_WITNESS = 100_000
 def add_arguments(parser: ArgumentParser) -> None:
     add_constraint(parser, required=True)
     add_model(parser)
+    examples(
+        parser,
+        "swyb certify --schema examples/person.schema.json",
+        "swyb certify --shipped sql --model FOLDER",
+    )
 
 
 def run(arguments: Namespace) -> int:
     """Prints the certificate, or why there is none (then: 1)."""
     wanted = constraint(arguments)
     assert wanted is not None, "the parser requires one"
+    folder = model_folder(arguments)
+    from grammar_cache import GrammarError, Vocabulary
+    from server.commands.loops import ready_loops
+    from server.commands.refusals import refused
+
     try:
-        vocabulary = Vocabulary.from_pretrained(model_folder(arguments), cache=default_cache())
+        vocabulary = Vocabulary.from_pretrained(folder, cache=default_cache())
+        ready_loops()
         print_json(certify(wanted, vocabulary))
     except GrammarError as error:
-        print_json(of_grammar(error, None).body)
+        refused(error, arguments, wanted.text, json=True)
         return 1
     return 0
 
 
 def certify(wanted: Constraint, vocabulary: Vocabulary) -> dict[str, object]:
     """Raises GrammarError."""
+    from grammar_cache.compile import compile_grammar, constraint_id
+    from grammar_cache.grammar import ALGORITHM_VERSION
+    from server.grammars import witness_text
+
     begun = perf_counter()
     grammar = compile_grammar(wanted, vocabulary, Settings().limits)
     minimum = grammar.minimum

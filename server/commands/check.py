@@ -1,21 +1,11 @@
-"""`swyb check`: does a text belong, and where does it leave the language? Needs no vocabulary and no model.
-
-Two languages are told apart: what would be generated, and (for a JSON Schema) what is valid.
-"""
+"""`swyb check`: does a text belong, and where does it leave the language? See `server.verdict`."""
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 
-from grammar_cache import Constraint, GrammarError, LimitExceeded
-from grammar_cache.compile import DEFAULT_LIMITS, parse
-from server import orders
 from server.commands.options import add_constraint, constraint, print_json, read_bytes
-from server.explanation import Explanation, of_json, of_text
-from server.membership import Recogniser, Verdict
-from server.protocol.errors import ApiError, of_grammar
-from server.protocol.reading import parse_json
+from server.commands.parser import examples
 
 REFUSED = 2
 """The exit status where no verdict is possible."""
@@ -24,111 +14,30 @@ REFUSED = 2
 def add_arguments(parser: ArgumentParser) -> None:
     add_constraint(parser, required=True)
     parser.add_argument("text", metavar="TEXTFILE", help='the text to judge; "-" reads the standard input')
+    examples(
+        parser,
+        "swyb check --schema examples/person.schema.json answer.json",
+        "swyb check --grammar examples/query.gbnf answer.txt",
+        "echo 2026-02-30 | swyb check --shipped iso_date -",
+    )
 
 
 def run(arguments: Namespace) -> int:
     """Prints the verdict: 0 if the text belongs (for a schema: is valid), 1 if not, 2 if nobody can say."""
     wanted = constraint(arguments)
     assert wanted is not None, "the parser requires one"
+    text = read_bytes(arguments.text)
+    from grammar_cache import GrammarError
+    from server.commands.loops import announced
+    from server.commands.refusals import refused
+    from server.protocol.errors import ApiError
+    from server.verdict import check
+
     try:
-        verdict = check(wanted, read_bytes(arguments.text))
-    except GrammarError as error:
-        print_json(of_grammar(error, None).body)
-        return REFUSED
-    except ApiError as error:
-        print_json(error.body)
+        with announced():
+            verdict = check(wanted, text)
+    except (GrammarError, ApiError) as error:
+        refused(error, arguments, wanted.text, json=True)
         return REFUSED
     print_json(verdict)
     return 0 if verdict.get("valid", verdict["accepted"]) else 1
-
-
-def check(wanted: Constraint, text: bytes) -> dict[str, object]:
-    """Raises GrammarError; ApiError where a text is too deep for the reference validator."""
-    recogniser = Recogniser(parse(wanted))
-    verdict = recogniser.judge(text)
-    told: dict[str, object] = {"accepted": verdict.accepted}
-    if not verdict.accepted:
-        told["leaves_at"] = _place(text, verdict.offset)
-        told["reason"] = _reason(verdict, len(text))
-    if wanted.kind == "json_schema":
-        told |= _validity(wanted, text)
-    if not verdict.accepted and told.get("valid", True):
-        told |= _why(wanted, recogniser, text)
-    return told
-
-
-def _why(wanted: Constraint, recogniser: Recogniser, text: bytes) -> dict[str, object]:
-    """What would have to be otherwise; nothing where that isn't known."""
-    try:
-        if wanted.kind == "json_schema":
-            explanation: Explanation | None = of_json(recogniser, orders.read(wanted.text), text)
-        else:
-            explanation = of_text(recogniser, text)
-    except LimitExceeded as error:
-        explanation = Explanation(f"to find out why takes too long: {error}")
-    if explanation is None:
-        return {}
-    instead = {} if explanation.instead is None else {"generated_instead": explanation.instead}
-    return {"not_generated": explanation.because, **instead}
-
-
-def _place(text: bytes, offset: int) -> dict[str, int]:
-    before = text[:offset].decode(errors="replace")
-    line_start = before.rfind("\n") + 1
-    return {
-        "byte": offset,
-        "char": len(before),
-        "line": before.count("\n") + 1,
-        "column": len(before) - line_start + 1,
-    }
-
-
-def _reason(verdict: Verdict, size: int) -> str:
-    if verdict.offset == size:
-        end = "it ends too early"
-    else:
-        end = "nothing may follow here" if not verdict.expected else "this byte can't follow"
-    nexts = ", ".join(verdict.expected)
-    return f"{end}; next could be {nexts}" if nexts else end
-
-
-def _validity(wanted: Constraint, text: bytes) -> dict[str, object]:
-    """The reference validator's verdict."""
-    from jsonschema.validators import Draft202012Validator, validator_for
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    try:
-        value = parse_json(text, DEFAULT_LIMITS.nesting)
-    except ApiError as error:
-        if "limit" in error.details:
-            raise
-        return {"valid": False, "invalid_because": error.message}
-    schema = json.loads(wanted.text)
-    kind = validator_for(schema, default=Draft202012Validator)
-    # The checker of the draft: that of all drafts has draft 3's `time` too, which has no offset. An empty registry
-    # fetches nothing from anywhere.
-    validator = kind(schema, format_checker=kind.FORMAT_CHECKER, registry=Registry())
-    try:
-        complaint = next(validator.iter_errors(value), None)
-    except Unresolvable as error:
-        return {"valid": None, "invalid_because": f"a reference leads nowhere: {error}"}
-    if complaint is not None:
-        return {"valid": False, "invalid_because": f"{complaint.json_path}: {complaint.message}"}
-    unjudged = sorted(_formats(schema) - set(kind.FORMAT_CHECKER.checkers))
-    return {"valid": True} | ({"formats_not_judged": unjudged} if unjudged else {})
-
-
-def _formats(schema: object) -> set[str]:
-    """The formats that a schema names anywhere."""
-    found: set[str] = set()
-    todo = [schema]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, dict):
-            if isinstance(part.get("format"), str):
-                found.add(part["format"])
-            todo += part.values()
-        elif isinstance(part, list):
-            todo += part
-    return found

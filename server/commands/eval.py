@@ -10,8 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.commands.backends import add_engine, backend_of
-from server.commands.options import add_model, model_folder, positive, report
+from server.commands.backends import add_engine, backend_of, check_engine, engine_name
+from server.commands.models import MODEL, add_model, model_folder
+from server.commands.options import positive, report
+from server.commands.parser import examples
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,9 +37,17 @@ EXPERIMENTS = {
 def add_arguments(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="experiment", required=True, metavar="EXPERIMENT")
     for name, text in EXPERIMENTS.items():
-        _add_options(commands.add_parser(name, help=text, description=text[0].upper() + text[1:]))
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:])
+        _add_options(command)
+        examples(
+            command,
+            f"swyb eval {name} --methods swyb,base --budgets 32,64 --out results",
+            f"swyb eval {name} --base-url http://127.0.0.1:8000/v1 --methods server,base",
+        )
     again = commands.add_parser("report", help="tables and pictures of a folder's rows once more; runs nothing")
-    again.add_argument("out", type=Path, metavar="FOLDER")
+    again.add_argument("out", type=Path, metavar="FOLDER", help="where an experiment has left its rows")
+    examples(again, "swyb eval report results")
+    examples(parser, "swyb eval json --methods swyb,base --budgets 32,64 --out results", "swyb eval json --help")
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -45,7 +55,9 @@ def _add_options(parser: ArgumentParser) -> None:
     data.add_argument(
         "--data", type=Path, metavar="DIR", help="a data set, or a folder of them (default: a tiny sample)"
     )
-    data.add_argument("--set", metavar="NAME", help="which data set, where an experiment has several")
+    data.add_argument(
+        "--set", metavar="NAME", help="which data set, where an experiment has several (default: its first)"
+    )
     data.add_argument("--n", type=positive, metavar="N", help="so many of its tasks (default: all)")
     data.add_argument("--seed", type=int, default=0, help="which tasks, and what is drawn (default: 0)")
     model = parser.add_argument_group("the model")
@@ -54,13 +66,22 @@ def _add_options(parser: ArgumentParser) -> None:
     model.add_argument(
         "--base-url",
         metavar="URL",
-        help=f"a server's, up to /v1, with its key in ${KEY_VARIABLE}; --model then counts tokens",
+        help=f"a server's, up to /v1, with its key in ${KEY_VARIABLE}; --model then counts tokens "
+        "(default: a model in this process)",
     )
-    model.add_argument("--api-model", metavar="NAME", help="the model's name on that server")
+    model.add_argument("--api-model", metavar="NAME", help="the model's name on that server (default: its first)")
     how = parser.add_argument_group("the answers")
-    how.add_argument("--methods", metavar="LIST", help="such as swyb,swyb:M=4:alpha=0.5,base,sample-verify,xgrammar")
-    how.add_argument("--budgets", metavar="LIST", help="tokens, or multiples of the reference answer's as 1.1x")
-    how.add_argument("--hard", action="store_true", help="budgets from 1.0x to 1.5x")
+    how.add_argument(
+        "--methods",
+        metavar="LIST",
+        help="such as swyb,swyb:M=4:alpha=0.5,base,sample-verify,xgrammar (default: the experiment's)",
+    )
+    how.add_argument(
+        "--budgets",
+        metavar="LIST",
+        help="tokens, or multiples of the reference answer's as 1.1x (default: the experiment's)",
+    )
+    how.add_argument("--hard", action="store_true", help="budgets from 1.0x to 1.5x (default: those of --budgets)")
     how.add_argument(
         "--concurrency",
         type=positive,
@@ -93,6 +114,7 @@ def run(arguments: Namespace) -> int:
 def _run(arguments: Namespace, stack: ExitStack) -> int:
     from server.evaluation import budgets, experiments
     from server.evaluation.datasets.samples import samples
+    from server.evaluation.methods.registry import check
     from server.evaluation.methods.spec import specs
     from server.evaluation.report import Files
     from server.evaluation.report import report as rendered
@@ -103,12 +125,13 @@ def _run(arguments: Namespace, stack: ExitStack) -> int:
     if data not in chosen.sets:
         raise ValueError(f"{arguments.experiment} runs on {', '.join(chosen.sets)}, not on {data}")
     folder = arguments.data or stack.enter_context(samples())
-    default = chosen.remote_methods if arguments.base_url else chosen.methods
+    methods = specs(arguments.methods or (chosen.remote_methods if arguments.base_url else chosen.methods))
+    check(methods, remote=bool(arguments.base_url))
     asked = Asked(
         arguments.experiment,
         data if arguments.data else f"{data} (sample)",
         experiments.tasks(data, folder, arguments.n or 0, arguments.seed),
-        specs(arguments.methods or default),
+        methods,
         budgets.levels(arguments.budgets or (budgets.HARD if arguments.hard else chosen.budgets)),
         arguments.seed,
         arguments.concurrency,
@@ -135,12 +158,16 @@ def _model(arguments: Namespace) -> LocalModel | RemoteModel:
     from server.evaluation.remote import RemoteModel
 
     if arguments.base_url:
-        counting = splitter(arguments.model) if arguments.model else None
+        counting = splitter(model_folder(arguments)) if arguments.model else None
         key = os.environ.get(KEY_VARIABLE)
         return RemoteModel(arguments.base_url, arguments.api_model, key=key, split=counting)
     from server.evaluation.model import LocalModel
 
-    folder = model_folder(arguments)
+    check_engine(engine_name(arguments))
+    folder = model_folder(arguments, MODEL)
+    from server.commands.loops import ready_loops
+
+    ready_loops()
     backend = backend_of(arguments, folder, Settings(prefix_cache_bytes=PREFIX_CACHE_BYTES))
     return LocalModel(backend, splitter(folder), folder)
 

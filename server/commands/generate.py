@@ -6,57 +6,86 @@ import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
-from grammar_cache import Constraint
-from server.commands.backends import add_engine, backend_of
+from grammar_cache.constraint import Constraint
+from server.commands.backends import add_engine, backend_of, check_engine, engine_name
+from server.commands.models import MODEL, add_model, model_folder
 from server.commands.options import (
     STDIN,
     add_constraint,
-    add_model,
     add_store,
     constraint,
-    model_folder,
     positive,
-    print_json,
     read,
     report,
     store_options,
 )
-from server.completions import chunks, completion
-from server.protocol.errors import ApiError
-from server.protocol.reading import parse_chat, parse_json
-from server.service import Service
+from server.commands.parser import examples
 from server.settings import Settings
-from server.sharing import check_store
+
+if TYPE_CHECKING:
+    from server.service import Service
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("prompt", help='what to ask; "-" reads the standard input')
-    parser.add_argument("--system", help="a system message before it")
+    parser.add_argument("prompt", help='what to ask; "-" reads the standard input. Nothing else tells what is wanted')
+    parser.add_argument("--system", metavar="TEXT", help="a system message before it (default: none)")
+    parser.add_argument("--json", action="store_true", help="print the whole response (default: its text)")
     add_constraint(parser, required=False)
+    _add_decoding(parser)
     add_model(parser)
     add_store(parser)
     add_engine(parser)
-    parser.add_argument("--max-tokens", type=positive)
-    parser.add_argument("--temperature", type=float)
-    parser.add_argument("--top-p", type=float)
-    parser.add_argument("--top-k", type=int)
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--beam-width", type=positive)
-    parser.add_argument("--alpha", type=float)
-    parser.add_argument("--json", action="store_true", help="print the whole response rather than its text")
+    examples(
+        parser,
+        'swyb generate "Describe Marie Curie in JSON: name, field, summary." \\',
+        "    --schema examples/person.schema.json --max-tokens 24",
+        'swyb generate "All singers older than 20, as an SQL query." --shipped sql --beam-width 4',
+    )
+
+
+def _add_decoding(parser: ArgumentParser) -> None:
+    how = parser.add_argument_group("decoding")
+    tokens = Settings().default_max_tokens
+    how.add_argument("--max-tokens", type=positive, metavar="T", help=f"the token budget (default: {tokens})")
+    how.add_argument("--temperature", type=float, default=0.0, help="above 0 tokens are drawn (default: 0, greedy)")
+    how.add_argument(
+        "--top-p", type=float, metavar="P", help="draw from the most likely tokens of this mass (default: 1)"
+    )
+    how.add_argument("--top-k", type=int, metavar="K", help="draw from so many tokens (default: all)")
+    how.add_argument("--seed", type=int, help="of what is drawn (default: another one each time)")
+    how.add_argument("--beam-width", type=positive, metavar="M", help="texts that a search keeps (default: 1)")
+    how.add_argument("--alpha", type=float, help="how far the distance guides (default: 0, with beams 0.5)")
 
 
 def run(arguments: Namespace) -> int:
     """Prints the text as it is agreed, and the certificate to the standard error; or the error (then: 1)."""
+    wanted = constraint(arguments)
+    engine = engine_name(arguments)
+    check_engine(engine)
+    folder = model_folder(arguments, MODEL)
+    from grammar_cache import GrammarError
+    from grammar_cache.compile import parse
+    from server.commands.loops import ready_loops
+    from server.commands.refusals import refused
+    from server.protocol.errors import ApiError
+    from server.protocol.reading import parse_chat
+    from server.service import Service
+    from server.sharing import check_store
+
+    settings = store_options(arguments).settings()
+    check_store(settings)
     try:
-        body = request_body(arguments, constraint(arguments))
-        settings = store_options(arguments).settings()
-        check_store(settings)
-        service = Service(settings, backend_of(arguments, model_folder(arguments), settings))
+        body = request_body(arguments, wanted)
+        parse_chat(body)  # what is wrong is told before the model is loaded
+        ready_loops()
+        if wanted is not None:
+            parse(wanted)
+        service = Service(settings, backend_of(arguments, folder, settings))
         asyncio.run(_generate(service, {"model": service.model.name, **body}, whole=arguments.json))
-    except ApiError as error:
-        print_json(error.body)
+    except (ApiError, GrammarError) as error:
+        refused(error, arguments, wanted.text if wanted else None, json=arguments.json)
         return 1
     return 0
 
@@ -89,6 +118,8 @@ def _constraint_fields(wanted: Constraint | None) -> dict[str, object]:
         case Constraint(kind="regex", text=text):
             return {"response_format": {"type": "regex", "regex": text}}
         case Constraint(kind="choice", text=text):
+            from server.protocol.reading import parse_json
+
             choices = parse_json(text.encode(), Settings().body_nesting)
             return {"response_format": {"type": "choice", "choice": choices}}
         case _:
@@ -96,6 +127,9 @@ def _constraint_fields(wanted: Constraint | None) -> dict[str, object]:
 
 
 async def _generate(service: Service, body: dict[str, object], *, whole: bool) -> None:
+    from server.completions import chunks, completion
+    from server.protocol.reading import parse_chat
+
     service.start()
     try:
         await service.until_ready()

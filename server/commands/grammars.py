@@ -5,11 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from grammar_cache.store.catalogue import Catalogue
-from grammar_cache.store.contract import Info, StoreError
-from server.commands.options import add_store, print_json, report, store_options
-from server.sharing import opened_store
+from server.commands.options import add_store, print_json, store_options
+from server.commands.parser import examples
+from server.commands.table import table
+
+if TYPE_CHECKING:
+    from grammar_cache.store.catalogue import Catalogue
+    from grammar_cache.store.contract import Info
 
 PATIENCE_SECONDS = 30.0
 """A large store takes long to look through."""
@@ -25,25 +29,44 @@ def add_arguments(parser: ArgumentParser) -> None:
         command = actions.add_parser(action, help=text, description=text[0].upper() + text[1:])
         if action != "list":
             command.add_argument("what", metavar="NAME", help="a registered name, a grammar_id, or a place of the list")
+            examples(command, f"swyb grammars {action} city --store sqlite:///tmp/swyb/store.sqlite3")
+        else:
+            command.add_argument("--json", action="store_true", help="for programs (default: a table)")
+            examples(command, "swyb grammars list", "swyb grammars list --json --store redis://127.0.0.1:6379")
         add_store(command)
+    examples(parser, "swyb grammars list", "swyb grammars show city")
 
 
 def run(arguments: Namespace) -> int:
-    """Prints JSON; 1 where there is no such thing, or no answer. Raises ValueError without a store."""
+    """Prints what there is. Raises ValueError without a store, and where there is no such thing or no answer."""
+    from grammar_cache.store.contract import StoreError
+    from server.sharing import opened_store
+
     database = opened_store(store_options(arguments).settings())
     if database is None:
         raise ValueError("there is no store: name one by --store")
     try:
         catalogue = database.catalogue(PATIENCE_SECONDS)
         if arguments.action == "list":
-            print_json({"named": catalogue.names(), "grammars": [_row(info) for info in catalogue.infos()]})
+            _list(catalogue, json=arguments.json)
             return 0
         return (_show if arguments.action == "show" else _remove)(catalogue, arguments.what)
     except StoreError as error:
-        report(f"swyb grammars: {error}")
-        return 1
+        raise ValueError(str(error)) from error
     finally:
         database.close(PATIENCE_SECONDS)
+
+
+def _list(catalogue: Catalogue, *, json: bool) -> None:
+    names, infos = catalogue.names(), catalogue.infos()
+    if json:
+        print_json({"named": names, "grammars": [_row(info) for info in infos]})
+        return
+    print(f"registered: {', '.join(names) or 'none'}")
+    rows = [(info.name, info.artefact_bytes, info.entries, info.uses, _time(info.used), info.origin) for info in infos]
+    print(
+        "\n" + table(("PLACE", "BYTES", "FOUND", "USES", "LAST USED", "COMPILED BY"), rows) if rows else "no grammars"
+    )
 
 
 def _show(catalogue: Catalogue, what: str) -> int:
@@ -54,17 +77,18 @@ def _show(catalogue: Catalogue, what: str) -> int:
     for info in catalogue.infos([what, catalogue.place(what)]):
         print_json(_row(info))
         return 0
-    return _none(what)
+    raise _none(what)
 
 
 def _remove(catalogue: Catalogue, what: str) -> int:
     gone = catalogue.forget(what) or catalogue.remove(catalogue.place(what)) or catalogue.remove(what)
-    return 0 if gone else _none(what)
+    if not gone:
+        raise _none(what)
+    return 0
 
 
-def _none(what: str) -> int:
-    report(f"swyb grammars: there is no {what!r}")
-    return 1
+def _none(what: str) -> ValueError:
+    return ValueError(f"there is no {what!r}")
 
 
 def _row(info: Info) -> dict[str, object]:

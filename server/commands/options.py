@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from grammar_cache import Constraint
-from grammar_cache.constraint import Whitespace
+from grammar_cache.constraint import Constraint, Whitespace
 from grammar_cache.shipped import names, shipped
 from grammar_cache.store.patience import Timing
-from server.constraint import grammar_kind
 from server.engines.embedded import default_cache
 from server.settings import Settings
 
@@ -36,16 +34,6 @@ STORE_TIMES = {
     "lease": "seconds after which who compiles and doesn't say so counts as dead",
 }
 """What the fields of `Timing` are, as options and as variables."""
-
-
-def add_model(parser: ArgumentParser) -> None:
-    """Which model; the embedded one is unpacked on first use."""
-    parser.add_argument(
-        "--model",
-        type=Path,
-        metavar="DIR",
-        help="a model's folder (default: the embedded SmolLM2-135M-Instruct)",
-    )
 
 
 def add_store(parser: ArgumentParser) -> None:
@@ -138,17 +126,25 @@ def _default_store() -> str:
 
 def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
     """At most one constraint: read from a file ("-" is the standard input), or one that comes with the package."""
-    group = parser.add_mutually_exclusive_group(required=required)
-    group.add_argument("--schema", metavar="FILE", help="a JSON Schema")
-    group.add_argument("--grammar", metavar="FILE", help="a grammar: GBNF if it holds ::=, else Lark")
-    group.add_argument("--shipped", choices=names(), help="a grammar that comes with the package")
-    group.add_argument("--regex", metavar="FILE", help="a regular expression (a last line break is not part of it)")
-    group.add_argument("--choice", metavar="FILE", help="a JSON array of texts")
-    parser.add_argument("--syntax", choices=("gbnf", "lark"), help="the grammar's dialect")
-    parser.add_argument("--start", metavar="RULE", help="its start rule (default: root in GBNF, start in Lark)")
-    parser.add_argument("--lexer", choices=("dynamic", "contextual"), help="for Lark grammars (default: dynamic)")
-    parser.add_argument("--whitespace", choices=("compact", "bounded", "any"), help="in JSON (default: bounded)")
-    parser.add_argument("--lenient", action="store_true", help="drop schema keywords that can't be enforced")
+    of = " (default: none)" if not required else ""
+    about = parser.add_argument_group("the constraint", 'one of the first five is needed; FILE may be "-"')
+    if not required:
+        about.description = 'at most one of the first five, or any text is an answer; FILE may be "-"'
+    group = about.add_mutually_exclusive_group(required=required)
+    group.add_argument("--schema", metavar="FILE", help=f"a JSON Schema{of}")
+    group.add_argument("--grammar", metavar="FILE", help=f"a grammar: GBNF if it holds ::=, else Lark{of}")
+    group.add_argument(
+        "--shipped", choices=names(), metavar="NAME", help=f"one that comes along: {', '.join(names())}{of}"
+    )
+    group.add_argument("--regex", metavar="FILE", help=f"a regular expression, but for a last line break{of}")
+    group.add_argument("--choice", metavar="FILE", help=f"a JSON array of texts{of}")
+    about.add_argument("--syntax", choices=("gbnf", "lark"), help="the grammar's dialect (default: as it looks)")
+    about.add_argument("--start", metavar="RULE", help="its start rule (default: root in GBNF, start in Lark)")
+    about.add_argument("--lexer", choices=("dynamic", "contextual"), help="for Lark grammars (default: dynamic)")
+    about.add_argument("--whitespace", choices=("compact", "bounded", "any"), help="in JSON (default: bounded)")
+    about.add_argument(
+        "--lenient", action="store_true", help="drop schema keywords that can't be enforced (default: refuse them)"
+    )
 
 
 def constraint(arguments: Namespace) -> Constraint | None:
@@ -162,6 +158,8 @@ def constraint(arguments: Namespace) -> Constraint | None:
         return Constraint("json_schema", text, whitespace=whitespace, lenient=arguments.lenient)
     if arguments.grammar is not None:
         text = read(arguments.grammar)
+        from server.constraint import grammar_kind
+
         kind = arguments.syntax or grammar_kind(text)
         return Constraint(kind, text, start=arguments.start, lexer=arguments.lexer)
     if arguments.shipped is not None:
@@ -181,15 +179,6 @@ def read(name: str) -> str:
 def read_bytes(name: str) -> bytes:
     """A file's bytes, or those of the standard input."""
     return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
-
-
-def model_folder(arguments: Namespace) -> Path:
-    """The model's folder, made if it is the embedded one; progress goes to the standard error."""
-    if arguments.model is not None:
-        return Path(arguments.model)
-    from server.engines.embedded import ensure_embedded_model
-
-    return ensure_embedded_model(default_cache(), report)
 
 
 def report(line: str) -> None:

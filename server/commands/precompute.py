@@ -14,35 +14,34 @@ from multiprocessing import get_context
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
-from grammar_cache.compile import constraint_id
-from grammar_cache.pieces import Piece
-from grammar_cache.precompute import NODES, Outcome, Precomputation
-from grammar_cache.precomputed import ENTRY_BYTES, Table
-from grammar_cache.store.contract import StoreError, StoreLimits
-from grammar_cache.store.database import Database
-from grammar_cache.store.precomputing import SharedPieces
-from grammar_cache.store.sharing import SharedGrammars
-from grammar_cache.tabled_grammar import TabledGrammar
+from grammar_cache.errors import GrammarError
+from grammar_cache.limits import NODES
+from server.commands.models import add_model, model_folder
 from server.commands.options import (
     StoreOptions,
     add_constraint,
-    add_model,
     add_store,
     constraint,
-    model_folder,
     positive,
     print_json,
     report,
     store_options,
     whole,
 )
+from server.commands.parser import examples
 from server.engines.embedded import default_cache
 from server.evaluation.progress import Progress
-from server.protocol.errors import of_grammar
 from server.settings import Settings
-from server.sharing import opened_store
+
+if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
+    from grammar_cache import CompiledGrammar, Constraint
+    from grammar_cache.pieces import Piece
+    from grammar_cache.precompute import Outcome, Precomputation
+    from grammar_cache.precomputed import Table
+    from grammar_cache.store.database import Database
+    from grammar_cache.tabled_grammar import TabledGrammar
 
 PATIENCE_SECONDS = 5.0
 """For an answer of a store that no request waits for."""
@@ -50,8 +49,6 @@ QUESTIONS = 3
 """To find the table as a server does, who may miss an answer that comes late."""
 CLOSING_SECONDS = 60.0
 """For what is still to be written in the end."""
-MOST = StoreLimits().unpacked_bytes // ENTRY_BYTES - 1000
-"""Configurations: the table has room in a store then, whatever is found, and for its header."""
 INTERRUPTED = 130
 """The exit status after Ctrl-C, by custom."""
 
@@ -71,26 +68,34 @@ class Task:
 def add_arguments(parser: ArgumentParser) -> None:
     add_constraint(parser, required=True)
     add_model(parser)
-    parser.add_argument("--height", type=whole, required=True, metavar="H", help="of the highest stacks")
+    parser.add_argument("--height", type=whole, required=True, metavar="H", help="the height of the highest stacks")
     parser.add_argument(
         "--nodes", type=positive, default=NODES, metavar="N", help=f"configurations at most (default: {NODES})"
     )
-    parser.add_argument("--seconds", type=positive, metavar="S", help="then make a table of what is done by then")
+    parser.add_argument(
+        "--seconds", type=positive, metavar="S", help="then make a table of what is done by then (default: go on)"
+    )
     parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes at work (default: 1)")
     add_store(parser)
+    examples(parser, "swyb precompute --shipped sql --height 5 --store sqlite:///tmp/swyb/store.sqlite3")
 
 
 def run(arguments: Namespace) -> int:
     """Prints what was found, or why nothing was (then: 1)."""
     wanted = constraint(arguments)
     assert wanted is not None, "the parser requires one"
+    folder = model_folder(arguments)
+    from server.commands.loops import ready_loops
+    from server.commands.refusals import refused
+
+    ready_loops()
     begun = monotonic()
     ends = begun + (arguments.seconds or inf)
-    task = Task(wanted, model_folder(arguments), arguments.height, arguments.nodes, ends, store_options(arguments))
+    task = Task(wanted, folder, arguments.height, arguments.nodes, ends, store_options(arguments))
     try:
         told = precompute(task, arguments.workers)
     except GrammarError as error:
-        print_json(of_grammar(error, None).body)
+        refused(error, arguments, wanted.text, json=True)
         return 1
     except KeyboardInterrupt:
         report("interrupted: the same command goes on from here")
@@ -105,8 +110,9 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
     Raises GrammarError; ValueError where there is no store, or too much is asked for, RuntimeError where the store
     doesn't take everything, or doesn't answer.
     """
-    if task.nodes > MOST:
-        raise ValueError(f"a store keeps tables of up to {MOST:,} configurations, so --nodes can't be more")
+
+    if task.nodes > most_nodes():
+        raise ValueError(f"a store keeps tables of up to {most_nodes():,} configurations, so --nodes can't be more")
     grammar, grammar_id, precomputation = _prepared(task)
     first = SystemRandom().randrange(precomputation.pieces)
     progress = Progress(precomputation.pieces)
@@ -126,6 +132,14 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
     return _told(tabled, grammar_id, precomputation, table, outcome)
 
 
+def most_nodes() -> int:
+    """Configurations: the table has room in a store then, whatever is found, and for its header."""
+    from grammar_cache.precomputed import ENTRY_BYTES
+    from grammar_cache.store.contract import StoreLimits
+
+    return StoreLimits().unpacked_bytes // ENTRY_BYTES - 1000
+
+
 def work(task: Task, first: int) -> None:
     """What another process does: it leaves pieces in the store, from that one on."""
     _, grammar_id, precomputation = _prepared(task)
@@ -134,6 +148,10 @@ def work(task: Task, first: int) -> None:
 
 
 def _prepared(task: Task) -> tuple[CompiledGrammar, str, Precomputation]:
+    from grammar_cache import Vocabulary
+    from grammar_cache.compile import compile_grammar, constraint_id
+    from grammar_cache.precompute import Precomputation
+
     vocabulary = Vocabulary.from_pretrained(task.folder, cache=default_cache())
     grammar = compile_grammar(task.constraint, vocabulary, Settings().limits)
     grammar_id = constraint_id(task.constraint, vocabulary)
@@ -150,6 +168,8 @@ def _patient(task: Task) -> Settings:
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[Database]:
+    from server.sharing import opened_store
+
     database = opened_store(settings)
     if database is None:
         raise ValueError("without a store there is no place for what is computed: --store names one")
@@ -161,6 +181,8 @@ def _opened(settings: Settings) -> Iterator[Database]:
 
 def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table: Table) -> TabledGrammar:
     """The grammar as a server with these settings has it from now on. Raises RuntimeError where it lacks the table."""
+    from grammar_cache.store.sharing import SharedGrammars
+
     with _opened(settings) as database:
         shared = SharedGrammars(database, grammar.vocabulary, settings.limits)
         for _ in range(QUESTIONS):
@@ -175,6 +197,9 @@ def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table:
 def _collected(
     precomputation: Precomputation, database: Database, grammar_id: str, first: int, done: Callable[[int], bool]
 ) -> dict[int, Piece]:
+    from grammar_cache.store.contract import StoreError
+    from grammar_cache.store.precomputing import SharedPieces
+
     try:
         return SharedPieces(precomputation, database, grammar_id).collect(first, done)
     except StoreError as error:

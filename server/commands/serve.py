@@ -10,33 +10,28 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-import uvicorn
-
-from grammar_cache.warm_up import warm_up
-from server.app import create_app
-from server.commands.backends import EngineName, add_engine, backend_of, engine_name
+from server.commands.backends import EngineName, add_engine, backend_of, check_engine, engine_name
+from server.commands.models import MODEL, add_model, hub_name, model_folder
 from server.commands.options import (
-    add_model,
     add_store,
-    model_folder,
     port,
     positive,
-    read_bytes,
     report,
     store_options,
     whole,
 )
-from server.garbage import keep_what_is_loaded
-from server.protocol.errors import ApiError
-from server.protocol.grammars import GrammarRequest
-from server.protocol.reading import parse_grammar, parse_json
-from server.service import Service
+from server.commands.parser import examples
+from server.commands.warm_list import check_names, listed
 from server.settings import Settings
-from server.sharing import check_store
+
+if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
+    import uvicorn
+
+    from server.service import Service
 
 API_KEY_VARIABLE = "SWYB_API_KEY"
 VLLM_RUNNING = 256
@@ -51,35 +46,64 @@ _EXAMPLE_SCHEMA = {
 def add_arguments(parser: ArgumentParser) -> None:
     default = Settings()
     add_model(parser)
-    parser.add_argument("--name", help="the model's name in requests (default: the folder's)")
-    parser.add_argument("--host", default=default.host)
+    parser.add_argument("--name", help="the model's name in requests (default: as it is called by --model)")
+    parser.add_argument("--host", default=default.host, help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=port, default=default.port, help="0: any free one (default: %(default)s)")
-    parser.add_argument("--api-key", help=f"what every /v1 request must carry (default: ${API_KEY_VARIABLE})")
-    parser.add_argument(
-        "--max-tokens", type=positive, default=default.default_max_tokens, help="of requests that don't say"
-    )
-    parser.add_argument(
-        "--running",
-        type=positive,
-        help=f"requests decoded together (default: {default.running}, with vLLM {VLLM_RUNNING})",
-    )
-    parser.add_argument("--waiting", type=positive, default=default.waiting, help="requests that may wait")
-    parser.add_argument("--grammars", type=positive, default=default.cached_grammars, help="kept compiled")
-    parser.add_argument(
-        "--prefix-cache",
-        type=whole,
-        metavar="MIB",
-        help=f"of transformers, for prompts; 0: none (default: {default.prefix_cache_bytes >> 20})",
-    )
+    parser.add_argument("--api-key", metavar="KEY", help=f"the key of /v1 requests (default: ${API_KEY_VARIABLE})")
+    _add_limits(parser, default)
     add_store(parser)
     parser.add_argument(
         "--warm",
         nargs="+",
         default=[],
         metavar="FILE|NAME",
-        help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars",
+        help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars "
+        "(default: none)",
     )
     add_engine(parser)
+    examples(
+        parser,
+        "swyb serve --port 8000",
+        "swyb serve --model Qwen/Qwen2.5-Coder-1.5B-Instruct --warm sql",
+        "swyb serve --engine vllm --model FOLDER -- --tensor-parallel-size 2",
+    )
+
+
+def _add_limits(parser: ArgumentParser, default: Settings) -> None:
+    parser.add_argument(
+        "--max-tokens",
+        type=positive,
+        metavar="T",
+        default=default.default_max_tokens,
+        help="the token budget of requests that name none (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--running",
+        type=positive,
+        metavar="N",
+        help=f"requests decoded together (default: {default.running}, with vLLM {VLLM_RUNNING})",
+    )
+    parser.add_argument(
+        "--waiting",
+        type=positive,
+        metavar="N",
+        default=default.waiting,
+        help="requests that may wait; more are turned away (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--grammars",
+        type=positive,
+        metavar="N",
+        default=default.cached_grammars,
+        help="compiled grammars that are kept in memory (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--prefix-cache",
+        type=whole,
+        metavar="MIB",
+        help="memory of transformers for prompts that later ones begin like; 0: none "
+        f"(default: {default.prefix_cache_bytes >> 20})",
+    )
 
 
 def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
@@ -92,40 +116,31 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         host=arguments.host,
         port=arguments.port,
         model=arguments.model,
-        name=arguments.name,
+        name=arguments.name or hub_name(arguments.model),
         api_key=arguments.api_key or os.environ.get(API_KEY_VARIABLE) or None,
         default_max_tokens=arguments.max_tokens,
         running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),
         waiting=arguments.waiting,
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,
-        warm=tuple(grammar for wanted in arguments.warm for grammar in _warm(wanted)),
+        warm=tuple(grammar for wanted in arguments.warm for grammar in listed(wanted)),
     )
     return store_options(arguments).settings(settings)
 
 
-def _warm(wanted: str) -> Iterable[GrammarRequest | str]:
-    """What a file lists, or else the name. Raises ValueError, OSError."""
-    if not Path(wanted).is_file():
-        return [wanted]
-    try:
-        listed = parse_json(read_bytes(wanted), Settings().body_nesting)
-        return [parse_grammar(body) for body in (listed if isinstance(listed, list) else [listed])]
-    except ApiError as error:
-        raise ValueError(f"{wanted}: {error.message}") from error
-
-
 def run(arguments: Namespace) -> int:
     """Serves until SIGINT or SIGTERM; 0 after a clean end, 1 if the server couldn't start."""
-    settings = settings_of(arguments, engine_name(arguments))
-    check_store(settings)
+    engine = engine_name(arguments)
+    check_engine(engine)
+    settings = settings_of(arguments, engine)
+    check_names(settings)
+    folder = model_folder(arguments, MODEL)
     try:
         listening = _listen(settings.host, settings.port)
     except OSError as error:
-        report(f"swyb: can't listen on {settings.host}:{settings.port}: {error.strerror}")
-        return 1
+        raise ValueError(f"can't listen on {settings.host}:{settings.port}: {error.strerror}") from error
     with listening:
-        return _serve(settings, arguments, listening)
+        return _serve(settings, arguments, folder, listening)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -141,11 +156,18 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _serve(settings: Settings, arguments: Namespace, listening: socket.socket) -> int:
-    folder = model_folder(arguments)
+def _serve(settings: Settings, arguments: Namespace, folder: Path, listening: socket.socket) -> int:
+    import uvicorn
+
+    from grammar_cache.warm_up import warm_up
+    from server.app import create_app
+    from server.commands.loops import announced
+    from server.garbage import keep_what_is_loaded
+
     report(f"swyb: loading {folder}")
     backend = backend_of(arguments, folder, settings)
-    warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
+    with announced():
+        warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
     app = create_app(settings, backend)
     keep_what_is_loaded()
     config = uvicorn.Config(
@@ -172,10 +194,12 @@ async def _run(server: uvicorn.Server, service: Service, listening: socket.socke
 
 
 async def _announce(service: Service, listening: socket.socket) -> None:
+    from server.protocol.errors import ApiError
+
     try:
         await service.until_ready()
     except ApiError as error:
-        report(f"swyb: {error.message}")
+        report(f"swyb serve: error: {error.message}")
         return
     host, port = listening.getsockname()[:2]
     report(f"swyb: {service.model.name} is ready at {address(host, port)}. Try:\n")
@@ -194,7 +218,8 @@ def example(base: str, model: str, *, keyed: bool) -> str:
     body = {
         "model": model,
         "max_tokens": 32,
-        "messages": [{"role": "user", "content": "Name a large city and its population, as JSON."}],
+        "temperature": 0,
+        "messages": [{"role": "user", "content": "Name a large city in JSON: city, population."}],
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "city", "schema": _EXAMPLE_SCHEMA},

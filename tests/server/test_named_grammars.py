@@ -299,11 +299,11 @@ def command(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_the_command_line_shows_and_removes(settings: Settings, command: Callable[..., Any]) -> None:
     """Names and grammars, whoever put them there."""
-    assert command("list") == {"named": [], "grammars": []}
+    assert command("list", "--json") == {"named": [], "grammars": []}
     with serving(settings=settings) as server:
         grammar_id = register(server, **ANSWER).json()["grammar_id"]
-        eventually(lambda: command("list")["grammars"])
-    listed = command("list")
+        eventually(lambda: command("list", "--json")["grammars"])
+    listed = command("list", "--json")
     assert listed["named"] == ["answer"]
     [row] = listed["grammars"]
     assert command("show", grammar_id) == command("show", row["place"]) == row
@@ -312,7 +312,7 @@ def test_the_command_line_shows_and_removes(settings: Settings, command: Callabl
     assert command("show", "answer")["text"] == "(yes|no){2}"
     assert (command("rm", "answer"), command("rm", "answer"), command("show", "answer")) == (0, 1, 1)
     assert command("rm", grammar_id) == 0
-    assert command("list") == {"named": [], "grammars": []}
+    assert command("list", "--json") == {"named": [], "grammars": []}
 
 
 def test_the_command_line_needs_a_store_that_answers(

@@ -10,7 +10,8 @@ from typing import cast
 from grammar_cache import CompiledGrammar, GrammarError
 from grammar_cache.constraint import Whitespace
 from grammar_cache.exploration import BoundedGrammar
-from grammar_cache.precompute import NODES, computed_table
+from grammar_cache.limits import NODES
+from grammar_cache.precompute import computed_table
 from grammar_cache.precomputed import Table
 from grammar_cache.tabled_grammar import TabledGrammar
 from server.decoding.forced_text import ForcedText

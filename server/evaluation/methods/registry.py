@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from server.engines.embedded import default_cache
 from server.evaluation.methods.base import Base
@@ -27,14 +28,20 @@ ANYWHERE: Mapping[str, Callable[[Spec, LocalModel | RemoteModel], Method]] = {
 }
 
 
+def check(specs: Sequence[Spec], *, remote: bool) -> None:
+    """Raises ValueError for a name that there isn't, and a peer that isn't installed: before a model is loaded."""
+    known = sorted({*ANYWHERE, *(("server",) if remote else ("swyb", *KINDS))})
+    for spec in specs:
+        if spec.name not in known:
+            raise ValueError(f"there is no method {spec.name!r} for this model; there are {', '.join(known)}")
+        if spec.name in KINDS:
+            _interpreter(spec.name)
+
+
 def build(specs: Sequence[Spec], model: LocalModel | RemoteModel, stack: ExitStack) -> list[Method]:
     """The methods; what they hold ends with `stack`. Raises ValueError for a name or setting that there isn't."""
     makers = {**ANYWHERE, **(_local(model, stack) if isinstance(model, LocalModel) else _remote(model))}
-    unknown = [spec for spec in specs if spec.name not in makers]
-    if unknown:
-        raise ValueError(
-            f"there is no method {unknown[0].name!r} for this model; there are {', '.join(sorted(makers))}"
-        )
+    check(specs, remote=not isinstance(model, LocalModel))
     return [makers[spec.name](spec, model) for spec in specs]
 
 
@@ -54,11 +61,17 @@ def _local(model: LocalModel, stack: ExitStack) -> dict[str, Callable[[Spec, obj
 
 def _peer(name: str, model: LocalModel) -> Peer:
     """Raises ValueError where it isn't installed, or the model has no tokenizer in a file."""
+    if model.folder is None:
+        raise ValueError(f"{name} needs a folder with the model's tokenizer")
+    return Peer(KINDS[name], _interpreter(name), model.folder, model.engine.vocabulary)
+
+
+def _interpreter(name: str) -> Path:
+    """Raises ValueError where it isn't installed."""
     python = interpreter(name, PEERS)
-    if python is None or model.folder is None:
-        lacks = "a folder with the model's tokenizer" if python else "to be installed: scripts/install_peers.sh does it"
-        raise ValueError(f"{name} needs {lacks}")
-    return Peer(KINDS[name], python, model.folder, model.engine.vocabulary)
+    if python is None:
+        raise ValueError(f"{name} needs to be installed: scripts/install_peers.sh does it")
+    return python
 
 
 def _remote(model: RemoteModel) -> dict[str, Callable[[Spec, object], Method]]:

@@ -1,0 +1,57 @@
+"""What `swyb serve --warm` lists: grammars that are compiled before the server is ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grammar_cache.shipped import names
+from server.commands.options import read_bytes
+from server.commands.parser import perhaps
+from server.settings import Settings
+
+if TYPE_CHECKING:
+    from server.protocol.grammars import GrammarRequest
+
+STORE_SECONDS = 5.0
+"""For a store to say which names it has."""
+
+
+def listed(wanted: str) -> Iterable[GrammarRequest | str]:
+    """What a file lists, or else the name. Raises ValueError, OSError."""
+    if not Path(wanted).is_file():
+        return [wanted]
+    from server.protocol.errors import ApiError
+    from server.protocol.reading import parse_grammar, parse_json
+
+    try:
+        found = parse_json(read_bytes(wanted), Settings().body_nesting)
+        return [parse_grammar(body) for body in (found if isinstance(found, list) else [found])]
+    except ApiError as error:
+        raise ValueError(f"{wanted}: {error.message}") from error
+
+
+def check_names(settings: Settings) -> None:
+    """Raises ValueError for a name of `warm` that no grammar has, and for a store that can't be.
+
+    It is to be called before a model is loaded. A store that doesn't answer now may know the name later.
+    """
+    from grammar_cache.store.contract import StoreError
+    from server.sharing import opened_store
+
+    unknown = [wanted for wanted in settings.warm if isinstance(wanted, str) and wanted not in names()]
+    database = opened_store(settings)
+    if database is None:
+        registered = []
+    else:
+        try:
+            registered = database.catalogue(STORE_SECONDS).names() if unknown else []
+        except StoreError:
+            return
+        finally:
+            database.close(0)
+    for name in unknown:
+        if name not in registered:
+            known = {*names(), *registered}
+            raise ValueError(f"--warm {name}: there is no such file, nor a grammar of that name{perhaps(name, known)}")
