@@ -17,8 +17,10 @@ from types import FrameType
 import uvicorn
 
 from grammar_cache.warm_up import warm_up
+from server.api.connections import bounded
 from server.app import create_app
 from server.commands.backends import EngineName, add_engine, backend_of, engine_name
+from server.commands.intake import add_intake, intake_of
 from server.commands.options import (
     add_model,
     add_store,
@@ -33,7 +35,7 @@ from server.commands.options import (
 from server.garbage import keep_what_is_loaded
 from server.protocol.errors import ApiError
 from server.protocol.grammars import GrammarRequest
-from server.protocol.reading import parse_grammar, parse_json
+from server.protocol.reading import parse_body, parse_grammar
 from server.service import Service
 from server.settings import Settings
 from server.sharing import check_store
@@ -79,6 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE|NAME",
         help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars",
     )
+    add_intake(parser)
     add_engine(parser)
 
 
@@ -98,6 +101,8 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         default_max_tokens=arguments.max_tokens,
         running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),
         waiting=arguments.waiting,
+        intake=intake_of(arguments),
+        docs=not arguments.no_docs,
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,
         store=store.address,
@@ -112,7 +117,7 @@ def _warm(wanted: str) -> Iterable[GrammarRequest | str]:
     if not Path(wanted).is_file():
         return [wanted]
     try:
-        listed = parse_json(read_bytes(wanted), Settings().body_nesting)
+        listed = parse_body(read_bytes(wanted), Settings().body_nesting, Settings().body_values)
         return [parse_grammar(body) for body in (listed if isinstance(listed, list) else [listed])]
     except ApiError as error:
         raise ValueError(f"{wanted}: {error.message}") from error
@@ -153,6 +158,7 @@ def _serve(settings: Settings, arguments: Namespace, listening: socket.socket) -
     keep_what_is_loaded()
     config = uvicorn.Config(
         app,
+        http=bounded(settings.intake),
         log_level="warning",
         timeout_graceful_shutdown=settings.shutdown_seconds,
         server_header=False,
