@@ -231,7 +231,9 @@ _APART = ROOT / "server/engines/vllm"
 FORBIDDEN = {
     "grammar_cache": rf"server\b|{_FRAMEWORKS}",
     "server/decoding": rf"server\.(?!decoding\b)|{_FRAMEWORKS}",
-    "server/engines": r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|errors\b)|(fastapi|starlette|uvicorn)\b",
+    "server/engines": (
+        r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|fewest\b|errors\b)|(fastapi|starlette|uvicorn)\b"
+    ),
     "server/engines/vllm": r"server\.(?!engines\b|decoding\b|backend\b|exchange\b)|(fastapi|starlette|uvicorn)\b",
 }
 
