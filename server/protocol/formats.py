@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from server.protocol.strict import StrictModel
 
@@ -86,7 +86,15 @@ class ChoiceFormat(StrictModel):
     choice: Annotated[list[str], Field(max_length=CHOICES, fail_fast=True)]
 
 
+def _without_null_type(given: object) -> object:
+    """Without a type that is null: it is looked at before the models see that null is absence."""
+    if isinstance(given, dict) and given.get("type", "") is None:
+        return {name: value for name, value in given.items() if name != "type"}
+    return given
+
+
 ResponseFormat = Annotated[
     TextFormat | JsonObjectFormat | JsonSchemaFormat | GrammarFormat | RegexFormat | ChoiceFormat,
     Field(discriminator="type"),
+    BeforeValidator(_without_null_type),
 ]

@@ -31,7 +31,7 @@ def without_neutral(
 
 def unknown_member(name: str, known: Collection[str]) -> str:
     """The complaint about a member that an object doesn't have: the closest known name, and all of them."""
-    close = get_close_matches(name[:LONGEST_TOLD], known, 1)
+    close = get_close_matches(name[:LONGEST_TOLD], known, 1, 0.5)
     meant = f"; did you mean {close[0]}?" if close else "."
     return f"unknown field{meant} Known here: {', '.join(known)}"
 

@@ -118,6 +118,9 @@ def of_validation(error: ValidationError) -> ApiError:
             name = param.rsplit(".", 1)[-1]
             message = f"{param}: at most {context['max_length']} items, not {context['actual_length']}"
             return ApiError(ErrorCode.ITEMS_EXCEEDED, message, param=param, details={"limit": _LISTS.get(name, name)})
+        case "union_tag_invalid":  # pydantic's own words repeat the value, which may be long
+            expected = f"{param}: the type is one of {context['expected_tags']}"
+            return ApiError(ErrorCode.INVALID_VALUE, expected, param=param)
         case "missing" | "union_tag_not_found":
             code = ErrorCode.MISSING_PARAMETER
         case _:
