@@ -21,7 +21,9 @@ from server.protocol.members import LONGEST_TOLD, without_neutral
 from server.protocol.strict import UNKNOWN_MEMBER
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_SIGNS = b",", b"[", b"{", b":"
+_STRING_OR_SIGN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[,\[{:]', re.DOTALL)
+_QUOTE = ord('"')
 _TAGGED = "response_format"
 """The field whose error paths hold the name of the chosen type as well."""
 _JSON_TEXT_OR_OBJECT = "json_schema"
@@ -72,13 +74,19 @@ def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
 
 def _more_values(body: bytes, values: int) -> bool:
     # All signs that could begin a value are counted first: most bodies need no more.
-    if _begun(body) <= values:
+    if sum(body.count(sign) for sign in _SIGNS) < values:
         return False
-    return _begun(_STRING.sub(b"", body)) > values
-
-
-def _begun(text: bytes) -> int:
-    return 1 + text.count(b",") + text.count(b"[") + text.count(b"{") + text.count(b":")
+    signs = strings = 0
+    for found in _STRING_OR_SIGN.finditer(body):
+        if body[found.start()] != _QUOTE:
+            signs += 1
+        else:
+            strings += 1
+        if strings > signs + 1:
+            return False  # a string stands beside another: the parser complains
+        if signs >= values:
+            return True
+    return False
 
 
 def parse_chat(value: object) -> ChatRequest:
