@@ -15,6 +15,7 @@ from grammar_cache.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar
 from grammar_cache.constraint import Constraint
 from grammar_cache.few import leading, log_sum, ordered
+from grammar_cache.fewest import FewestPieces
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.highest import BLOCK, GROUP, highest
 from grammar_cache.vocabulary import Vocabulary
@@ -59,6 +60,7 @@ def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line:
     one, value = np.zeros(1, np.int32), np.zeros(1)
     ordered(one, value, one, 0, one)
     log_sum(value[leading(value, 1)])
+    FewestPieces([b"a", b"ab"]).more_than(b"aab", 1)
     for name, (constraint, beginning) in GRAMMARS.items():
         begun = perf_counter()
         _use(compile_grammar(constraint, vocabulary), beginning)

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI
 
-from server.api import chat, errors, grammars, health, models
+from server.api import chat, docs, errors, grammars, health, models
 from server.api.access import require_key
+from server.api.bodies import Bodies
+from server.api.description import described
 from server.backend import Backend
 from server.catalogue import warm_up
 from server.service import Service
@@ -29,11 +31,15 @@ def create_app(settings: Settings, backend: Backend) -> FastAPI:
         finally:
             await asyncio.to_thread(service.stop)
 
-    # No generated documentation pages: they load scripts from elsewhere, and stand open beside the key.
-    app = FastAPI(title="SWYB", lifespan=lifespan, openapi_url=None)
+    # FastAPI's own pages load scripts from elsewhere: see server.api.docs.
+    app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.state.service = service
+    app.state.bodies = Bodies(settings)
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
     errors.install(app)
     for resource in (chat, grammars, models):
         app.include_router(resource.router, dependencies=[Depends(require_key)])
     app.include_router(health.router)
+    if settings.docs:
+        app.include_router(docs.router)
     return app

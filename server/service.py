@@ -23,7 +23,7 @@ from server.decoding.answer import Answer
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters
-from server.engines.contract import ChatModel, EngineError
+from server.engines.contract import ChatModel, EngineError, PromptTooLong
 from server.grammars import Certified, Grammars
 from server.merging import merged
 from server.named_grammars import NamedGrammars
@@ -232,7 +232,11 @@ class Service:
         roles = {"developer": "system"}
         messages = [{"role": roles.get(m.role, m.role), "content": m.content} for m in request.messages]
         try:
-            return tuple(self.model.encode(messages))
+            return tuple(self.model.encode(messages, self.model.context_window - 1))
+        except PromptTooLong as error:
+            window = self.model.context_window
+            message = f"the messages have {window} tokens or more; with an answer, the model can take {window}"
+            raise ApiError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, message, param="messages") from error
         except ValueError as error:
             raise ApiError(ErrorCode.INVALID_VALUE, f"messages: {error}", param="messages") from error
 

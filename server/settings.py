@@ -17,6 +17,23 @@ LIMITS = Limits(table_bytes=16 << 20)
 
 
 @dataclass(frozen=True, slots=True)
+class Intake:
+    """How much of what has not wholly come a server holds, and for how long."""
+
+    connections: int = 1024
+    """Connections that are open; more are told so and closed (429)."""
+
+    header_seconds: int = 10
+    """For the headers of a request to come, from its first byte on or from the connection's beginning."""
+
+    body_seconds: int = 60
+    """For a request's body to come."""
+
+    bodies: int = 64
+    """Bodies of which a part has come; more are turned away (429). What comes in one piece counts in none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Each field says its unit; the limits keep one client from using up what belongs to all."""
 
@@ -47,6 +64,14 @@ class Settings:
 
     body_nesting: int = 512
     """Levels of nesting in a request body: above a grammar's (`Limits.nesting`), below Python's stack."""
+
+    body_values: int = 500_000
+    """JSON values in a request body, each of which takes up to some hundred bytes of memory."""
+
+    intake: Intake = field(default_factory=Intake)
+
+    docs: bool = True
+    """Whether `/docs` and `/openapi.json` are there, which need no key."""
 
     cached_grammars: int = 64
     """Compiled grammars kept for the next request."""

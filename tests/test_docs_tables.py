@@ -21,11 +21,13 @@ from grammar_cache.compile import parse
 from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.json_schema import formats, keywords, numbers, whitespace
 from grammar_cache.dialects.regex import syntax as regex_syntax
+from server.protocol import chat
+from server.protocol import formats as formats_of_requests
 from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.completion import Certificate
 from server.protocol.errors import ErrorCode
 from server.protocol.fields import MESSAGE, REQUEST
-from server.settings import Settings
+from server.settings import Intake, Settings
 from tests.cached import model_folder
 from tests.documents import ROOT, Document, Row, name_of, spans
 
@@ -162,9 +164,9 @@ def test_error_table() -> None:
 
 @pytest.mark.parametrize(("number", "fields"), [(0, REQUEST), (1, MESSAGE)])
 def test_tables_of_foreign_fields(number: int, fields: Mapping[str, Any]) -> None:
-    """Every field that is known and refused, with the values that change nothing."""
-    told = {name_of(row): values_of(row[1]) for row in API.table("Fields of other servers", number)}
-    assert told == {name: list(values) for name, values in fields.items()}
+    """Every field that is known and refused, its values that change nothing, and what to send instead."""
+    told = {name_of(row): (values_of(row[1]), row[2]) for row in API.table("Fields of other servers", number)}
+    assert told == {name: (list(field.neutral), field.instead) for name, field in fields.items()}
 
 
 def test_route_table() -> None:
@@ -178,12 +180,23 @@ def test_route_table() -> None:
     }
 
 
-@pytest.mark.parametrize(("number", "limits"), [(0, Limits()), (1, Settings())])
+@pytest.mark.parametrize(("number", "limits"), [(0, Limits()), (1, Settings()), (2, Intake())])
 def test_limit_tables(number: int, limits: object) -> None:
     """Every limit with its default."""
     told = {name_of(row): int(row[1].replace(",", "")) for row in SECURITY.table("Limits", number)}
     fields = {name: getattr(limits, name) for name in limits.__slots__}  # type: ignore[attr-defined]
     assert told == {name: value for name, value in fields.items() if type(value) is int and name != "port"}
+
+
+def test_the_table_of_list_limits() -> None:
+    """The items that lists of a request may have."""
+    told = {name_of(row): int(row[1].replace(",", "")) for row in SECURITY.table("Limits", 3)}
+    assert told == {
+        "messages": chat.MESSAGES,
+        "parts": chat.PARTS,
+        "stop": chat.STOPS,
+        "choice": formats_of_requests.CHOICES,
+    }
 
 
 def test_the_servers_own_limits() -> None:
@@ -218,7 +231,9 @@ _APART = ROOT / "server/engines/vllm"
 FORBIDDEN = {
     "grammar_cache": rf"server\b|{_FRAMEWORKS}",
     "server/decoding": rf"server\.(?!decoding\b)|{_FRAMEWORKS}",
-    "server/engines": r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|errors\b)|(fastapi|starlette|uvicorn)\b",
+    "server/engines": (
+        r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|fewest\b|errors\b)|(fastapi|starlette|uvicorn)\b"
+    ),
     "server/engines/vllm": r"server\.(?!engines\b|decoding\b|backend\b|exchange\b)|(fastapi|starlette|uvicorn)\b",
 }
 

@@ -7,21 +7,34 @@ from contextlib import ExitStack
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from server.api.access import read_body, service_of
+from server.api.access import service_of
+from server.api.bodies import read_body
+from server.api.description import problems, takes
 from server.api.disconnects import unless_gone
 from server.api.events import EventStream
 from server.completions import chunks, completion
-from server.protocol.reading import parse_chat, parse_json
+from server.protocol.chat import ChatRequest
+from server.protocol.completion import ChatCompletion
+from server.protocol.errors import ErrorCode
+from server.protocol.reading import parse_chat
 
 router = APIRouter()
 
 
-@router.post("/v1/chat/completions")
+_EVENTS = "With stream: true. Each event's data is a ChatChunk, the last one's [DONE], or an error."
+_STREAM = {"text/event-stream": {"schema": {"type": "string", "description": _EVENTS}}}
+
+
+@router.post(
+    "/v1/chat/completions",
+    openapi_extra=takes(ChatRequest),
+    response_model=None,
+    responses={**problems(*ErrorCode), 200: {"model": ChatCompletion, "content": _STREAM}},
+)
 async def create_chat_completion(request: Request) -> Response:
     """Answers a chat, under a constraint if it has one."""
     service = service_of(request)
-    body = await read_body(request, service.settings.body_bytes)
-    chat = parse_chat(parse_json(body, service.settings.body_nesting))
+    chat = await read_body(request, parse_chat)
     with ExitStack() as held:
         held.enter_context(service.admit(chat.n or 1))
         job = await unless_gone(request.receive, service.prepare(chat))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 
 from server.api.access import service_of
+from server.api.description import problems
+from server.protocol.errors import ErrorCode
 
 router = APIRouter()
 
@@ -21,7 +23,7 @@ async def health(request: Request) -> dict[str, str | bool | int]:
     }
 
 
-@router.get("/ready")
+@router.get("/ready", responses=problems(ErrorCode.NOT_READY, ErrorCode.ENGINE_RESTARTING))
 async def ready(request: Request) -> dict[str, str]:
     """The model is warm. 503 until then."""
     service = service_of(request)

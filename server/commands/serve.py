@@ -15,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from server.commands.backends import EngineName, add_engine, backend_of, check_engine, engine_name
+from server.commands.intake import add_intake, intake_of
 from server.commands.models import MODEL, add_model, hub_name, model_folder
 from server.commands.options import (
     add_store,
@@ -60,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars "
         "(default: none)",
     )
+    add_intake(parser)
     add_engine(parser)
     examples(
         parser,
@@ -121,6 +123,8 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         default_max_tokens=arguments.max_tokens,
         running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),
         waiting=arguments.waiting,
+        intake=intake_of(arguments),
+        docs=not arguments.no_docs,
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,
         warm=tuple(grammar for wanted in arguments.warm for grammar in listed(wanted)),
@@ -160,6 +164,7 @@ def _serve(settings: Settings, arguments: Namespace, folder: Path, listening: so
     import uvicorn
 
     from grammar_cache.warm_up import warm_up
+    from server.api.connections import bounded
     from server.app import create_app
     from server.commands.loops import announced
     from server.garbage import keep_what_is_loaded
@@ -172,6 +177,7 @@ def _serve(settings: Settings, arguments: Namespace, folder: Path, listening: so
     keep_what_is_loaded()
     config = uvicorn.Config(
         app,
+        http=bounded(settings.intake),
         log_level="warning",
         timeout_graceful_shutdown=settings.shutdown_seconds,
         server_header=False,

@@ -23,10 +23,10 @@ def listed(wanted: str) -> Iterable[GrammarRequest | str]:
     if not Path(wanted).is_file():
         return [wanted]
     from server.protocol.errors import ApiError
-    from server.protocol.reading import parse_grammar, parse_json
+    from server.protocol.reading import parse_body, parse_grammar
 
     try:
-        found = parse_json(read_bytes(wanted), Settings().body_nesting)
+        found = parse_body(read_bytes(wanted), Settings().body_nesting, Settings().body_values)
         return [parse_grammar(body) for body in (found if isinstance(found, list) else [found])]
     except ApiError as error:
         raise ValueError(f"{wanted}: {error.message}") from error

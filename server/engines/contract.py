@@ -27,6 +27,10 @@ class EngineError(RuntimeError):
     """The engine failed this request; the others go on."""
 
 
+class PromptTooLong(ValueError):
+    """A chat has more tokens than were allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forward:
     """One step of one sequence; see the module's text. `parents` and `tokens` have the same length, at least 1."""
@@ -48,8 +52,11 @@ class ChatModel(ABC):
     """Tokens of prompt and answer together."""
 
     @abstractmethod
-    def encode(self, messages: Sequence[Message]) -> list[int]:
-        """Token ids of a chat, generation prompt appended. Raises ValueError for a chat that the template refuses."""
+    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
+        """Token ids of a chat, generation prompt appended. Raises ValueError for a chat that the template refuses.
+
+        Raises PromptTooLong, as early as it can be known, where there are more than `most`.
+        """
 
     @abstractmethod
     def split(self, text: str) -> list[int]:

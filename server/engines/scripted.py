@@ -6,15 +6,15 @@ follow from every prompt. Knows no grammar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.vocabulary import Vocabulary
-from server.engines.contract import Engine, EngineError, Forward, Message, SequenceId
+from server.engines.contract import Engine, EngineError, Forward, Message, PromptTooLong, SequenceId
 
 History: TypeAlias = tuple[int, ...]
 Script: TypeAlias = Callable[[History], NDArray[np.float32]]
@@ -45,23 +45,28 @@ class ScriptedEngine(Engine):
         """Sequences that were neither closed nor failed."""
         return len(self._rows)
 
-    def encode(self, messages: Sequence[Message]) -> list[int]:
+    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
         """The contents, one a line; see `split`."""
         if not messages or not all({"role", "content"} <= message.keys() for message in messages):
             raise ValueError("a chat is at least one message, each with a role and a content")
-        return self.split("\n".join(message["content"] for message in messages))
+        text = "\n".join(message["content"] for message in messages)
+        tokens = list(self._tokens(text) if most is None else islice(self._tokens(text), most + 1))
+        if most is not None and len(tokens) > most:
+            raise PromptTooLong(f"the chat has more than {most} tokens")
+        return tokens
 
     def split(self, text: str) -> list[int]:
         """By greedy longest match; a byte that no token spells is token 0."""
+        return list(self._tokens(text))
+
+    def _tokens(self, text: str) -> Iterator[int]:
         data = text.encode()
-        tokens = []
         at = 0
         while at < len(data):
             pieces = (data[at : at + size] for size in range(self.vocabulary.longest, 0, -1))
             piece = next((piece for piece in pieces if piece in self._first_id), b"")
-            tokens.append(self._first_id.get(piece, 0))
+            yield self._first_id.get(piece, 0)
             at += max(1, len(piece))
-        return tokens
 
     def open(self, prompt: Sequence[int]) -> SequenceId:
         if len(prompt) > self.context_window:

@@ -93,7 +93,7 @@ class TransformersEngine(Engine):
         _set_threads(compute_threads(threads))
         self.name = name or path.name
         self.vocabulary = Vocabulary.from_pretrained(path, cache=cache)
-        self._chat = ChatEncoder(path)
+        self._chat = ChatEncoder(path, self.vocabulary)
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model = CausalModel(path, resolve_dtype(dtype, path, place), place)
         self.context_window = self._model.context_window
@@ -101,8 +101,8 @@ class TransformersEngine(Engine):
         self._sequences: dict[SequenceId, _Sequence] = {}
         self._ids = count(1)
 
-    def encode(self, messages: Sequence[Message]) -> list[int]:
-        return self._chat.encode(messages)
+    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
+        return self._chat.encode(messages, most)
 
     def split(self, text: str) -> list[int]:
         return self._chat.split(text)

@@ -41,13 +41,16 @@ class ErrorCode(StrEnum):
     STATES_EXCEEDED = "states_exceeded"
     CONFIGURATIONS_EXCEEDED = "configurations_exceeded"
     BODY_NESTING_EXCEEDED = "body_nesting_exceeded"
+    ITEMS_EXCEEDED = "items_exceeded"
     UNSUPPORTED_TOKENIZER = "unsupported_tokenizer"
     INVALID_API_KEY = "invalid_api_key"
     NOT_FOUND = "not_found"
     MODEL_NOT_FOUND = "model_not_found"
     GRAMMAR_NOT_FOUND = "grammar_not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    REQUEST_TIMEOUT = "request_timeout"
     REQUEST_TOO_LARGE = "request_too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     OVERLOADED = "overloaded"
     ENGINE_ERROR = "engine_error"
     INTERNAL_ERROR = "internal_error"
@@ -85,7 +88,9 @@ _STATUS: Mapping[ErrorCode, int] = {
     ErrorCode.MODEL_NOT_FOUND: 404,
     ErrorCode.GRAMMAR_NOT_FOUND: 404,
     ErrorCode.METHOD_NOT_ALLOWED: 405,
+    ErrorCode.REQUEST_TIMEOUT: 408,
     ErrorCode.REQUEST_TOO_LARGE: 413,
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE: 415,
     ErrorCode.OVERLOADED: 429,
     ErrorCode.ENGINE_ERROR: 500,
     ErrorCode.INTERNAL_ERROR: 500,
@@ -117,6 +122,8 @@ class ApiError(Exception):
         """Those of the HTTP answer."""
         if self.code is ErrorCode.INVALID_API_KEY:
             return {"WWW-Authenticate": "Bearer"}
+        if self.code is ErrorCode.REQUEST_TIMEOUT:
+            return {"Connection": "close"}  # the rest of the body may still come
         return {"Retry-After": RETRY_SECONDS} if self.code.passes else {}
 
     @property

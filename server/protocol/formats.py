@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-
-class StrictModel(BaseModel):
-    """Unknown fields are errors, and no value is converted."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+from server.protocol.strict import StrictModel
 
 Schema = dict[str, Any] | bool
 """A JSON Schema, the order of its keys kept."""
@@ -80,14 +75,26 @@ class RegexFormat(StrictModel):
     value: str | None = None
 
 
+CHOICES = 100_000
+"""Texts of one list of choices."""
+
+
 class ChoiceFormat(StrictModel):
     """One of the listed texts."""
 
     type: Literal["choice"]
-    choice: list[str]
+    choice: Annotated[list[str], Field(max_length=CHOICES, fail_fast=True)]
+
+
+def _without_null_type(given: object) -> object:
+    """Without a type that is null: it is looked at before the models see that null is absence."""
+    if isinstance(given, dict) and given.get("type", "") is None:
+        return {name: value for name, value in given.items() if name != "type"}
+    return given
 
 
 ResponseFormat = Annotated[
     TextFormat | JsonObjectFormat | JsonSchemaFormat | GrammarFormat | RegexFormat | ChoiceFormat,
     Field(discriminator="type"),
+    BeforeValidator(_without_null_type),
 ]

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from server.protocol.chat import ConstraintOptions
 from server.protocol.completion import AnswerModel
-from server.protocol.formats import GrammarText, ResponseFormat, Schema, StrictModel
+from server.protocol.formats import GrammarText, ResponseFormat, Schema
+from server.protocol.strict import StrictModel
 
 
 class Precompute(StrictModel):

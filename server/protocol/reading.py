@@ -7,31 +7,53 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import NoReturn, TypeAlias
 
 from pydantic import ValidationError
 
-from server.protocol.chat import ChatRequest
+from server.protocol.chat import MESSAGES, ChatMessage, ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.fields import MESSAGE, REQUEST, without_neutral
+from server.protocol.fields import MESSAGE, REQUEST
 from server.protocol.grammars import GrammarRequest
+from server.protocol.members import LONGEST_TOLD, without_neutral
+from server.protocol.strict import UNKNOWN_MEMBER
 
-_REQUEST_FIELDS = frozenset(ChatRequest.model_fields)
-_MESSAGE_FIELDS = frozenset({"role", "content"})
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SIGNS = b",", b"[", b"{", b":"
+_STRING_OR_SIGN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[,\[{:]', re.DOTALL)
+_QUOTE = ord('"')
 _TAGGED = "response_format"
 """The field whose error paths hold the name of the chosen type as well."""
 _JSON_TEXT_OR_OBJECT = "json_schema"
+_LISTS = {"content": "parts"}
+"""What the items of a field are, where they go by another name."""
 
 Container: TypeAlias = dict[str, object] | list[object]
+Objects: TypeAlias = Callable[[list[tuple[str, object]]], dict[str, object]]
 
 
-def parse_json(body: bytes, nesting: int) -> object:
+def parse_body(body: bytes, nesting: int, values: int) -> object:
+    """The value of a request's body: as `parse_json`, no name twice in an object, and at most that many values.
+
+    Values are counted before any is made: each costs a hundred bytes, many times what it has in the body.
+    """
+    if _more_values(body, values):
+        message = f"the body holds more than {values} values"
+        raise ApiError(ErrorCode.REQUEST_TOO_LARGE, message, details={"limit": "body_values"})
+    return _parsed(body, nesting, _unique)
+
+
+def parse_json(text: bytes, nesting: int) -> object:
     """The value of a JSON text (RFC 8259: no NaN, no lone surrogates) with at most that many levels."""
+    return _parsed(text, nesting, None)
+
+
+def _parsed(text: bytes, nesting: int, objects: Objects | None) -> object:
     try:
-        value: object = json.loads(body, parse_constant=_refuse_constant)
-        if _SURROGATE_ESCAPE.search(body):
+        value: object = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=objects)
+        if _SURROGATE_ESCAPE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise _too_deep(nesting) from None
@@ -42,13 +64,38 @@ def parse_json(body: bytes, nesting: int) -> object:
     return value
 
 
+def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(members)
+    if len(made) < len(members):
+        [(twice, _)] = Counter(name for name, _ in members).most_common(1)
+        raise ValueError(f"an object has the name {twice[:LONGEST_TOLD]!r} twice")
+    return made
+
+
+def _more_values(body: bytes, values: int) -> bool:
+    # All signs that could begin a value are counted first: most bodies need no more.
+    if sum(body.count(sign) for sign in _SIGNS) < values:
+        return False
+    signs = strings = 0
+    for found in _STRING_OR_SIGN.finditer(body):
+        if body[found.start()] != _QUOTE:
+            signs += 1
+        else:
+            strings += 1
+        if strings > signs + 1:
+            return False  # a string stands beside another: the parser complains
+        if signs >= values:
+            return True
+    return False
+
+
 def parse_chat(value: object) -> ChatRequest:
     """The request that a JSON value describes."""
     if not isinstance(value, dict):
         raise ApiError(ErrorCode.INVALID_VALUE, "the body has to be a JSON object")
-    fields = without_neutral(value, _REQUEST_FIELDS, REQUEST)
+    fields = without_neutral(value, ChatRequest.member_names(), REQUEST)
     messages = fields.get("messages")
-    if isinstance(messages, list):
+    if isinstance(messages, list) and len(messages) <= MESSAGES:  # the model complains of more
         fields["messages"] = [_message(message, at) for at, message in enumerate(messages)]
     try:
         return ChatRequest.model_validate(fields)
@@ -68,13 +115,22 @@ def parse_grammar(value: object) -> GrammarRequest:
 
 def of_validation(error: ValidationError) -> ApiError:
     """The first complaint, with the path of the field it is about."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors(include_url=False, include_input=False)[0]
+    context = first.get("ctx", {})
+    if first["type"] == UNKNOWN_MEMBER:
+        param = _path((*first["loc"], context["member"]))
+        return ApiError(ErrorCode.UNKNOWN_PARAMETER, f"{param}: {first['msg']}", param=param)
     param = _path(first["loc"])
     match first["type"]:
+        case "too_long":
+            name = param.rsplit(".", 1)[-1]
+            message = f"{param}: at most {context['max_length']} items, not {context['actual_length']}"
+            return ApiError(ErrorCode.ITEMS_EXCEEDED, message, param=param, details={"limit": _LISTS.get(name, name)})
+        case "union_tag_invalid":  # pydantic's own words repeat the value, which may be long
+            expected = f"{param}: the type is one of {context['expected_tags']}"
+            return ApiError(ErrorCode.INVALID_VALUE, expected, param=param)
         case "missing" | "union_tag_not_found":
             code = ErrorCode.MISSING_PARAMETER
-        case "extra_forbidden":
-            code = ErrorCode.UNKNOWN_PARAMETER
         case _:
             code = ErrorCode.INVALID_VALUE
     return ApiError(code, f"{param}: {first['msg']}", param=param)
@@ -83,7 +139,7 @@ def of_validation(error: ValidationError) -> ApiError:
 def _message(message: object, at: int) -> object:
     if not isinstance(message, dict):
         return message  # the model complains
-    return without_neutral(message, _MESSAGE_FIELDS, MESSAGE, f"messages.{at}.")
+    return without_neutral(message, ChatMessage.member_names(), MESSAGE, f"messages.{at}.")
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -15,6 +15,7 @@ import openai
 import uvicorn
 
 from grammar_cache import Vocabulary
+from server.api.connections import bounded
 from server.app import create_app
 from server.backend import Backend
 from server.engines.scripted import Script, ScriptedEngine
@@ -24,6 +25,7 @@ from server.service import Service
 from server.settings import Settings
 
 STOP = 290
+JSON = {"Content-Type": "application/json"}
 WORDS = (
     '{"',
     '":',
@@ -110,7 +112,8 @@ def serving_backend(
     """
     app = create_app(settings, backend)
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
+    connections = bounded(settings.intake)
+    server = uvicorn.Server(uvicorn.Config(app, http=connections, log_level="warning", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     base = f"http://127.0.0.1:{listening.getsockname()[1]}"

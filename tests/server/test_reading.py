@@ -67,7 +67,7 @@ def test_surrogate_pairs_are_text() -> None:
         ({"messages": [{"role": "user"}]}, "missing_parameter", "messages.0.content"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "invalid_value", "messages.0.role"),
         ({"messages": [{"role": "user", "content": 1}]}, "invalid_value", "messages.0.content"),
-        ({"messages": [{"role": "user", "content": None}]}, "invalid_value", "messages.0.content"),
+        ({"messages": [{"role": "user", "content": None}]}, "missing_parameter", "messages.0.content"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
             "invalid_value",
@@ -107,7 +107,8 @@ def test_surrogate_pairs_are_text() -> None:
         ({"response_format": {"type": "text", "schema": {}}}, "unknown_parameter", "response_format.schema"),
         ({"response_format": {"type": "choice", "choice": "a"}}, "invalid_value", "response_format.choice"),
         ({"json_schema": 3}, "invalid_value", "json_schema"),
-        ({"grammar": {"syntax": "gbnf"}}, "missing_parameter", "grammar.name"),
+        ({"grammar": {}}, "missing_parameter", "grammar.name"),
+        ({"grammar": {"syntax": "gbnf"}}, "unknown_parameter", "grammar.syntax"),
     ],
 )
 def test_a_wrong_value_is_blamed_on_its_field(change: dict[str, Any], code: str, param: str) -> None:
@@ -134,7 +135,7 @@ def test_a_foreign_field_is_never_ignored(name: str) -> None:
     """A field of another server is refused by name, but for null and the values that change nothing."""
     error = refusal(request(**{name: {"type": "something", "x": [1]}}))
     assert (error.code, error.param) == (ErrorCode.UNSUPPORTED_PARAMETER, name)
-    for neutral in (None, *REQUEST[name]):
+    for neutral in (None, *REQUEST[name].neutral):
         parse_chat(request(**{name: neutral}))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn, TypeAlias
 
@@ -25,7 +26,7 @@ _SURROGATES = re.compile(
 
 
 def load(text: str, limits: Limits) -> Json:
-    """The value of a JSON text (RFC 8259; neither NaN nor Infinity, no lone surrogates)."""
+    """The value of a JSON text (RFC 8259; neither NaN nor Infinity, no lone surrogates, no name twice in an object)."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -35,7 +36,9 @@ def load(text: str, limits: Limits) -> Json:
         raise LimitExceeded(message, limit="text_bytes", line=1, column=1)
     _check_nesting(text, limits.nesting)
     try:
-        value: Json = json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+        value: Json = json.loads(
+            text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_unique
+        )
     except json.JSONDecodeError as error:
         raise _syntax(text, f"the schema is not JSON: {error.msg}", error.pos) from error
     except _Unreadable as error:
@@ -87,6 +90,15 @@ def _integer(literal: str) -> int:
     if len(literal) > _LONGEST_NUMBER:
         raise _Unreadable(f"the schema holds a number of more than {_LONGEST_NUMBER} digits", literal)
     return int(literal)
+
+
+def _unique(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    # Parsers differ in which of the two counts: what one has checked another would not enforce.
+    made = dict(members)
+    if len(made) < len(members):
+        [(name, _)] = Counter(name for name, _ in members).most_common(1)
+        raise GrammarSyntaxError(f"an object in the schema has the name {name[:_TOLD]!r} twice")
+    return made
 
 
 def _refuse(literal: str) -> NoReturn:

@@ -18,10 +18,10 @@ class FolderModel(ChatModel):
         self.name = name or folder.name
         self.vocabulary = Vocabulary.from_pretrained(folder, cache=cache)
         self.context_window = context_window
-        self._chat = ChatEncoder(folder)
+        self._chat = ChatEncoder(folder, self.vocabulary)
 
-    def encode(self, messages: Sequence[Message]) -> list[int]:
-        return self._chat.encode(messages)
+    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
+        return self._chat.encode(messages, most)
 
     def split(self, text: str) -> list[int]:
         return self._chat.split(text)

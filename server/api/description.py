@@ -1,0 +1,82 @@
+"""The interface by OpenAPI, made of the models that requests are read by.
+
+Bodies are parsed by hand, so FastAPI doesn't know their models: routes name them by `takes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from server.protocol.chat import ChatMessage, ChatRequest
+from server.protocol.completion import ChatChunk
+from server.protocol.errors import ErrorCode
+from server.protocol.fields import MESSAGE, REQUEST, Foreign
+from server.protocol.grammars import GrammarRequest
+from server.protocol.problem import ProblemBody
+from server.protocol.strict import StrictModel
+
+TAKEN: tuple[type[StrictModel], ...] = (ChatRequest, GrammarRequest)
+"""The models of bodies."""
+_REFERENCE = "#/components/schemas/{model}"
+_ABOUT = (
+    "Structured output that is always complete within the token budget. No field is ever ignored: docs/api.md of the "
+    "project says what each means, and which values of other servers' fields are accepted because they change nothing."
+)
+_FOREIGN: Mapping[str, Mapping[str, Foreign]] = {ChatRequest.__name__: REQUEST, ChatMessage.__name__: MESSAGE}
+_KEY = {"type": "http", "scheme": "bearer", "description": "Asked for by servers that were given a key."}
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def takes(model: type[StrictModel]) -> dict[str, Any]:
+    """For a route's `openapi_extra`: the body that it reads."""
+    schema = {"$ref": _REFERENCE.format(model=model.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def problems(*codes: ErrorCode) -> Responses:
+    """For a route's `responses`: errors in our shape, by status. Every route may fail."""
+    by_status: dict[int, list[str]] = {}
+    for code in (*codes, ErrorCode.INTERNAL_ERROR):
+        by_status.setdefault(code.status, []).append(code.value)
+    return {status: {"model": ProblemBody, "description": ", ".join(told)} for status, told in by_status.items()}
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """The whole description. It tells nothing of a server's settings: it is the same for all of a version."""
+    if app.openapi_schema is None:
+        made = get_openapi(title="SWYB", version=version("swyb"), description=_ABOUT, routes=app.routes)
+        components = made.setdefault("components", {})
+        schemas = components.setdefault("schemas", {})
+        schemas.update(_schemas())
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        components["securitySchemes"] = {"key": _KEY}
+        for path, operations in made["paths"].items():
+            if path.startswith("/v1/"):
+                for operation in operations.values():
+                    operation["security"] = [{"key": []}, {}]
+                    operation["responses"].pop("422", None)  # FastAPI's own, for parameters that can't be wrong here
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _schemas() -> dict[str, Any]:
+    """Of bodies, of what they hold, and of a stream's events."""
+    wanted: list[Any] = [*((model, "validation") for model in TAKEN), (ChatChunk, "serialization")]
+    _, found = models_json_schema(wanted, ref_template=_REFERENCE)
+    schemas: dict[str, Any] = found["$defs"]
+    for name, fields in _FOREIGN.items():
+        for field, foreign in fields.items():
+            schemas[name]["properties"][field] = _neutral(foreign)
+    return schemas
+
+
+def _neutral(foreign: Foreign) -> dict[str, Any]:
+    return {"enum": [None, *foreign.neutral], "description": f"Of other servers, changes nothing. {foreign.instead}"}

@@ -1,0 +1,57 @@
+"""The base of all request models: unknown members are errors, no value is converted, and null is absence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from server.protocol.members import LONGEST_TOLD, unknown_member
+
+UNKNOWN_MEMBER = "unknown_member"
+"""The type of the validation error for a member that a model doesn't have; its context has the `member`."""
+
+
+class StrictModel(BaseModel):
+    """See the module's text. Its first complaint is its last: a body may hold a million wrong members."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @classmethod
+    def member_names(cls) -> tuple[str, ...]:
+        """As requests write them, in the model's order."""
+        return tuple(field.alias or name for name, field in cls.model_fields.items())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        known = cls.member_names()
+        for name in given:
+            if name not in known:
+                context = {"member": str(name)[:LONGEST_TOLD], "complaint": unknown_member(str(name), known)}
+                raise PydanticCustomError(UNKNOWN_MEMBER, "{complaint}", context)
+        return {name: value for name, value in given.items() if value is not None}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """What is optional may be null."""
+        described = handler(core)
+        model = handler.resolve_ref_schema(described)
+        required = model.get("required", ())
+        for name, member in model.get("properties", {}).items():
+            if name not in required:
+                model["properties"][name] = _nullable(member)
+        return described
+
+
+def _nullable(member: dict[str, Any]) -> dict[str, Any]:
+    if any(part.get("type") == "null" for part in member.get("anyOf", [])):
+        return member
+    about: dict[str, Any] = {key: member[key] for key in ("title", "description", "default") if key in member}
+    values = {key: value for key, value in member.items() if key not in about}
+    parts = values["anyOf"] if set(values) == {"anyOf"} else [values]
+    return {**about, "anyOf": [*parts, {"type": "null"}]}
