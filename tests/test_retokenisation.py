@@ -176,10 +176,11 @@ def test_minima_are_those_of_their_witness_spelled_anew() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1800)
 def test_minima_are_those_of_their_witness_spelled_anew_at_length() -> None:
     """The same as in the quick tier, on thousands of grammars."""
-    found = [check_chain(random.Random(number)) for number in range(250, 8_000)]
-    assert found.count(True) > 600
+    found = [check_chain(random.Random(number)) for number in range(250, 5_250)]
+    assert found.count(True) > 400
 
 
 def items(count: int, fuel: int) -> CompiledGrammar:
