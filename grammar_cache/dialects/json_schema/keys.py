@@ -45,7 +45,7 @@ class ByName:
     """
 
     def __init__(self, all_facts: Sequence[Named], names: Collection[str]) -> None:
-        wanted = frozenset(names) if len(all_facts) > 1 else frozenset()
+        wanted = set(names)  # a set proper: only with one is the smaller side gone through
         self._asked: list[tuple[int, Named]] = []
         self._listing: dict[str, list[tuple[int, Named]]] = {}
         for place, facts in enumerate(all_facts):

@@ -122,10 +122,8 @@ class Members:
             raise LimitExceeded(message, limit="rules", pointer=self.pointer)
 
     def declared(self, *, in_a_row: bool = False) -> list[Member]:
-        """One for each name, in the order of the schemas, without those that can't be there.
-
-        LimitExceeded(rule_states) where an automaton that reads them `in_a_row` would be too large anyway.
-        """
+        """One for each name, in the order of the schemas, without those that can't be there. LimitExceeded(rule_states)
+        where an automaton that reads them `in_a_row` would be too large anyway."""
         found = []
         left, each = self._writer.states, _STATES_OF_A_MEMBER + 2 * (self._writer.layout.gap != EMPTY)
         for name in self._names:
@@ -231,10 +229,7 @@ def _parts(distinct: int, groups: int) -> int:
 
 
 def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> Expression:
-    """The objects for which all the facts hold; `name` begins the names of the rules that it needs.
-
-    Raises LimitExceeded(rule_states) where so many names are listed that no automaton within the limit tells them.
-    """
+    """The objects for which all the facts hold; `name` begins the names of the rules that it needs."""
     least, most = counts(all_facts)
     members = Members(all_facts, name, writer)
     in_a_row = most is None and not members.some and (least <= len(members.needed) or least == 1)

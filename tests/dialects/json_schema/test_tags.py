@@ -32,7 +32,13 @@ members = st.fixed_dictionaries(
     }
 )
 schemas = st.one_of(listed, members, st.just({"type": "string"}), st.just({"not": {"const": 1}}))
-INSTANCES: list[Any] = [*VALUES, *({"k": k, "l": m, "m": "t"} for k in VALUES for m in VALUES), {"k": 1}, {"l": 1}, {}]
+INSTANCES: list[Any] = [
+    *VALUES,
+    *({"k": k, "l": other, "m": "t"} for k in VALUES for other in VALUES),
+    {"k": 1},
+    {"l": 1},
+    {},
+]
 
 
 @given(st.one_of(st.lists(listed, max_size=5), st.lists(members, max_size=5), st.lists(schemas, max_size=5)))
