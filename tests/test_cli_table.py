@@ -100,7 +100,7 @@ def serving(options: list[str]) -> Iterator[str]:
 def test_a_server_finds_what_was_precomputed(
     write: Any, model: Path, store: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another process answers and names it in its certificate; `grammars rm` leaves nothing of it, or of its pieces."""
+    """Another process names it in its certificate; `grammars rm` leaves nothing of it, nor of its pieces."""
     patient = ["--store-wait-least", "20", "--store-wait-most", "20"]  # however busy this machine is
     options = ["--model", str(model), *store, *patient]
     assert main(["precompute", "--grammar", write("g", NESTED), "--height", "4", *options]) == 0
