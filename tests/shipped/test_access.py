@@ -75,7 +75,8 @@ def test_check_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str], text:
 
 
 def test_unknown_names_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown name is an error of usage that lists the names."""
-    with pytest.raises(SystemExit):
-        main(["check", "--shipped", "nosql", "-"])
-    assert "s_expression" in capsys.readouterr().err
+    """An unknown name is an error of usage that lists the names, or tells the one that was perhaps meant."""
+    for name, told in (("nothing", "s_expression"), ("nosql", "did you mean sql?")):
+        with pytest.raises(SystemExit):
+            main(["check", "--shipped", name, "-"])
+        assert told in capsys.readouterr().err
