@@ -379,3 +379,12 @@ def test_it_runs_and_is_short() -> None:
     assert "[1, 2, 3, 4, 5]" in done.stdout
     assert lines[-1].endswith("()x with the score -0.523")
     assert len(FILE.read_text().splitlines()) <= 400
+
+
+@pytest.mark.full
+def test_it_is_typed() -> None:
+    """As strictly as the packages, beside which mypy doesn't look at it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", str(FILE)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
