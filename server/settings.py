@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from grammar_cache import Limits
 from grammar_cache.store.database import Timing
 from server.protocol.grammars import GrammarRequest
+
+EngineFailure: TypeAlias = Literal["exit", "stay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,14 @@ class Settings:
     store_timing: Timing = field(default_factory=Timing)
     """How long a store may take for an answer."""
 
-    shutdown_seconds: int = 10
-    """How long a stopping server lets running requests go on."""
+    drain_seconds: float = 5
+    """How long a server that was told to end says that it isn't ready, and still answers new requests."""
+
+    shutdown_seconds: float = 10
+    """How long answers may go on after that; then their witnesses complete them."""
+
+    on_engine_failure: EngineFailure = "exit"
+    """What the process does once its engine can't recover."""
 
     limits: Limits = field(default_factory=lambda: Limits(table_bytes=16 << 20))
     """What one grammar may cost; each of the kept ones may fill its tables."""

@@ -20,11 +20,13 @@ router = APIRouter()
 async def create_chat_completion(request: Request) -> Response:
     """Answers a chat, under a constraint if it has one."""
     service = service_of(request)
-    body = await read_body(request, service.settings.body_bytes)
+    async with service.preparing():
+        body = await read_body(request, service.settings.body_bytes)
     chat = parse_chat(parse_json(body, service.settings.body_nesting))
     with ExitStack() as held:
         held.enter_context(service.admit(chat.n or 1))
-        job = await unless_gone(request.receive, service.prepare(chat))
+        async with service.preparing():
+            job = await unless_gone(request.receive, service.prepare(chat))
         if chat.stream:
             include_usage = bool(chat.stream_options and chat.stream_options.include_usage)
             return EventStream(chunks(service, job, include_usage=include_usage), held.pop_all())

@@ -24,10 +24,12 @@ async def list_grammars(request: Request) -> Response:
 async def register_grammar(request: Request) -> Response:
     """Compiles a grammar, and gives it a name that requests may use."""
     service = service_of(request)
-    body = await read_body(request, service.settings.body_bytes)
+    async with service.preparing():
+        body = await read_body(request, service.settings.body_bytes)
     asked = parse_grammar(parse_json(body, service.settings.body_nesting))
     with service.admit(1):
-        answer = await unless_gone(request.receive, registered(service, asked))
+        async with service.preparing():
+            answer = await unless_gone(request.receive, registered(service, asked))
     return _json(answer.model_dump_json())
 
 

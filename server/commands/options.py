@@ -21,6 +21,7 @@ STORE_VARIABLE = "SWYB_STORE"
 SECRET_VARIABLE, SECRET_FILE_VARIABLE = "SWYB_STORE_SECRET", "SWYB_STORE_SECRET_FILE"
 TENANT_VARIABLE = "SWYB_STORE_TENANT"
 NO_STORE = "none"
+MOST_SECONDS = 86400.0
 
 
 def add_model(parser: ArgumentParser) -> None:
@@ -160,6 +161,17 @@ def whole(text: str) -> int:
     if not text.isdecimal():
         raise ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds of at least 0, fractions included."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= MOST_SECONDS:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return found
 
 
 def port(text: str) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
-from server.decoding.answer import Answer
+from server.decoding.answer import Answer, Interruption
 from server.decoding.beam import NOTHING_SCORED, Beam, held_back
 from server.decoding.candidates import Place
 from server.decoding.ending import ENDINGS
@@ -58,6 +58,7 @@ class Decoder:
         self._over = ENDINGS[parameters.ending]
         self._worth = RANKINGS[parameters.ranking]
         self._shared = 0
+        self._interrupted: Interruption | None = None
         start = Beam(language.start)
         ended = parameters.budget <= 0 or self._over(language, language.start)
         self._beams = [self._jump(start._replace(ended=ended))]
@@ -86,6 +87,11 @@ class Decoder:
         return next(iter(self.answers), None)
 
     @property
+    def best(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens of the texts that are to be completed if the search ends now, best first."""
+        return tuple(beam.tokens for beam in self._by_promise()[: self.parameters.answers])
+
+    @property
     def agreed(self) -> bytes:
         """What all kept beams have in common, up to a whole code point. It only ever grows."""
         texts = [b.text[self._shared :] for b in self._beams]
@@ -102,15 +108,33 @@ class Decoder:
         self._beams = [self._jump(b) for b in self._best(found)]
         self._sort()
 
-    def finish_by_witness(self) -> None:
-        """Completes the best beam along its witness, without the model: for when something else has failed."""
-        beam = self._beams[0]
+    def finish_by_witness(self, reason: Interruption) -> None:
+        """Ends the search without the model: the best texts are completed along their witnesses.
+
+        Texts that have ended by themselves come first. What was `agreed` stays the beginning of the answer.
+        """
+        finished: dict[bytes, Beam] = {}
+        for beam in self._by_promise():
+            completed = self._completed(beam)
+            finished.setdefault(completed.text, completed)
+            if len(finished) == self.parameters.answers:
+                break
+        self._beams = list(finished.values())
+        self._interrupted = reason
+
+    def _by_promise(self) -> list[Beam]:
+        return sorted(self._beams, key=lambda beam: beam.ended, reverse=True)
+
+    def _completed(self, beam: Beam) -> Beam:
+        """A beam as it is if it has ended, else along its witness."""
+        if beam.ended:
+            return beam
         for token in self.language.witness(beam.configuration):
             [way] = taken(self.language, self._place_of(beam), Draw(token, True)).ranked
             beam = self._extended(beam, way, forced=True, stops=())
         if len(beam.tokens) > self.parameters.budget or not self.language.accepts(beam.configuration):
             raise AssertionError("the witness does not fit: distances are inconsistent")
-        self._beams = [beam._replace(ended=True)]
+        return beam._replace(ended=True)
 
     def _answer(self, beam: Beam) -> Answer:
         cut = not beam.stopped and not beam.halted and not self._complete(beam)
@@ -122,6 +146,7 @@ class Decoder:
             finish_reason="length" if cut else "stop",
             score=beam.scores.guided,
             budget_forced_tokens=beam.forced,
+            interrupted=self._interrupted,
         )
 
     def _place_of(self, beam: Beam) -> Place:

@@ -52,6 +52,8 @@ class ErrorCode(StrEnum):
     INTERNAL_ERROR = "internal_error"
     NOT_READY = "not_ready"
     ENGINE_RESTARTING = "engine_restarting"
+    ENGINE_FAILED = "engine_failed"
+    SHUTTING_DOWN = "shutting_down"
     STORE_UNAVAILABLE = "store_unavailable"
 
     @property
@@ -90,6 +92,8 @@ _STATUS: Mapping[ErrorCode, int] = {
     ErrorCode.INTERNAL_ERROR: 500,
     ErrorCode.NOT_READY: 503,
     ErrorCode.ENGINE_RESTARTING: 503,
+    ErrorCode.ENGINE_FAILED: 503,
+    ErrorCode.SHUTTING_DOWN: 503,
     ErrorCode.STORE_UNAVAILABLE: 503,
 }
 
@@ -116,7 +120,9 @@ class ApiError(Exception):
         """Those of the HTTP answer."""
         if self.code is ErrorCode.INVALID_API_KEY:
             return {"WWW-Authenticate": "Bearer"}
-        return {"Retry-After": RETRY_SECONDS} if self.code.passes else {}
+        retry = {"Retry-After": RETRY_SECONDS} if self.code.passes else {}
+        # Who kept a connection to a server that ends tries again on another one.
+        return {**retry, "Connection": "close"} if self.code is ErrorCode.SHUTTING_DOWN else retry
 
     @property
     def body(self) -> dict[str, object]:
