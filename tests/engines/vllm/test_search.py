@@ -135,9 +135,9 @@ def test_plain_text_too(stops: tuple[bytes, ...]) -> None:
 def test_a_search_that_ends_is_completed() -> None:
     """After any step: as many answers as are known, each of the grammar and in budget, going on from what was told."""
     completed = 0
-    for case in filter(None, map(random_case, range(60))):
-        grammar, parameters = case
-        for last in range(4):
+    some = [words(answers=answers, seed=seed) for answers in (1, 3) for seed in range(3)]
+    for grammar, parameters in [*some, *filter(None, map(random_case, range(40)))]:
+        for last in range(5):
             steps = iter(range(last))
 
             def ends(news: News, steps: Iterator[int] = steps) -> News:
@@ -152,7 +152,7 @@ def test_a_search_that_ends_is_completed() -> None:
                 assert len(answer.tokens) <= parameters.budget
             assert len({answer.text for answer in answers}) == len(answers) <= parameters.answers
             assert answers[0].text.startswith(b"".join(pieces))
-    assert completed > 50
+    assert completed > 40
 
 
 def words(**fields: Any) -> tuple[CompiledGrammar, Parameters]:
