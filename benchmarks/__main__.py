@@ -13,6 +13,7 @@ from benchmarks import (
     filter_time,
     grammars,
     ranking_time,
+    restart,
     schemas,
     step_time,
     store_time,
@@ -49,12 +50,13 @@ def parser() -> ArgumentParser:
         "store": store_time,
         "filter": filter_time,
         "vllm": vllm_server,
+        "restart": restart,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
         module.add_arguments(command)
         _finish(command, module.run)
-    _finish(commands.add_parser("all", help=f"all of them but vllm, on {FEW_SCHEMAS} schemas"), _all)
+    _finish(commands.add_parser("all", help=f"all of them but vllm and restart, on {FEW_SCHEMAS} schemas"), _all)
     return made
 
 

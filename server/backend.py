@@ -15,7 +15,7 @@ from grammar_cache import Limits
 from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
 from grammar_cache.grammar import compile_expression
 from grammar_cache.vocabulary import Vocabulary
-from server.decoding.answer import Answer
+from server.decoding.answer import Answer, Interruption
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
@@ -35,6 +35,14 @@ class Work:
     parameters: Parameters
     exchange: Exchange | None = None
     pieces: bool = True
+
+    def completable(self, reason: Interruption, *, begun: bool) -> bool:
+        """Whether an answer that is interrupted is completed at once; else an error tells the client to try again.
+
+        An answer that nobody reads yet, and that the model hasn't `begun`, is better asked for once more. Without a
+        grammar a text can only be cut, which no failure does.
+        """
+        return (begun or self.pieces) and (self.grammar is not None or reason == "shutdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,16 @@ class Backend(ABC):
         """Returns at once; `state` says when requests are answered."""
 
     @abstractmethod
+    def finish(self) -> None:
+        """Ends at once what is under way, and what is still brought to `run`; on the event loop that uses it.
+
+        What has begun is completed by its witness, or, without a grammar, cut. What hasn't, and whose pieces nobody
+        reads, is Unavailable.
+        """
+
+    @abstractmethod
     def stop(self) -> None:
-        """Fails what is still under way, and frees everything. Blocks; not to be called on the event loop."""
+        """Ends what is still under way, and frees everything. Blocks; not to be called on the event loop."""
 
     @abstractmethod
     def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:

@@ -34,6 +34,7 @@ def certificate(job: Job, answer: Answer) -> Certificate:
         min_tokens=known.minimum.tokens if known else None,
         exact=known.minimum.exact if known else None,
         budget_forced_tokens=answer.budget_forced_tokens,
+        interrupted=answer.interrupted,
         beam_width=parameters.beam_width,
         alpha=parameters.alpha,
         grammar_id=known.grammar_id if known else None,

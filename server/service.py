@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from hashlib import sha256
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from server.decoding.language import Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError, PromptTooLong
 from server.grammars import Certified, Grammars
+from server.interrupts import Interrupted, Interrupts
 from server.merging import merged
 from server.named_grammars import NamedGrammars
 from server.planning import budget_for, parameters_for, works_of
@@ -47,9 +49,21 @@ STORE_SECONDS = 2.0
 _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
     State.STARTING: (ErrorCode.NOT_READY, "the model is not ready"),
     State.RESTARTING: (ErrorCode.ENGINE_RESTARTING, "the engine has failed and is being restarted"),
-    State.FAILED: (ErrorCode.NOT_READY, "the model has failed; the log says why"),
-    State.STOPPED: (ErrorCode.NOT_READY, "the server is shutting down"),
+    State.FAILED: (ErrorCode.ENGINE_FAILED, "the model has failed; the log says why"),
+    State.STOPPED: (ErrorCode.SHUTTING_DOWN, "the server is shutting down"),
 }
+
+
+class Stage(IntEnum):
+    """How far a server is on its way to its end; see `server.shutdown`."""
+
+    OPEN = 0
+    DRAINING = 1
+    """It says that it isn't ready, and answers all the same."""
+    CLOSED = 2
+    """What has been let in is answered, and nothing else."""
+    FINISHING = 3
+    """Answers end now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +113,18 @@ class Service:
         self._backend = backend
         self._admission = Admission(settings.running + settings.waiting)
         self._running = asyncio.Semaphore(settings.running)
+        self._stage = Stage.OPEN
+        self._preparing = Interrupts()
 
     @property
     def ready(self) -> bool:
-        """Whether requests are answered: the model is warm and works."""
-        return self._backend.state is State.READY
+        """Whether requests should be sent here: the model is warm and works, and nobody has told the server to end."""
+        return self._backend.state is State.READY and self._stage is Stage.OPEN
+
+    @property
+    def failed(self) -> bool:
+        """Whether the engine can't recover."""
+        return self._backend.state is State.FAILED
 
     @property
     def present(self) -> int:
@@ -115,8 +136,8 @@ class Service:
         try:
             async with asyncio.timeout(WARM_UP_SECONDS):
                 while not self.ready:
-                    if self._backend.state is State.FAILED:
-                        raise ApiError(ErrorCode.NOT_READY, "the model failed to start; the log says why")
+                    if self.failed:
+                        raise ApiError(ErrorCode.ENGINE_FAILED, "the model failed to start; the log says why")
                     await asyncio.sleep(READY_POLL_SECONDS)
         except TimeoutError as error:
             raise ApiError(ErrorCode.NOT_READY, "the model did not get ready") from error
@@ -126,8 +147,17 @@ class Service:
         if self.database is not None:
             self.database.greet()
 
+    def advance(self, stage: Stage) -> None:
+        """On the way to the end, from one stage to the next."""
+        self._stage = stage
+        if stage is Stage.FINISHING:
+            self._preparing.fire()
+            self._backend.finish()
+            for _ in range(self.present):  # what waits for its turn ends too
+                self._running.release()
+
     def stop(self) -> None:
-        """Fails what is still running. Blocks; not to be called on the event loop."""
+        """Ends what is still running. Blocks; not to be called on the event loop."""
         self.grammars.close()
         self._backend.stop()
         if self.database is not None:
@@ -135,13 +165,26 @@ class Service:
 
     def admit(self, answers: int) -> AbstractContextManager[None]:
         """Places for so many answers, to be held until they are out. Raises ApiError."""
-        self.check_ready()
+        self._check(below=Stage.CLOSED)
         return self._admission.places(answers)
 
     def check_ready(self) -> None:
-        """Raises ApiError if no request is answered now."""
-        if self._backend.state in _NOT_NOW:
-            raise ApiError(*_NOT_NOW[self._backend.state])
+        """Raises ApiError if no request should be sent here now."""
+        self._check(below=Stage.DRAINING)
+
+    def check_alive(self) -> None:
+        """Raises ApiError if only a new process helps."""
+        if self.failed:
+            raise ApiError(*_NOT_NOW[State.FAILED])
+
+    @asynccontextmanager
+    async def preparing(self) -> AsyncIterator[None]:
+        """For what comes before an answer: raises ApiError as soon as it is too late for it."""
+        try:
+            async with self._preparing.scope():
+                yield
+        except Interrupted as error:
+            raise ApiError(*_NOT_NOW[State.STOPPED]) from error
 
     async def prepare(self, request: ChatRequest) -> Job:
         """Everything before the first call of the model. Raises ApiError for whatever can't be kept."""
@@ -157,7 +200,7 @@ class Service:
                 param="stop",
             )
         # What can't be kept is told before the work.
-        self._check(parameters_for(request, 1, constrained=asked is not None), 1)
+        self._check_parameters(parameters_for(request, 1, constrained=asked is not None), 1)
         certified = await self.certify(asked) if asked else None
         prompt = await asyncio.to_thread(self._encode, request)
         budget = budget_for(
@@ -168,7 +211,7 @@ class Service:
             certified,
         )
         parameters = parameters_for(request, budget, constrained=certified is not None)
-        self._check(parameters, len(prompt))
+        self._check_parameters(parameters, len(prompt))
         exchange = certified.exchange if certified else None
         work = Work(prompt, self._language(certified, parameters), parameters, exchange, pieces=bool(request.stream))
         answers = request.n or 1
@@ -211,11 +254,19 @@ class Service:
                 async for event in events:
                     yield event
             except Unavailable as error:
-                raise ApiError(*_NOT_NOW.get(self._backend.state, (ErrorCode.NOT_READY, str(error)))) from error
+                ending = self._stage is Stage.FINISHING and not self.failed
+                state = State.STOPPED if ending else self._backend.state
+                raise ApiError(*_NOT_NOW.get(state, (ErrorCode.NOT_READY, str(error)))) from error
             except EngineError as error:
                 raise ApiError(ErrorCode.ENGINE_ERROR, str(error)) from error
 
-    def _check(self, parameters: Parameters, prompt_tokens: int) -> None:
+    def _check(self, *, below: Stage) -> None:
+        if self._backend.state in _NOT_NOW:
+            raise ApiError(*_NOT_NOW[self._backend.state])
+        if self._stage >= below:
+            raise ApiError(*_NOT_NOW[State.STOPPED])
+
+    def _check_parameters(self, parameters: Parameters, prompt_tokens: int) -> None:
         try:
             self._backend.check(parameters, prompt_tokens)
         except DoesNotFit as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grammar_cache.limits import Limits
 from grammar_cache.store.patience import Timing
@@ -31,6 +32,11 @@ class Intake:
 
     bodies: int = 64
     """Bodies of which a part has come; more are turned away (429). What comes in one piece counts in none."""
+
+
+EngineFailure: TypeAlias = Literal["exit", "stay"]
+ENGINE_FAILED = os.EX_SOFTWARE
+"""The exit status of a process whose engine can't recover: 70, `EX_SOFTWARE` of sysexits.h."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +106,14 @@ class Settings:
     store_timing: Timing = field(default_factory=Timing)
     """How long a store may take for an answer."""
 
-    shutdown_seconds: int = 10
-    """How long a stopping server lets running requests go on."""
+    drain_seconds: float = 5
+    """How long a server that was told to end says that it isn't ready, and still answers new requests."""
+
+    shutdown_seconds: float = 10
+    """How long answers may go on after that; then their witnesses complete them."""
+
+    on_engine_failure: EngineFailure = "exit"
+    """What the process does once its engine can't recover."""
 
     limits: Limits = LIMITS
     """What one grammar may cost."""

@@ -91,7 +91,7 @@ def test_generate_keeps_what_it_has_compiled(
 @pytest.fixture
 def served(model: Path) -> Iterator[subprocess.Popen[str]]:
     """The command, running, with its output."""
-    arguments = ["serve", "--model", str(model), "--name", "tiny", "--port", "0"]
+    arguments = ["serve", "--model", str(model), "--name", "tiny", "--port", "0", "--drain-seconds", "0"]
     process = subprocess.Popen([sys.executable, "-m", "server", *arguments], stdout=subprocess.PIPE, text=True)
     yield process
     if process.poll() is None:

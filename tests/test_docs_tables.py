@@ -234,7 +234,9 @@ FORBIDDEN = {
     "server/engines": (
         r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|fewest\b|errors\b)|(fastapi|starlette|uvicorn)\b"
     ),
-    "server/engines/vllm": r"server\.(?!engines\b|decoding\b|backend\b|exchange\b)|(fastapi|starlette|uvicorn)\b",
+    "server/engines/vllm": (
+        r"server\.(?!engines\b|decoding\b|backend\b|exchange\b|interrupts\b)|(fastapi|starlette|uvicorn)\b"
+    ),
 }
 
 

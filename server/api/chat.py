@@ -34,10 +34,12 @@ _STREAM = {"text/event-stream": {"schema": {"type": "string", "description": _EV
 async def create_chat_completion(request: Request) -> Response:
     """Answers a chat, under a constraint if it has one."""
     service = service_of(request)
-    chat = await read_body(request, parse_chat)
+    async with service.preparing():
+        chat = await read_body(request, parse_chat)
     with ExitStack() as held:
         held.enter_context(service.admit(chat.n or 1))
-        job = await unless_gone(request.receive, service.prepare(chat))
+        async with service.preparing():
+            job = await unless_gone(request.receive, service.prepare(chat))
         if chat.stream:
             include_usage = bool(chat.stream_options and chat.stream_options.include_usage)
             return EventStream(chunks(service, job, include_usage=include_usage), held.pop_all())

@@ -1,4 +1,4 @@
-"""Server-sent events: a stream ends with `[DONE]`, or with an error in place of what can't come any more."""
+"""Server-sent events: a stream ends with `[DONE]`; before it comes an error, in place of what can't come any more."""
 
 from __future__ import annotations
 
@@ -55,8 +55,7 @@ class EventStream(Response):
             _log.exception("a stream has failed")
             failure = ApiError(ErrorCode.INTERNAL_ERROR, "the server failed this request")
             yield _event(json.dumps(failure.body))
-        else:
-            yield _event("[DONE]")
+        yield _event("[DONE]")
 
 
 def _event(data: str) -> bytes:

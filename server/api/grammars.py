@@ -36,9 +36,11 @@ async def list_grammars(request: Request) -> Response:
 async def register_grammar(request: Request) -> Response:
     """Compiles a grammar, and gives it a name that requests may use."""
     service = service_of(request)
-    asked = await read_body(request, parse_grammar)
+    async with service.preparing():
+        asked = await read_body(request, parse_grammar)
     with service.admit(1):
-        answer = await unless_gone(request.receive, registered(service, asked))
+        async with service.preparing():
+            answer = await unless_gone(request.receive, registered(service, asked))
     return _json(answer.model_dump_json())
 
 

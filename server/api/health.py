@@ -13,8 +13,9 @@ router = APIRouter()
 
 @router.get("/health")
 async def health(request: Request) -> dict[str, str | bool | int]:
-    """The process lives and its event loop turns."""
+    """The process lives, its event loop turns, and its engine works or will. 503 once only a new process helps."""
     service = service_of(request)
+    service.check_alive()
     return {
         "status": "ok",
         "ready": service.ready,
@@ -25,7 +26,7 @@ async def health(request: Request) -> dict[str, str | bool | int]:
 
 @router.get("/ready", responses=problems(ErrorCode.NOT_READY, ErrorCode.ENGINE_RESTARTING))
 async def ready(request: Request) -> dict[str, str]:
-    """The model is warm. 503 until then."""
+    """The model is warm. 503 until then, and from the moment on when the server is told to end."""
     service = service_of(request)
     service.check_ready()
     return {"status": "ready", "model": service.model.name}

@@ -34,6 +34,7 @@ STORE_TIMES = {
     "lease": "seconds after which who compiles and doesn't say so counts as dead",
 }
 """What the fields of `Timing` are, as options and as variables."""
+MOST_SECONDS = 86400.0
 
 
 def add_store(parser: ArgumentParser) -> None:
@@ -207,13 +208,27 @@ def whole(text: str) -> int:
 
 def amount(text: str) -> float:
     """A number above 0."""
+    value = _number(text)
+    if value <= 0:
+        raise ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def seconds(text: str) -> float:
+    """A number of seconds of at least 0, fractions included."""
+    found = _number(text)
+    if not 0 <= found <= MOST_SECONDS:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return found
+
+
+def _number(text: str) -> float:
+    """What a text says, or -1 where that is no finite number."""
     try:
         value = float(text)
     except ValueError:
-        value = 0.0
-    if not isfinite(value) or value <= 0:
-        raise ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
+        return -1.0
+    return value if isfinite(value) else -1.0
 
 
 def port(text: str) -> int:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shlex
-import signal
 import socket
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from server.commands.backends import EngineName, add_engine, backend_of, check_engine, engine_name
 from server.commands.intake import add_intake, intake_of
@@ -22,19 +20,20 @@ from server.commands.options import (
     port,
     positive,
     report,
+    seconds,
     store_options,
     whole,
 )
 from server.commands.parser import examples
 from server.commands.warm_list import check_names, listed
-from server.settings import Settings
+from server.settings import ENGINE_FAILED, EngineFailure, Settings
 
 if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
-    import uvicorn
-
     from server.service import Service
 
 API_KEY_VARIABLE = "SWYB_API_KEY"
+DRAIN_VARIABLE, SHUTDOWN_VARIABLE = "SWYB_DRAIN_SECONDS", "SWYB_SHUTDOWN_SECONDS"
+ENGINE_FAILURE_VARIABLE = "SWYB_ON_ENGINE_FAILURE"
 VLLM_RUNNING = 256
 _EXAMPLE_SCHEMA = {
     "type": "object",
@@ -62,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: none)",
     )
     add_intake(parser)
+    _add_end(parser)
     add_engine(parser)
     examples(
         parser,
@@ -108,6 +108,42 @@ def _add_limits(parser: ArgumentParser, default: Settings) -> None:
     )
 
 
+def _add_end(parser: ArgumentParser) -> None:
+    """How and when the server ends. A default that is a text is read as if it stood on the command line."""
+    default, given = Settings(), os.environ.get
+    parser.add_argument(
+        "--drain-seconds",
+        type=seconds,
+        default=given(DRAIN_VARIABLE) or default.drain_seconds,
+        metavar="SECONDS",
+        help="told to end by SIGTERM, it is not ready, but answers new requests for so long "
+        f"(default: ${DRAIN_VARIABLE}, or {default.drain_seconds:g})",
+    )
+    parser.add_argument(
+        "--shutdown-seconds",
+        type=seconds,
+        default=given(SHUTDOWN_VARIABLE) or default.shutdown_seconds,
+        metavar="SECONDS",
+        help="then it takes no new ones, and answers may go on for so long before they are completed at once "
+        f"(default: ${SHUTDOWN_VARIABLE}, or {default.shutdown_seconds:g})",
+    )
+    parser.add_argument(
+        "--on-engine-failure",
+        type=engine_failure,
+        default=given(ENGINE_FAILURE_VARIABLE) or default.on_engine_failure,
+        metavar="|".join(get_args(EngineFailure)),
+        help=f"once the engine can't recover, end with status {ENGINE_FAILED}, or stay and say so under /health "
+        f"(default: ${ENGINE_FAILURE_VARIABLE}, or {default.on_engine_failure})",
+    )
+
+
+def engine_failure(text: str) -> str:
+    """What `Settings.on_engine_failure` may be."""
+    if text not in get_args(EngineFailure):
+        raise ArgumentTypeError(f"{text!r} is none of {', '.join(get_args(EngineFailure))}")
+    return text
+
+
 def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
     """The settings that the command line and the environment ask for. Raises ValueError for what the engine hasn't."""
     default = Settings()
@@ -127,13 +163,16 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         docs=not arguments.no_docs,
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,
+        drain_seconds=arguments.drain_seconds,
+        shutdown_seconds=arguments.shutdown_seconds,
+        on_engine_failure=arguments.on_engine_failure,
         warm=tuple(grammar for wanted in arguments.warm for grammar in listed(wanted)),
     )
     return store_options(arguments).settings(settings)
 
 
 def run(arguments: Namespace) -> int:
-    """Serves until SIGINT or SIGTERM; 0 after a clean end, 1 if the server couldn't start."""
+    """Serves until SIGINT, SIGTERM or a failure of the engine; returns what `serving.serve` does."""
     engine = engine_name(arguments)
     check_engine(engine)
     settings = settings_of(arguments, engine)
@@ -161,52 +200,18 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(settings: Settings, arguments: Namespace, folder: Path, listening: socket.socket) -> int:
-    import uvicorn
-
     from grammar_cache.warm_up import warm_up
-    from server.api.connections import bounded
-    from server.app import create_app
     from server.commands.loops import announced
-    from server.garbage import keep_what_is_loaded
+    from server.commands.serving import serve
 
     report(f"swyb: loading {folder}")
     backend = backend_of(arguments, folder, settings)
     with announced():
         warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
-    app = create_app(settings, backend)
-    keep_what_is_loaded()
-    config = uvicorn.Config(
-        app,
-        http=bounded(settings.intake),
-        log_level="warning",
-        timeout_graceful_shutdown=settings.shutdown_seconds,
-        server_header=False,
-    )
-    server = uvicorn.Server(config)
-    # uvicorn raises the signal that ended it once more; to us it has done its work by then.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _nothing)
-    asyncio.run(_run(server, app.state.service, listening))
-    report("swyb: stopped")
-    return 0 if server.started else 1
+    return serve(settings, backend, listening, partial(_tell, listening))
 
 
-async def _run(server: uvicorn.Server, service: Service, listening: socket.socket) -> None:
-    announcing = asyncio.create_task(_announce(service, listening))
-    try:
-        await server.serve([listening])
-    finally:
-        announcing.cancel()
-
-
-async def _announce(service: Service, listening: socket.socket) -> None:
-    from server.protocol.errors import ApiError
-
-    try:
-        await service.until_ready()
-    except ApiError as error:
-        report(f"swyb serve: error: {error.message}")
-        return
+def _tell(listening: socket.socket, service: Service) -> None:
     host, port = listening.getsockname()[:2]
     report(f"swyb: {service.model.name} is ready at {address(host, port)}. Try:\n")
     print(example(address(host, port), service.model.name, keyed=service.settings.api_key is not None))
@@ -235,7 +240,3 @@ def example(base: str, model: str, *, keyed: bool) -> str:
     return (
         f"curl {base}/v1/chat/completions -H 'Content-Type: application/json'{key} -d {shlex.quote(json.dumps(body))}"
     )
-
-
-def _nothing(number: int, frame: FrameType | None) -> None:
-    """Ends nothing; see `_serve`."""

@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 from grammar_cache.errors import LimitExceeded
-from server.decoding.answer import Answer
+from server.decoding.answer import Answer, Interruption
 from server.decoding.beam import NOTHING_SCORED, Beam, held_back
 from server.decoding.candidates import Place
 from server.decoding.ending import ENDINGS
@@ -64,13 +64,14 @@ class Decoder:
         self._worth = RANKINGS[parameters.ranking]
         self._shared = 0
         self._further: list[Beam] = []
+        self._interrupted: Interruption | None = None
         ended = parameters.budget <= 0 or self._over(language, language.start)
         self._start = Beam(language.start, ended=ended)
         self._beams = [self._start]
         try:
             self._go_on_with([self._jump(self._start)])
         except LimitExceeded:
-            self.finish_by_witness()
+            self.finish_by_witness("configurations")
 
     @property
     def wanted(self) -> Wanted:
@@ -95,6 +96,11 @@ class Decoder:
         return next(iter(self.answers), None)
 
     @property
+    def best(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens of the texts that are to be completed if the search ends now, best first."""
+        return tuple(beam.tokens for beam in self._by_promise()[: self.parameters.answers])
+
+    @property
     def agreed(self) -> bytes:
         """What all kept beams have in common, up to a whole code point. It only ever grows."""
         texts = [b.text[self._shared :] for b in self._beams]
@@ -110,14 +116,27 @@ class Decoder:
             found += self._children(beam._replace(row=row, unfed=()), ways)
         self._go_on_with(self._best(found))
 
-    def finish_by_witness(self) -> None:
-        """Completes the best beams along their witnesses, without the model: for when something else has failed."""
-        kept: dict[bytes, Beam] = {}
-        for beam in map(self._witnessed, self._beams[: self.parameters.answers]):
-            kept.setdefault(beam.text, beam)
-        self._beams = list(kept.values())
+    def finish_by_witness(self, reason: Interruption) -> None:
+        """Ends the search without the model: the best texts are completed along their witnesses.
 
-    def _witnessed(self, beam: Beam) -> Beam:
+        Texts that have ended by themselves come first. What was `agreed` stays the beginning of the answer.
+        """
+        finished: dict[bytes, Beam] = {}
+        for beam in self._by_promise():
+            completed = self._completed(beam)
+            finished.setdefault(completed.text, completed)
+            if len(finished) == self.parameters.answers:
+                break
+        self._beams = list(finished.values())
+        self._interrupted = reason
+
+    def _by_promise(self) -> list[Beam]:
+        return sorted(self._beams, key=lambda beam: beam.ended, reverse=True)
+
+    def _completed(self, beam: Beam) -> Beam:
+        """A beam as it is if it has ended, else along its witness."""
+        if beam.ended:
+            return beam
         for token in self.language.witness(beam.configuration):
             [way] = taken(self.language, self._place_of(beam), Draw(token, True)).ranked
             beam = self._extended(beam, way, forced=True, stops=())
@@ -151,6 +170,7 @@ class Decoder:
             finish_reason="length" if cut else "stop",
             score=beam.scores.guided,
             budget_forced_tokens=beam.forced,
+            interrupted=self._interrupted,
         )
 
     def _place_of(self, beam: Beam) -> Place:

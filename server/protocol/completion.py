@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from server.decoding.answer import FinishReason
+from server.decoding.answer import FinishReason, Interruption
 
 
 class AnswerModel(BaseModel):
@@ -30,6 +30,8 @@ class Certificate(AnswerModel):
     `complete`: the answer belongs to the constraint's language (without one: the model ended by itself).
     `min_tokens` is the fewest tokens of any complete answer, `exact` whether that number can't be lowered.
     `budget_forced_tokens` is null where tokens are chosen out of the server's sight.
+    `interrupted` says why the server ended the answer before its time: the shortest completion known was appended, or,
+    without a constraint, nothing.
     `ignored` lists what of the constraint is not enforced: annotations, and what `lenient` dropped.
     """
 
@@ -39,6 +41,7 @@ class Certificate(AnswerModel):
     min_tokens: int | None
     exact: bool | None
     budget_forced_tokens: int | None
+    interrupted: Interruption | None
     beam_width: int
     alpha: float
     grammar_id: str | None

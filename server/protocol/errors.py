@@ -56,6 +56,8 @@ class ErrorCode(StrEnum):
     INTERNAL_ERROR = "internal_error"
     NOT_READY = "not_ready"
     ENGINE_RESTARTING = "engine_restarting"
+    ENGINE_FAILED = "engine_failed"
+    SHUTTING_DOWN = "shutting_down"
     STORE_UNAVAILABLE = "store_unavailable"
 
     @property
@@ -96,6 +98,8 @@ _STATUS: Mapping[ErrorCode, int] = {
     ErrorCode.INTERNAL_ERROR: 500,
     ErrorCode.NOT_READY: 503,
     ErrorCode.ENGINE_RESTARTING: 503,
+    ErrorCode.ENGINE_FAILED: 503,
+    ErrorCode.SHUTTING_DOWN: 503,
     ErrorCode.STORE_UNAVAILABLE: 503,
 }
 
@@ -122,9 +126,10 @@ class ApiError(Exception):
         """Those of the HTTP answer."""
         if self.code is ErrorCode.INVALID_API_KEY:
             return {"WWW-Authenticate": "Bearer"}
-        if self.code is ErrorCode.REQUEST_TIMEOUT:
-            return {"Connection": "close"}  # the rest of the body may still come
-        return {"Retry-After": RETRY_SECONDS} if self.code.passes else {}
+        retry = {"Retry-After": RETRY_SECONDS} if self.code.passes else {}
+        # The rest of a late body may still come; who kept a connection to a server that ends tries another one.
+        closes = self.code in (ErrorCode.REQUEST_TIMEOUT, ErrorCode.SHUTTING_DOWN)
+        return {**retry, "Connection": "close"} if closes else retry
 
     @property
     def body(self) -> dict[str, object]:

@@ -77,7 +77,7 @@ class InThread:
         try:
             advance(decoder, model(len(decoder.wanted.parents)))
         except LimitExceeded:
-            decoder.finish_by_witness()
+            decoder.finish_by_witness("configurations")
         self._look()
 
     def _look(self) -> None:

@@ -206,9 +206,9 @@ def test_failing_step_is_completed_by_the_witness():
     decoder = Decoder(grammar, Parameters(budget=9))
     advance(decoder, np.array([[9, -9, -9, -9]], np.float32))
     advance(decoder, np.array([[9, -9, -9, -9]], np.float32))
-    decoder.finish_by_witness()
+    decoder.finish_by_witness("failure")
     assert decoder.answer is not None
-    assert decoder.answer.text == b"(())x"
+    assert (decoder.answer.text, decoder.answer.interrupted) == (b"(())x", "failure")
 
 
 def test_plain_text_ends_by_the_model_or_by_length():

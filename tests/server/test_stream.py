@@ -85,11 +85,11 @@ def test_a_refusal_of_a_stream_is_an_http_error(running: Running) -> None:
 
 
 def test_a_stream_that_fails_says_so() -> None:
-    """An error in the middle of a stream is an event of its own, and no end is claimed."""
+    """An error in the middle of a stream is an event of its own, before `[DONE]`; no choice claims an end."""
     with serving(ends_after(5)) as running:
         response = running.chat(response_format={"type": "regex", "regex": "[ab]{9}"}, stream=True)
-        *_, last, end = response.text.split("\n\n")
-        assert (response.status_code, end) == (200, "")
+        *_, last, done, end = response.text.split("\n\n")
+        assert (response.status_code, done, end) == (200, "data: [DONE]", "")
         assert json.loads(last.removeprefix("data: "))["error"]["code"] == "engine_error"
-        assert "[DONE]" not in response.text
+        assert '"finish_reason":"' not in response.text
         eventually(lambda: running.service.present == 0)

@@ -80,7 +80,8 @@ class Search:
         wanted = decoder.wanted
         if any(token >= width for tokens in wanted.tokens for token in tokens):
             raise ValueError(f"the model has only {width} tokens")
-        return Choice(wanted.parents, wanted.tokens, {"agreed": decoder.agreed if self._alone else b""})
+        news = {"agreed": decoder.agreed if self._alone else b"", "beams": [list(tokens) for tokens in decoder.best]}
+        return Choice(wanted.parents, wanted.tokens, news)
 
     def _advance(self, rows: Sequence[Row | Exception]) -> None:
         decoder = self._decoder
@@ -91,10 +92,10 @@ class Search:
             decoder.advance([self._step(place, row) for place, row in pairs])
         except LimitExceeded as error:
             _log.warning("no room to look further (%s): the answer is completed by its witness", error)
-            decoder.finish_by_witness()
+            decoder.finish_by_witness("configurations")
         except Exception:
             _log.exception("a step of beams has failed; the answer is completed by its witness")
-            decoder.finish_by_witness()
+            decoder.finish_by_witness("failure")
 
     def _step(self, place: Place, row: Row | Exception) -> Successors:
         if isinstance(row, Exception):

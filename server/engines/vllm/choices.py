@@ -31,7 +31,8 @@ class Choice:
     """How a search goes on: row i of the next step extends row `parents[i]` of this one by `tokens[i]`.
 
     None do once it is over. `news`: what the front end is told, all in plain values: `agreed`, the text that all beams
-    have in common so far; and in the end `answers` (see `told`) or a `failure`.
+    have in common so far, and `beams`, the tokens of the best ones (see `Decoder.best`); and in the end `answers` (see
+    `told`) or a `failure`.
     """
 
     parents: tuple[int, ...] = ()

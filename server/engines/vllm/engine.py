@@ -42,6 +42,7 @@ class VllmEngine(Backend):
         self._supervisor = Supervisor(self._opened, patience or Patience())
         self._loop: asyncio.AbstractEventLoop | None = None
         self._active = 0
+        self._finishing = False
 
     @property
     def state(self) -> State:
@@ -68,6 +69,11 @@ class VllmEngine(Backend):
         self._loop = asyncio.get_running_loop()
         self._supervisor.start()
 
+    def finish(self) -> None:
+        self._finishing = True
+        if self._supervisor.running is not None:
+            self._supervisor.running.finish()
+
     def stop(self) -> None:
         if self._loop is not None:
             asyncio.run_coroutine_threadsafe(self._supervisor.stop(), self._loop).result()
@@ -91,4 +97,6 @@ class VllmEngine(Backend):
     async def _opened(self) -> Instance:
         instance = await opened(self._args, self._model.vocabulary)
         self._model.context_window = instance.context_window
+        if self._finishing:  # meanwhile
+            instance.finish()
         return instance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -32,7 +32,8 @@ from server.engines.vllm.capacity import Capacity, Room, room_for
 from server.engines.vllm.loading import LoadedGrammars
 from server.engines.vllm.sampling import beam_params, sampling_params
 from server.engines.vllm.search import searched
-from server.engines.vllm.transcript import Transcript
+from server.engines.vllm.transcript import Ended, Transcript
+from server.interrupts import Interrupted, Interrupts
 
 LOADED_GRAMMARS = 64
 """Kept in the workers for the next request, beside those in use."""
@@ -46,6 +47,9 @@ SHUTDOWN_SECONDS = 20
 """Until processes that don't end by themselves are killed."""
 
 
+_ENDING = "the server is shutting down"
+
+
 class Instance:
     """Made by `opened`; one event loop uses it."""
 
@@ -56,6 +60,9 @@ class Instance:
         self._grammars = LoadedGrammars(self._call, LOADED_GRAMMARS)
         self._ids = count(1)
         self._ended = asyncio.Event()
+        self._waits = Interrupts()
+        self._asked: set[str] = set()
+        self._finishing: asyncio.Task[None] | None = None
         self._any_text = AnyText(vocabulary)
         cache = llm.vllm_config.cache_config
         self._block: int = cache.block_size
@@ -75,13 +82,29 @@ class Instance:
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         """As `Backend.run`. Raises DoesNotFit for beams that can't be held."""
         need = self._room(work.parameters, len(work.prompt))
-        async with (
-            self._capacity.taken(need, firm=work.parameters.beam_width > 1),
-            self._key(work) as key,
-            aclosing(self._decoded(work, key)) as events,
-        ):
+        async with AsyncExitStack() as held:
+            try:
+                async with self._waits.scope():
+                    await held.enter_async_context(self._capacity.taken(need, firm=work.parameters.beam_width > 1))
+                    key = await held.enter_async_context(self._key(work))
+            except Interrupted:
+                yield Transcript(work, self._vocabulary).interrupted(Ended("shutdown", _ENDING))
+                return
+            events = await held.enter_async_context(aclosing(self._decoded(work, key)))
             async for event in events:
                 yield event
+
+    def finish(self) -> None:
+        """As `Backend.finish`."""
+        self._waits.fire()
+        self._finishing = asyncio.create_task(self._give_up_all())
+
+    async def _give_up_all(self) -> None:
+        """The engine tells with its last output what it has of an answer."""
+        while not self.failed:
+            with suppress(EngineDeadError):  # who waits for it is told so
+                await self._llm.abort(list(self._asked))
+            await asyncio.sleep(HEARTBEAT_SECONDS)  # some may have been on their way
 
     def _room(self, parameters: Parameters, prompt_tokens: int) -> Room:
         return room_for(prompt_tokens + parameters.budget, parameters.beam_width, self._block)
@@ -103,13 +126,17 @@ class Instance:
     async def _followed(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
         transcript = Transcript(work, self._vocabulary)
         if not transcript.ended:
-            async with aclosing(self._tokens(work, key)) as steps:
-                async for tokens in steps:
-                    transcript.add(tokens)
-                    if text := transcript.news():
-                        yield Piece(text)
-                    if transcript.ended:
-                        break
+            try:
+                async with aclosing(self._tokens(work, key)) as steps:
+                    async for tokens in steps:
+                        transcript.add(tokens)
+                        if text := transcript.news():
+                            yield Piece(text)
+                        if transcript.ended:
+                            break
+            except Ended as ended:
+                yield transcript.interrupted(ended)
+                return
         yield transcript.answer()
 
     async def until_ended(self) -> None:
@@ -119,7 +146,9 @@ class Instance:
         self._fail_all()
 
     async def close(self) -> None:
-        """Fails what is still under way, and ends all processes."""
+        """Ends what is still under way, and all processes."""
+        if self._finishing is not None:
+            self._finishing.cancel()
         self._grammars.close()
         self._fail_all()
         if self._llm.output_handler is not None:
@@ -134,21 +163,27 @@ class Instance:
             async for output in outputs:
                 [completion] = output.outputs
                 yield list(completion.token_ids)
-                if completion.finish_reason not in (None, "stop", "length"):
+                given_up = completion.finish_reason not in (None, "stop", "length")
+                if given_up and self._finishing is None:
                     raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
 
     async def _outputs(self, prompt: Sequence[int], params: SamplingParams, name: str) -> AsyncGenerator[RequestOutput]:
         """Of one request. Raises EngineError."""
+        self._asked.add(name)
         try:
             # The engine writes into the list that it is given.
             asked = self._llm.generate(tokens_input(list(prompt)), params, name)
             async with aclosing(asked) as outputs:
                 async for output in outputs:
                     yield output
+                    if self._finishing is not None:
+                        raise Ended("shutdown", _ENDING)
         except EngineDeadError as error:
-            raise EngineError("the engine has ended during this request") from error
+            raise Ended("failure", "the engine has ended during this request") from error
         except (EngineGenerateError, VLLMClientError) as error:
             raise EngineError(f"the engine failed this request: {error}") from error
+        finally:
+            self._asked.discard(name)
 
     def _key(self, work: Work) -> AbstractAsyncContextManager[str | None]:
         grammar = work.grammar

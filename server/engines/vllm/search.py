@@ -6,7 +6,7 @@ Nothing is taken on trust: every token of an answer is read with the front end's
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ from server.decoding.decoder import Decoder
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import Language
 from server.engines.contract import EngineError
-from server.engines.vllm.transcript import Transcript
+from server.engines.vllm.transcript import Ended, Transcript
 
 News: TypeAlias = AsyncGenerator[dict[str, Any] | None]
 """What the workers tell after each step: see `Choice.news`. It may miss some, but not the last."""
@@ -43,6 +43,8 @@ async def searched(
         while not (answers := reading.take(await _next(news, step_seconds))):
             if text := reading.untold():
                 yield Piece(text)
+    except Ended as ended:
+        answers = reading.interrupted(ended)
     finally:
         await news.aclose()
     for answer in answers:
@@ -69,6 +71,7 @@ class _Reading:
         self._grammar = grammar if isinstance(grammar, CompiledGrammar) else None
         self._configuration = language.start
         self._agreed = b""
+        self._beams: list[list[int]] = [[]]
         self._told = 0
 
     def take(self, news: dict[str, Any]) -> tuple[Answer, ...]:
@@ -76,10 +79,26 @@ class _Reading:
         if "failure" in news:
             raise EngineError(f"the engine failed this request: {news['failure']}")
         answers = tuple(self._answer(*told) for told in news.get("answers", ()))
+        self._check_first(answers)
+        self._agree(news.get("agreed", self._agreed))
+        self._beams = news.get("beams", self._beams)
+        return answers
+
+    def interrupted(self, ended: Ended) -> tuple[Answer, ...]:
+        """As `Transcript.interrupted`, for the best texts so far."""
+        found: dict[bytes, Answer] = {}
+        for tokens in self._beams:
+            transcript = Transcript(self._work, self._vocabulary)
+            transcript.add(tokens)
+            answer = transcript.interrupted(ended)
+            found.setdefault(answer.text, answer)
+        answers = tuple(found.values())
+        self._check_first(answers)
+        return answers
+
+    def _check_first(self, answers: Sequence[Answer]) -> None:
         if answers and not answers[0].text.startswith(self._agreed[: self._told]):
             raise EngineError("the engine's answer is not the text that it told before")
-        self._agree(news.get("agreed", self._agreed))
-        return answers
 
     def _agree(self, text: bytes) -> None:
         more = text[len(self._agreed) :]

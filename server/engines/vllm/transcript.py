@@ -7,11 +7,12 @@ tokens end, is an error and never an answer.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from grammar_cache.configuration import DEAD
 from grammar_cache.vocabulary import Vocabulary
-from server.backend import Work
-from server.decoding.answer import Answer
+from server.backend import Unavailable, Work
+from server.decoding.answer import Answer, Interruption
 from server.decoding.beam import first_stop, held_back
 from server.decoding.decoder import whole_code_points
 from server.decoding.ending import ENDINGS
@@ -19,10 +20,19 @@ from server.engines.contract import EngineError
 from server.engines.vllm.registry import end_tokens
 
 
+class Ended(EngineError):
+    """The engine has ended during a request, or has given it up since answers are to end."""
+
+    def __init__(self, reason: Interruption, message: str) -> None:
+        super().__init__(message)
+        self.reason: Interruption = reason
+
+
 class Transcript:
     """One answer as its tokens come in; the fields of its `answer` mean what `Decoder`'s do."""
 
     def __init__(self, work: Work, vocabulary: Vocabulary) -> None:
+        self._work = work
         self._grammar = work.grammar
         self._parameters = work.parameters
         self._vocabulary = vocabulary
@@ -74,6 +84,18 @@ class Transcript:
             score=0.0,
             budget_forced_tokens=None,
         )
+
+    def interrupted(self, ended: Ended) -> Answer:
+        """The answer if the engine tells no more: completed by its witness, or cut where there is no grammar.
+
+        Raises EngineError where that isn't wanted (see `Work.completable`).
+        """
+        if not self._work.completable(ended.reason, begun=bool(self._tokens)):
+            raise Unavailable(str(ended)) if ended.reason == "shutdown" else ended
+        if self._grammar is not None:
+            self.add(self._grammar.witness(self._configuration))
+        self._ended = True
+        return replace(self.answer(), interrupted=ended.reason)
 
     def _extend(self, token: int) -> None:
         data = self._vocabulary.token_bytes[token] if token < self._vocabulary.size else None

@@ -180,15 +180,17 @@ def test_a_row_that_goes_on_keeps_its_token_alone(cls: Any, monkeypatch: pytest.
     after, choices = stepped(found, [OPENS] * 2, r=("r",))
     assert after[0].softmax(0).tolist() == [1.0, 0.0, 0.0, 0.0]
     assert after[1].tolist() == OPENS
-    assert choices == {"r": Choice((0,), ((0,),), {"agreed": b""})}
+    assert choices == {"r": Choice((0,), ((0,),), {"agreed": b"", "beams": [[2]]})}
 
 
 def test_text_that_all_beams_have_is_told(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one answer is wanted."""
+    """Where one answer is wanted; and always the tokens of the best texts."""
     for answers, agreed in ((1, b"()"), (2, b"")):
         found = begun(cls, monkeypatch, "r", grammar="text", tokens=(0, 1), answers=answers)
         _, choices = stepped(found, [[0.0] * 4], r=("r",))
-        assert choices["r"].news == {"agreed": agreed}
+        assert choices["r"].news["agreed"] == agreed
+        best = choices["r"].news["beams"]
+        assert len(best) == answers and all(tokens[:2] == [0, 1] for tokens in best)
         assert not choices["r"].over
 
 

@@ -56,7 +56,7 @@ def trial(number: int, modes: Modes) -> int:
         if job.request.sampling_params.extra_args:
             *before, last = job.news
             assert last == {"answers": job.expected}
-            assert all(set(news) == {"agreed"} for news in before)
+            assert all(set(news) == {"agreed", "beams"} for news in before)
         else:
             assert job.news == job.expected
     engine.nothing_is_left(whole.blocks)

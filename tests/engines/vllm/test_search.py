@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -26,6 +26,7 @@ from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
 from server.engines.vllm.beams import told
 from server.engines.vllm.search import searched
+from server.engines.vllm.transcript import Ended
 from tests.decoding.stepping import advance
 from tests.decoding.trials import random_grammar, random_parameters, random_vocabulary
 
@@ -65,7 +66,8 @@ class Engine:
                 advance(decoder, np.array([logits_after(row, self._language.vocabulary.size) for row in rows]))
                 await asyncio.sleep(0)
                 if not decoder.answers:
-                    yield self._spoilt({"agreed": decoder.agreed if self._parameters.answers == 1 else b""})
+                    agreed = decoder.agreed if self._parameters.answers == 1 else b""
+                    yield self._spoilt({"agreed": agreed, "beams": [list(tokens) for tokens in decoder.best]})
             yield self._spoilt({"answers": [told(answer) for answer in decoder.answers]})
         finally:
             self.open -= 1
@@ -128,6 +130,29 @@ def test_plain_text_too(stops: tuple[bytes, ...]) -> None:
         language = AnyText(vocabulary)
         answers, _ = asyncio.run(collect(Engine(language, parameters), language, parameters))
         assert tuple(answers) == direct(language, parameters)
+
+
+def test_a_search_that_ends_is_completed() -> None:
+    """After any step: as many answers as are known, each of the grammar and in budget, going on from what was told."""
+    completed = 0
+    some = [words(answers=answers, seed=seed) for answers in (1, 3) for seed in range(3)]
+    for grammar, parameters in [*some, *filter(None, map(random_case, range(40)))]:
+        for last in range(5):
+            steps = iter(range(last))
+
+            def ends(news: News, steps: Iterator[int] = steps) -> News:
+                if "answers" not in news and next(steps, None) is None:
+                    raise Ended("shutdown", "the engine is told to end")
+                return news
+
+            answers, pieces = asyncio.run(collect(Engine(grammar, parameters, ends), grammar, parameters))
+            for answer in answers:
+                completed += answer.interrupted == "shutdown"
+                assert grammar.accepts(grammar.consume_bytes(grammar.start, answer.text))  # type: ignore[arg-type]
+                assert len(answer.tokens) <= parameters.budget
+            assert len({answer.text for answer in answers}) == len(answers) <= parameters.answers
+            assert answers[0].text.startswith(b"".join(pieces))
+    assert completed > 40
 
 
 def words(**fields: Any) -> tuple[CompiledGrammar, Parameters]:

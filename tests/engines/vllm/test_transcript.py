@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
-from server.backend import Work
+from server.backend import Unavailable, Work
 from server.decoding.answer import Answer
 from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
-from server.engines.vllm.transcript import Transcript
+from server.engines.vllm.transcript import Ended, Transcript
 from tests.decoding.stepping import advance
 
 STOP = 9
@@ -127,6 +127,33 @@ def test_what_may_follow_nothing_has_ended() -> None:
     found.add([7, STOP])
     assert (found.ended, found.answer().tokens_used) == (True, 1)
     assert transcript('root ::= ""', 5).ended
+
+
+@pytest.mark.parametrize("budget", range(3, 9))
+def test_an_engine_that_ends_leaves_a_complete_answer(budget: int) -> None:
+    """The witness goes on from what has come, within the budget; an answer of which nothing has come isn't made up."""
+    compiled = compile_grammar(Constraint("gbnf", NESTED), VOCABULARY)
+    for reason, error in (("shutdown", Unavailable), ("failure", Ended)):
+        for pieces in (True, False):
+            work = Work((1,), compiled, Parameters(budget=budget), pieces=pieces)
+            found = Transcript(work, VOCABULARY)
+            if not pieces:
+                with pytest.raises(error):
+                    found.interrupted(Ended(reason, "it has ended"))
+            found.add([0])
+            answer = found.interrupted(Ended(reason, "it has ended"))
+            assert answer.text in (b"(x)", b"()") and answer.text.startswith(b"(")
+            assert (answer.complete, answer.finish_reason, answer.interrupted) == (True, "stop", reason)
+            assert answer.tokens_used <= budget
+
+
+def test_a_plain_answer_is_cut_by_the_server_and_by_no_failure() -> None:
+    found = Transcript(Work((1,), None, Parameters(budget=4)), VOCABULARY)
+    found.add([2])
+    with pytest.raises(Ended):
+        found.interrupted(Ended("failure", "it has ended"))
+    answer = found.interrupted(Ended("shutdown", "it has ended"))
+    assert (answer.text, answer.finish_reason, answer.interrupted) == (b"x", "length", "shutdown")
 
 
 def test_special_tokens_of_a_plain_answer_are_no_text() -> None:
