@@ -219,7 +219,9 @@ FORBIDDEN = {
     "grammar_cache": rf"server\b|{_FRAMEWORKS}",
     "server/decoding": rf"server\.(?!decoding\b)|{_FRAMEWORKS}",
     "server/engines": r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|errors\b)|(fastapi|starlette|uvicorn)\b",
-    "server/engines/vllm": r"server\.(?!engines\b|decoding\b|backend\b|exchange\b|interrupts\b)|(fastapi|starlette|uvicorn)\b",
+    "server/engines/vllm": (
+        r"server\.(?!engines\b|decoding\b|backend\b|exchange\b|interrupts\b)|(fastapi|starlette|uvicorn)\b"
+    ),
 }
 
 
