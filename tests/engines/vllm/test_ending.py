@@ -20,7 +20,7 @@ from tests.server.running import error_of, eventually, serving_backend
 
 pytestmark = pytest.mark.model
 
-PATTERN = "[a-z ]{380,400}"
+PATTERN = "[a-z ]{400,4000}"
 LONG: dict[str, Any] = {"max_tokens": 450, "response_format": {"type": "regex", "regex": PATTERN}}
 HOW: dict[str, dict[str, Any]] = {
     "greedy": {"temperature": 0},
