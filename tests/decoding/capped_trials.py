@@ -226,7 +226,7 @@ def run_lexed(number: int) -> tuple[list[str], bool] | None:
 def main() -> None:
     count: Counter[str] = Counter({"invalid": 0, "over budget": 0, "equal answers": 0})
     for kind, one in (("lexed", run_lexed), ("plain", run)):
-        for number in range(int(sys.argv[1]) // (10 if kind == "lexed" else 1)):
+        for number in range(int(sys.argv[1]) // (20 if kind == "lexed" else 1)):
             trial = one(number)
             count[f"{kind}: {'nothing to try' if trial is None else 'answered'}"] += 1
             faults, full = trial or ([], False)
