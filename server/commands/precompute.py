@@ -110,7 +110,6 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
     Raises GrammarError; ValueError where there is no store, or too much is asked for, RuntimeError where the store
     doesn't take everything, or doesn't answer.
     """
-
     if task.nodes > most_nodes():
         raise ValueError(f"a store keeps tables of up to {most_nodes():,} configurations, so --nodes can't be more")
     grammar, grammar_id, precomputation = _prepared(task)
@@ -182,6 +181,7 @@ def _opened(settings: Settings) -> Iterator[Database]:
 def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table: Table) -> TabledGrammar:
     """The grammar as a server with these settings has it from now on. Raises RuntimeError where it lacks the table."""
     from grammar_cache.store.sharing import SharedGrammars
+    from grammar_cache.tabled_grammar import TabledGrammar
 
     with _opened(settings) as database:
         shared = SharedGrammars(database, grammar.vocabulary, settings.limits)

@@ -133,7 +133,7 @@ def test_a_developer_speaks_as_the_system() -> None:
     seen = []
     with serving() as running:
         encode = running.engine.encode
-        running.engine.encode = lambda messages: seen.append(messages) or encode(messages)  # type: ignore
+        running.engine.encode = lambda messages, most: seen.append(messages) or encode(messages, most)  # type: ignore
         parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
         messages = [{"role": "developer", "content": "d"}, {"role": "user", "content": parts}]
         assert running.chat(messages=messages, max_tokens=1).status_code == 200
@@ -161,11 +161,11 @@ def test_another_model_is_not_found(running: Running) -> None:
 
 
 def test_a_prompt_beyond_the_window_is_refused(running: Running) -> None:
-    """A prompt that leaves no room is told so, with both numbers."""
+    """A prompt that leaves no room is told so, with the window; how long it is isn't counted to its end."""
     error = error_of(running.chat(messages=[{"role": "user", "content": "x" * 600}]))
     assert error["code"] == "context_length_exceeded"
-    assert "600" in error["message"]
-    assert "512" in error["message"]
+    assert "512 tokens or more" in error["message"]
+    assert "the model can take 512" in error["message"]
 
 
 def test_an_engine_that_fails_fails_one_request() -> None:

@@ -26,7 +26,12 @@ def test_every_limit_has_a_code_of_its_own() -> None:
     """Each limit is a refusal that can be told from the others; the fuels and table sizes refuse nothing."""
     limits = {field.name for field in fields(Limits)} - {"start_fuel", "step_fuel", "table_bytes"}
     codes = {of_grammar(LimitExceeded("m", limit=limit), None).code for limit in limits}
-    others = {ErrorCode.BODY_NESTING_EXCEEDED, ErrorCode.CONTEXT_LENGTH_EXCEEDED, ErrorCode.MEMORY_EXCEEDED}
+    others = {
+        ErrorCode.BODY_NESTING_EXCEEDED,
+        ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+        ErrorCode.ITEMS_EXCEEDED,
+        ErrorCode.MEMORY_EXCEEDED,
+    }
     assert codes | others == {code for code in ErrorCode if code.endswith("_exceeded")}
 
 
@@ -49,7 +54,7 @@ def test_every_code_has_a_status_and_a_type(code: ErrorCode) -> None:
     }
     error = ApiError(code, "m")
     assert code.type == expected.get(code.status, "invalid_request_error")
-    assert code.status in (400, 401, 404, 405, 413, 429, 500, 503)
+    assert code.status in (400, 401, 404, 405, 408, 413, 415, 429, 500, 503)
     assert ("Retry-After" in error.headers) == (code.status in (429, 503))
 
 
