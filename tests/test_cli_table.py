@@ -110,7 +110,7 @@ def test_a_server_finds_what_was_precomputed(
         certificate = httpx.post(address, json=body, timeout=60).json()["swyb"]
     assert (certificate["grammar_id"], certificate["table"]) == (precomputed["grammar_id"], precomputed["table"])
 
-    assert main(["grammars", "list", *store]) == 0
+    assert main(["grammars", "list", "--json", *store]) == 0
     assert len(told(capsys)["grammars"]) >= 4  # the grammar, its table, a piece, and the list of works
     assert main(["grammars", "rm", certificate["grammar_id"], *store]) == 0
     opened = open_store(store[1])
