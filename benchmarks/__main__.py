@@ -7,19 +7,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import (
-    artefact_time,
-    compile_time,
-    filter_time,
-    grammars,
-    ranking_time,
-    restart,
-    schemas,
-    step_time,
-    store_time,
-    vllm_server,
-)
+from benchmarks.core import artefact_time, compile_time, filter_time, grammars, ranking_time, step_time
 from benchmarks.data import ROOT, MissingData
+from benchmarks.restart import restart
+from benchmarks.schemas import schemas
+from benchmarks.store import store_time
+from benchmarks.vllm import server
 from server.engines.embedded import EmbeddedModelError
 
 FEW_SCHEMAS = 60
@@ -49,7 +42,7 @@ def parser() -> ArgumentParser:
         "artefact": artefact_time,
         "store": store_time,
         "filter": filter_time,
-        "vllm": vllm_server,
+        "vllm": server,
         "restart": restart,
     }
     for name, module in modules.items():

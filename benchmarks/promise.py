@@ -54,7 +54,7 @@ def main(words: Sequence[str]) -> int:
 
 def measured() -> Data:
     """Both runs of the embedded model, which is unpacked if it isn't there."""
-    from server.engines.transformers_engine import TransformersEngine  # needs torch, drawing doesn't
+    from server.engines.hugging_face.engine import TransformersEngine
 
     folder = ensure_embedded_model(default_cache(), lambda line: print(line, file=sys.stderr))
     engine = TransformersEngine(folder)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from grammar_cache.grammar import CompiledGrammar, Minimum
     from grammar_cache.limits import Limits
-    from grammar_cache.vocabulary import Vocabulary
+    from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "AnswerTooLong",

@@ -13,7 +13,7 @@ from grammar_cache.expression import Grammar
 from grammar_cache.grammar import CompiledGrammar, compile_expression, grammar_id
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 DEFAULT_LIMITS = Limits()
 

@@ -16,24 +16,24 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.claims import Claim, Claims
-from grammar_cache.configuration import DEAD, Configurations
-from grammar_cache.costs import within
-from grammar_cache.descent import Path, descend
-from grammar_cache.distance import INFINITE, Distances
+from grammar_cache.configurations.interner import DEAD, Configurations
+from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.distances.beam_bound import Completion, beam_bound
+from grammar_cache.distances.claims import Claim, Claims
+from grammar_cache.distances.cost_kernels import within
+from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.distances.minimum_replay import Findings, replay, tell
 from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
 from grammar_cache.expression import Grammar
-from grammar_cache.findings import Findings, replay, tell
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.lexed_configuration import LexedConfigurations, configurations_of
-from grammar_cache.lexed_distance import LexedDistances
+from grammar_cache.lexer.configurations import LexedConfigurations, configurations_of
+from grammar_cache.lexer.distances import LexedDistances
 from grammar_cache.limits import Limits
-from grammar_cache.masks import Masks
-from grammar_cache.network import Network, build
-from grammar_cache.tables import Tables
-from grammar_cache.tightening import Tightening
-from grammar_cache.token_bits import packed
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.masks.masks import Masks
+from grammar_cache.network.network import Network, build
+from grammar_cache.successors.tables import SuccessorTables
+from grammar_cache.vocabulary.token_set import packed
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 ALGORITHM_VERSION = "5"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
@@ -69,12 +69,12 @@ class CompiledGrammar:
         self.ignored = ignored
         self.network = network
         self._configurations = configurations_of(network, limits.configurations, interrupt)
-        self._tables = Tables(self._configurations, vocabulary, limits.table_bytes, interrupt)
+        self._tables = SuccessorTables(self._configurations, vocabulary, limits.table_bytes, interrupt)
         self._distances = distances_of(self._configurations, vocabulary, interrupt)
         self._claims = Claims(self._configurations, self._tables, vocabulary)
-        self._tightening = Tightening(self._tables, self._claims)
+        self._tightening = ExactSearch(self._tables, self._claims)
         self._minimum: Minimum | None = None
-        self._path: Path = {}
+        self._path: Completion = {}
         self._found = found
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self._second: dict[int, int] = {}  # by configuration, the second least additive distance behind a byte
@@ -91,7 +91,7 @@ class CompiledGrammar:
         if self._minimum is None:
             bound, fuel = self._additive(self.start), self.limits.start_fuel
             if 0 < bound < INFINITE:
-                self._path = descend(self._tables, self._distances, self.vocabulary, self.start, bound, fuel)
+                self._path = beam_bound(self._tables, self._distances, self.vocabulary, self.start, bound, fuel)
             self._minimum = self._searched()
         return self._minimum
 

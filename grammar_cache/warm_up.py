@@ -11,14 +11,14 @@ from time import perf_counter
 
 import numpy as np
 
-from grammar_cache.artefact import from_bytes, to_bytes
+from grammar_cache.algorithms.candidate_order import leading, log_sum, ordered
+from grammar_cache.algorithms.selection import BLOCK, GROUP, highest
+from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar
 from grammar_cache.constraint import Constraint
-from grammar_cache.few import leading, log_sum, ordered
-from grammar_cache.fewest import FewestPieces
 from grammar_cache.grammar import CompiledGrammar
-from grammar_cache.highest import BLOCK, GROUP, highest
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.fewest_pieces import FewestPieces
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _SCHEMA = """{
   "type": "object",

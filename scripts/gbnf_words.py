@@ -8,8 +8,8 @@ from __future__ import annotations
 import keyword
 import sys
 
-from grammar_cache.other_words import MORE, other_words
-from grammar_cache.sql_schema import RESERVED
+from grammar_cache.grammars.reserved_words import MORE, other_words
+from grammar_cache.grammars.sql_schema import RESERVED
 
 if __name__ == "__main__":
     match sys.argv[1:]:

@@ -12,8 +12,8 @@ from server.api import chat, docs, errors, grammars, health, models
 from server.api.access import require_key
 from server.api.bodies import Bodies
 from server.api.description import described
-from server.backend import Backend
-from server.catalogue import warm_up
+from server.backends.backend import Backend
+from server.grammar_responses import warm_up
 from server.service import Service
 from server.settings import Settings
 

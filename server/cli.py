@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 
-from server.commands.options import report
-from server.commands.parser import Parser, Version, examples
+from server.console.options import report
+from server.console.parser import Parser, Version, examples
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -47,7 +47,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
     known = parser([name for name in COMMANDS if name == command])
     if command not in _PASSING_ON:
         return known.parse_args(arguments)
-    from server.commands.backends import separated
+    from server.console.backends import separated
 
     own, passed_on = separated(arguments)
     parsed = known.parse_args(own)

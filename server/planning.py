@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from server.backend import Work
+from server.backends.backend import Work
 from server.decoding.parameters import Parameters
-from server.grammars import Certified
+from server.grammars.compiled import Certified
 from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
 

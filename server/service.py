@@ -18,22 +18,22 @@ from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.store.sharing import SharedGrammars
 from server.admission import Admission
-from server.backend import Backend, DoesNotFit, Piece, State, Unavailable, UnsupportedWork, Work
-from server.constraint import Asked, Constrained, asked_for, named_in
+from server.backends.backend import Backend, DoesNotFit, Piece, State, Unavailable, UnsupportedWork, Work
 from server.decoding.answer import Answer
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError, PromptTooLong
-from server.grammars import Certified, Grammars
+from server.grammars.compiled import Certified, Grammars
+from server.grammars.named import NamedGrammars
+from server.grammars.opening import opened_store
 from server.interrupts import Interrupted, Interrupts
 from server.merging import merged
-from server.named_grammars import NamedGrammars
 from server.planning import budget_for, parameters_for, works_of
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
+from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
-from server.sharing import opened_store
 
 WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, reject, settings
 from hypothesis import strategies as st
 
-from grammar_cache import rules as rules_module
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import (
     EMPTY,
@@ -33,7 +32,8 @@ from grammar_cache.expression import (
 )
 from grammar_cache.grammar import CompiledGrammar, compile_expression
 from grammar_cache.limits import Limits
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.network import inlining as rules_module
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests import oracle
 
 LONGEST = {2: 7, 3: 5}

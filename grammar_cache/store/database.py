@@ -15,7 +15,7 @@ from threading import Thread
 from time import monotonic
 from typing import TypeVar
 
-from grammar_cache.claims import Claim
+from grammar_cache.distances.claims import Claim
 from grammar_cache.limits import Limits
 from grammar_cache.store.belongings import table_of
 from grammar_cache.store.catalogue import Catalogue

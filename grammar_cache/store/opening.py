@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from grammar_cache.limits import Limits
+from grammar_cache.store.backends.sqlite import EmbeddedStore
 from grammar_cache.store.contract import Store, StoreLimits
 from grammar_cache.store.database import Database
-from grammar_cache.store.embedded import EmbeddedStore
 from grammar_cache.store.patience import Timing
 from grammar_cache.store.seals import Seals, kept_secret
 
@@ -26,8 +26,8 @@ def open_store(address: str, limits: StoreLimits | None = None, timing: Timing |
     if address.startswith("sqlite:"):
         return EmbeddedStore(_file(address), limits)
     try:
-        from grammar_cache.store.redis_address import RedisAddress
-        from grammar_cache.store.redis_store import RedisStore
+        from grammar_cache.store.backends.redis import RedisStore
+        from grammar_cache.store.backends.redis_address import RedisAddress
     except ImportError as error:
         raise StoreAddressError("a Redis server needs the package redis: install swyb[redis]") from error
     try:

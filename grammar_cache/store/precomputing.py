@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grammar_cache.errors import ArtefactError
-from grammar_cache.pieces import Piece
-from grammar_cache.precompute import Precomputation
+from grammar_cache.offline.precompute import Precomputation
+from grammar_cache.offline.successor_graph import SuccessorGraph
 from grammar_cache.store.belongings import Work
 from grammar_cache.store.database import Database
 
@@ -27,7 +27,7 @@ class SharedPieces:
         self._patience = patience
         self._work = Work(told.height, told.most, told.size, told.pieces)
 
-    def collect(self, first: int, done: Callable[[int], bool]) -> dict[int, Piece]:
+    def collect(self, first: int, done: Callable[[int], bool]) -> dict[int, SuccessorGraph]:
         """All pieces from the first one on, round to the one before it: found, or made and kept.
 
         `done` is told of each, and says whether to go on.
@@ -35,7 +35,7 @@ class SharedPieces:
         Raises LimitExceeded(configurations), Interrupted, StoreError.
         """
         self._database.catalogue(self._patience).note(self._grammar_id, self._work)
-        found: dict[int, Piece] = {}
+        found: dict[int, SuccessorGraph] = {}
         count = self._precomputation.pieces
         for number in ((first + i) % count for i in range(count)):
             found[number] = self._piece(number)
@@ -43,11 +43,11 @@ class SharedPieces:
                 break
         return found
 
-    def _piece(self, number: int) -> Piece:
+    def _piece(self, number: int) -> SuccessorGraph:
         told = self._precomputation
         place = self._work.piece(self._database.place(self._grammar_id), number)
 
-        def look() -> Piece | None:
+        def look() -> SuccessorGraph | None:
             data = self._database.load(place).artefact
             try:
                 return None if data is None else told.read(number, data)
@@ -55,7 +55,7 @@ class SharedPieces:
                 self._database.counters.count("rejected")
                 return None
 
-        def make() -> Piece:
+        def make() -> SuccessorGraph:
             piece = told.piece(number)
             self._database.keep(place, piece.to_bytes())
             return piece

@@ -15,7 +15,7 @@ from hmac import compare_digest
 from pathlib import Path
 from tempfile import mkstemp
 
-from grammar_cache.artefact import FORMAT
+from grammar_cache.artefact.artefact import FORMAT
 from grammar_cache.limits import Limits
 from grammar_cache.store.contract import SCHEMA
 

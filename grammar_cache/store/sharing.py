@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from grammar_cache.artefact import from_bytes, to_bytes
-from grammar_cache.claims import Claim
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.artefact.artefact import from_bytes, to_bytes
+from grammar_cache.distances.claims import Claim
 from grammar_cache.errors import ArtefactError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.kept import Kept
 from grammar_cache.limits import Limits
-from grammar_cache.precomputed import Table
+from grammar_cache.offline.distance_table import DistanceTable
+from grammar_cache.offline.tabled_grammar import TabledGrammar
 from grammar_cache.store.database import Database, News
-from grammar_cache.tabled_grammar import TabledGrammar
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 COPIES_BYTES = 64 << 20
 """Of artefacts that stay in this process, for when the store has them no more: those of hundreds of grammars.
@@ -42,7 +42,7 @@ class SharedGrammars:
         self._database = database
         self._vocabulary = vocabulary
         self._limits = limits
-        self._copies: Kept[str, bytes] = Kept(COPIES_BYTES)
+        self._copies: LruCache[str, bytes] = LruCache(COPIES_BYTES)
 
     def get(
         self, grammar_id: str, make: Callable[[], CompiledGrammar], seconds: float, interrupt: Interrupt | None = None
@@ -71,7 +71,7 @@ class SharedGrammars:
         """
         return self._with(grammar_id, grammar, self._database.table(grammar_id))
 
-    def keep_table(self, grammar_id: str, table: Table) -> None:
+    def keep_table(self, grammar_id: str, table: DistanceTable) -> None:
         """For all who open the grammar from now on. It doesn't wait for the store."""
         self._database.keep_table(grammar_id, table.data)
 
@@ -113,7 +113,7 @@ class SharedGrammars:
         if data is None:
             return grammar
         try:
-            return TabledGrammar(grammar, Table.from_bytes(data, grammar_id, self._vocabulary))
+            return TabledGrammar(grammar, DistanceTable.from_bytes(data, grammar_id, self._vocabulary))
         except ArtefactError:
             self._database.counters.count("rejected")
             return grammar

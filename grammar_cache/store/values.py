@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from struct import Struct
 
-from grammar_cache.claims import Claim
+from grammar_cache.distances.claims import Claim
 from grammar_cache.store.seals import Rejected
 
 _NUMBER = Struct(">I")

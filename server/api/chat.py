@@ -12,11 +12,11 @@ from server.api.bodies import read_body
 from server.api.description import problems, takes
 from server.api.disconnects import unless_gone
 from server.api.events import EventStream
-from server.completions import chunks, completion
 from server.protocol.chat import ChatRequest
 from server.protocol.completion import ChatCompletion
 from server.protocol.errors import ErrorCode
 from server.protocol.reading import parse_chat
+from server.responses import chunks, completion
 
 router = APIRouter()
 

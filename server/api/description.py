@@ -16,7 +16,7 @@ from pydantic.json_schema import models_json_schema
 from server.protocol.chat import ChatMessage, ChatRequest
 from server.protocol.completion import ChatChunk
 from server.protocol.errors import ErrorCode
-from server.protocol.fields import MESSAGE, REQUEST, Foreign
+from server.protocol.foreign_fields import MESSAGE, REQUEST, Foreign
 from server.protocol.grammars import GrammarRequest
 from server.protocol.problem import ProblemBody
 from server.protocol.strict import StrictModel

@@ -9,7 +9,7 @@ from server.api.access import service_of
 from server.api.bodies import read_body
 from server.api.description import problems, takes
 from server.api.disconnects import unless_gone
-from server.catalogue import listed, registered
+from server.grammar_responses import listed, registered
 from server.protocol.errors import ErrorCode
 from server.protocol.grammars import Deleted, GrammarList, GrammarRequest, Registered
 from server.protocol.reading import parse_grammar

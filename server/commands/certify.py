@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from server.commands.models import add_model, model_folder
-from server.commands.options import add_constraint, constraint, print_json
-from server.commands.parser import examples
+from server.console.models import add_model, model_folder
+from server.console.options import add_constraint, constraint, print_json
+from server.console.parser import examples
 from server.engines.embedded import default_cache
 from server.settings import Settings
 
@@ -35,8 +35,8 @@ def run(arguments: Namespace) -> int:
     assert wanted is not None, "the parser requires one"
     folder = model_folder(arguments)
     from grammar_cache import GrammarError, Vocabulary
-    from server.commands.loops import ready_loops
-    from server.commands.refusals import refused
+    from server.console.loops import ready_loops
+    from server.console.refusals import refused
 
     try:
         vocabulary = Vocabulary.from_pretrained(folder, cache=default_cache())
@@ -52,7 +52,7 @@ def certify(wanted: Constraint, vocabulary: Vocabulary) -> dict[str, object]:
     """Raises GrammarError."""
     from grammar_cache.compile import compile_grammar, constraint_id
     from grammar_cache.grammar import ALGORITHM_VERSION
-    from server.grammars import witness_text
+    from server.grammars.compiled import witness_text
 
     begun = perf_counter()
     grammar = compile_grammar(wanted, vocabulary, Settings().limits)

@@ -1,11 +1,11 @@
-"""`swyb check`: does a text belong, and where does it leave the language? See `server.verdict`."""
+"""`swyb check`: does a text belong, and where does it leave the language? See `server.checking.verdict`."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from server.commands.options import add_constraint, constraint, print_json, read_bytes
-from server.commands.parser import examples
+from server.console.options import add_constraint, constraint, print_json, read_bytes
+from server.console.parser import examples
 
 REFUSED = 2
 """The exit status where no verdict is possible."""
@@ -28,10 +28,10 @@ def run(arguments: Namespace) -> int:
     assert wanted is not None, "the parser requires one"
     text = read_bytes(arguments.text)
     from grammar_cache import GrammarError
-    from server.commands.loops import announced
-    from server.commands.refusals import refused
+    from server.checking.verdict import check
+    from server.console.loops import announced
+    from server.console.refusals import refused
     from server.protocol.errors import ApiError
-    from server.verdict import check
 
     try:
         with announced():

@@ -10,10 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.commands.backends import add_engine, backend_of, check_engine, engine_name
-from server.commands.models import MODEL, add_model, model_folder
-from server.commands.options import positive, report
-from server.commands.parser import examples
+from server.console.backends import add_engine, backend_of, check_engine, engine_name
+from server.console.models import MODEL, add_model, model_folder
+from server.console.options import positive, report
+from server.console.parser import examples
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Prints the report; after Ctrl-C, that of what there is."""
     _require_extra()
-    from server.evaluation.report import report_all
+    from server.evaluation.reporting.report import report_all
 
     if arguments.experiment == "report":
         for files in report_all(arguments.out):
@@ -116,8 +116,8 @@ def _run(arguments: Namespace, stack: ExitStack) -> int:
     from server.evaluation.datasets.samples import samples
     from server.evaluation.methods.registry import check
     from server.evaluation.methods.spec import specs
-    from server.evaluation.report import Files
-    from server.evaluation.report import report as rendered
+    from server.evaluation.reporting.report import Files
+    from server.evaluation.reporting.report import report as rendered
     from server.evaluation.session import Asked, carry_out
 
     chosen = experiments.EXPERIMENTS[arguments.experiment]
@@ -165,7 +165,7 @@ def _model(arguments: Namespace) -> LocalModel | RemoteModel:
 
     check_engine(engine_name(arguments))
     folder = model_folder(arguments, MODEL)
-    from server.commands.loops import ready_loops
+    from server.console.loops import ready_loops
 
     ready_loops()
     backend = backend_of(arguments, folder, Settings(prefix_cache_bytes=PREFIX_CACHE_BYTES))

@@ -9,19 +9,10 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from grammar_cache.constraint import Constraint
-from server.commands.backends import add_engine, backend_of, check_engine, engine_name
-from server.commands.models import MODEL, add_model, model_folder
-from server.commands.options import (
-    STDIN,
-    add_constraint,
-    add_store,
-    constraint,
-    positive,
-    read,
-    report,
-    store_options,
-)
-from server.commands.parser import examples
+from server.console.backends import add_engine, backend_of, check_engine, engine_name
+from server.console.models import MODEL, add_model, model_folder
+from server.console.options import STDIN, add_constraint, add_store, constraint, positive, read, report, store_options
+from server.console.parser import examples
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,12 +58,12 @@ def run(arguments: Namespace) -> int:
     folder = model_folder(arguments, MODEL)
     from grammar_cache import GrammarError
     from grammar_cache.compile import parse
-    from server.commands.loops import ready_loops
-    from server.commands.refusals import refused
+    from server.console.loops import ready_loops
+    from server.console.refusals import refused
+    from server.grammars.opening import check_store
     from server.protocol.errors import ApiError
     from server.protocol.reading import parse_chat
     from server.service import Service
-    from server.sharing import check_store
 
     settings = store_options(arguments).settings()
     check_store(settings)
@@ -127,8 +118,8 @@ def _constraint_fields(wanted: Constraint | None) -> dict[str, object]:
 
 
 async def _generate(service: Service, body: dict[str, object], *, whole: bool) -> None:
-    from server.completions import chunks, completion
     from server.protocol.reading import parse_chat
+    from server.responses import chunks, completion
 
     service.start()
     try:

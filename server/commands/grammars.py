@@ -7,9 +7,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from server.commands.options import add_store, print_json, store_options
-from server.commands.parser import examples
-from server.commands.table import table
+from server.console.options import add_store, print_json, store_options
+from server.console.parser import examples
+from server.console.table import table
 
 if TYPE_CHECKING:
     from grammar_cache.store.catalogue import Catalogue
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Prints what there is. Raises ValueError without a store, and where there is no such thing or no answer."""
     from grammar_cache.store.contract import StoreError
-    from server.sharing import opened_store
+    from server.grammars.opening import opened_store
 
     database = opened_store(store_options(arguments).settings())
     if database is None:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from grammar_cache.errors import GrammarError
 from grammar_cache.limits import NODES
-from server.commands.models import add_model, model_folder
-from server.commands.options import (
+from server.console.models import add_model, model_folder
+from server.console.options import (
     StoreOptions,
     add_constraint,
     add_store,
@@ -30,18 +30,18 @@ from server.commands.options import (
     store_options,
     whole,
 )
-from server.commands.parser import examples
+from server.console.parser import examples
 from server.engines.embedded import default_cache
-from server.evaluation.progress import Progress
+from server.progress import Progress
 from server.settings import Settings
 
 if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
     from grammar_cache import CompiledGrammar, Constraint
-    from grammar_cache.pieces import Piece
-    from grammar_cache.precompute import Outcome, Precomputation
-    from grammar_cache.precomputed import Table
+    from grammar_cache.offline.distance_table import DistanceTable
+    from grammar_cache.offline.precompute import Coverage, Precomputation
+    from grammar_cache.offline.successor_graph import SuccessorGraph
+    from grammar_cache.offline.tabled_grammar import TabledGrammar
     from grammar_cache.store.database import Database
-    from grammar_cache.tabled_grammar import TabledGrammar
 
 PATIENCE_SECONDS = 5.0
 """For an answer of a store that no request waits for."""
@@ -85,8 +85,8 @@ def run(arguments: Namespace) -> int:
     wanted = constraint(arguments)
     assert wanted is not None, "the parser requires one"
     folder = model_folder(arguments)
-    from server.commands.loops import ready_loops
-    from server.commands.refusals import refused
+    from server.console.loops import ready_loops
+    from server.console.refusals import refused
 
     ready_loops()
     begun = monotonic()
@@ -133,7 +133,7 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
 
 def most_nodes() -> int:
     """Configurations: the table has room in a store then, whatever is found, and for its header."""
-    from grammar_cache.precomputed import ENTRY_BYTES
+    from grammar_cache.offline.distance_table import ENTRY_BYTES
     from grammar_cache.store.contract import StoreLimits
 
     return StoreLimits().unpacked_bytes // ENTRY_BYTES - 1000
@@ -149,7 +149,7 @@ def work(task: Task, first: int) -> None:
 def _prepared(task: Task) -> tuple[CompiledGrammar, str, Precomputation]:
     from grammar_cache import Vocabulary
     from grammar_cache.compile import compile_grammar, constraint_id
-    from grammar_cache.precompute import Precomputation
+    from grammar_cache.offline.precompute import Precomputation
 
     vocabulary = Vocabulary.from_pretrained(task.folder, cache=default_cache())
     grammar = compile_grammar(task.constraint, vocabulary, Settings().limits)
@@ -167,7 +167,7 @@ def _patient(task: Task) -> Settings:
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[Database]:
-    from server.sharing import opened_store
+    from server.grammars.opening import opened_store
 
     database = opened_store(settings)
     if database is None:
@@ -178,10 +178,10 @@ def _opened(settings: Settings) -> Iterator[Database]:
         database.close(CLOSING_SECONDS)
 
 
-def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table: Table) -> TabledGrammar:
+def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table: DistanceTable) -> TabledGrammar:
     """The grammar as a server with these settings has it from now on. Raises RuntimeError where it lacks the table."""
+    from grammar_cache.offline.tabled_grammar import TabledGrammar
     from grammar_cache.store.sharing import SharedGrammars
-    from grammar_cache.tabled_grammar import TabledGrammar
 
     with _opened(settings) as database:
         shared = SharedGrammars(database, grammar.vocabulary, settings.limits)
@@ -196,7 +196,7 @@ def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table:
 
 def _collected(
     precomputation: Precomputation, database: Database, grammar_id: str, first: int, done: Callable[[int], bool]
-) -> dict[int, Piece]:
+) -> dict[int, SuccessorGraph]:
     from grammar_cache.store.contract import StoreError
     from grammar_cache.store.precomputing import SharedPieces
 
@@ -223,7 +223,7 @@ def _others(task: Task, first: int, pieces: int, count: int) -> Iterator[None]:
 
 
 def _told(
-    grammar: TabledGrammar, grammar_id: str, precomputation: Precomputation, table: Table, outcome: Outcome
+    grammar: TabledGrammar, grammar_id: str, precomputation: Precomputation, table: DistanceTable, outcome: Coverage
 ) -> dict[str, object]:
     enumeration = precomputation.enumeration
     return {

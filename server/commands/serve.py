@@ -12,20 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from server.commands.backends import EngineName, add_engine, backend_of, check_engine, engine_name
-from server.commands.intake import add_intake, intake_of
-from server.commands.models import MODEL, add_model, hub_name, model_folder
-from server.commands.options import (
-    add_store,
-    port,
-    positive,
-    report,
-    seconds,
-    store_options,
-    whole,
-)
-from server.commands.parser import examples
 from server.commands.warm_list import check_names, listed
+from server.console.backends import EngineName, add_engine, backend_of, check_engine, engine_name
+from server.console.intake import add_intake, intake_of
+from server.console.models import MODEL, add_model, hub_name, model_folder
+from server.console.options import add_store, port, positive, report, seconds, store_options, whole
+from server.console.parser import examples
 from server.settings import ENGINE_FAILED, EngineFailure, Settings
 
 if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
@@ -201,8 +193,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _serve(settings: Settings, arguments: Namespace, folder: Path, listening: socket.socket) -> int:
     from grammar_cache.warm_up import warm_up
-    from server.commands.loops import announced
     from server.commands.serving import serve
+    from server.console.loops import announced
 
     report(f"swyb: loading {folder}")
     backend = backend_of(arguments, folder, settings)

@@ -12,9 +12,9 @@ import uvicorn
 
 from server.api.connections import bounded
 from server.app import create_app
-from server.backend import Backend
-from server.commands.options import report
-from server.garbage import keep_what_is_loaded
+from server.backends.backend import Backend
+from server.commands.garbage import keep_what_is_loaded
+from server.console.options import report
 from server.protocol.errors import ApiError
 from server.service import Service
 from server.settings import ENGINE_FAILED, Settings

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grammar_cache.shipped import names
-from server.commands.options import read_bytes
-from server.commands.parser import perhaps
+from grammar_cache.grammars.shipped import names
+from server.console.options import read_bytes
+from server.console.parser import perhaps
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check_names(settings: Settings) -> None:
     It is to be called before a model is loaded. A store that doesn't answer now may know the name later.
     """
     from grammar_cache.store.contract import StoreError
-    from server.sharing import opened_store
+    from server.grammars.opening import opened_store
 
     unknown = [wanted for wanted in settings.warm if isinstance(wanted, str) and wanted not in names()]
     database = opened_store(settings)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.few import ordered
+from grammar_cache.algorithms.candidate_order import ordered
 from server.decoding.language import Language
 from server.decoding.logits import Row, Tokens, highest
 from server.decoding.parameters import Parameters

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.grammar import CompiledGrammar
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 Split: TypeAlias = Callable[[str], Sequence[int]]
 """From a text to its tokens, without marks of begin and end."""

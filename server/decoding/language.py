@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configuration import DEAD
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.configurations.interner import DEAD
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
 class Language(Protocol):

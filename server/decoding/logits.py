@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache import highest as compiled
+from grammar_cache.algorithms import selection as compiled
 
 LARGEST = 1e9
 
@@ -128,7 +128,7 @@ def finite(logits: NDArray[np.floating]) -> Values:
 
 
 def highest(values: Values, count: int) -> Tokens:
-    """Indices of the `count` highest of values that are fit to be compared: see `grammar_cache.highest`."""
+    """Indices of the `count` highest of values that can be compared: see `grammar_cache.algorithms.selection`."""
     found = compiled.highest(values, count, LARGEST)
     assert found is not None, "they are finite"
     return found

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.few import log_sum
+from grammar_cache.algorithms.candidate_order import log_sum
 from server.decoding.parameters import Softmax
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import TemplateError
 from transformers import AutoTokenizer
 
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines.contract import Message, PromptTooLong
 from server.engines.prompt_bound import PromptBound
 

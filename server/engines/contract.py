@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 SequenceId: TypeAlias = int
 Message: TypeAlias = Mapping[str, str]

@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from grammar_cache.fewest import FewestPieces
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.fewest_pieces import FewestPieces
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _SPACE = "\u2581"
 """What SentencePiece writes for a space."""

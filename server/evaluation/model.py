@@ -13,7 +13,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from server.backend import Backend, State, Work
+from server.backends.backend import Backend, State, Work
 from server.decoding.answer import Answer
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters

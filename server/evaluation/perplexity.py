@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.evaluation.model import LocalModel, Scores
-from server.evaluation.progress import Progress
 from server.evaluation.records import Records
 from server.evaluation.task import Task
+from server.progress import Progress
 
 
 async def fill(records: Records, tasks: Iterable[Task], model: LocalModel) -> None:

@@ -12,10 +12,10 @@ from server.evaluation.budgets import Level
 from server.evaluation.description import Sweep
 from server.evaluation.feasible import Split
 from server.evaluation.methods.method import Method
-from server.evaluation.progress import Progress
 from server.evaluation.records import Records, Row
 from server.evaluation.reply import Reply
 from server.evaluation.task import Task, Verdict, cleaned
+from server.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from server.evaluation.model import LocalModel
 from server.evaluation.perplexity import fill
 from server.evaluation.records import Records
 from server.evaluation.remote import RemoteModel
-from server.evaluation.report import Files
+from server.evaluation.reporting.report import Files
 from server.evaluation.runner import Plan, run
 from server.evaluation.task import Task
 

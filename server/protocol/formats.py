@@ -1,4 +1,4 @@
-"""The shapes of `response_format`, one model a type; `server.constraint` says what they constrain."""
+"""The shapes of `response_format`, one model a type; `server.request_constraint` says what they constrain."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class JsonSchemaFormat(StrictModel):
 
 
 class NamedGrammar(StrictModel):
-    """A grammar that comes with the server (`grammar_cache.shipped`), or one that was registered."""
+    """A grammar that comes with the server (`grammar_cache.grammars.shipped`), or one that was registered."""
 
     name: str
 

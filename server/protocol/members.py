@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.fields import Foreign
+from server.protocol.foreign_fields import Foreign
 
 LONGEST_TOLD = 100
 """Characters of an unknown member's name that an error repeats."""

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from server.protocol.chat import MESSAGES, ChatMessage, ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.fields import MESSAGE, REQUEST
+from server.protocol.foreign_fields import MESSAGE, REQUEST
 from server.protocol.grammars import GrammarRequest
 from server.protocol.members import LONGEST_TOLD, without_neutral
 from server.protocol.strict import UNKNOWN_MEMBER

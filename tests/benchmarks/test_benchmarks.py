@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import compile_time, peers
+from benchmarks import peers
 from benchmarks.__main__ import main
+from benchmarks.core import compile_time
+from benchmarks.core.walks import walks
 from benchmarks.data import Task, tokenizer_folder
-from benchmarks.walks import walks
 from grammar_cache import Vocabulary
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import grammars, peers
+from benchmarks import peers
 from benchmarks.__main__ import main
-from benchmarks.grammars import GrammarRow, read_texts, report
+from benchmarks.core import grammars
+from benchmarks.core.grammars import GrammarRow, read_texts, report
 from tests.benchmarks.test_benchmarks import rows
 
 QUERIES = ["SELECT b FROM t", "SELECT a FROM t", "SELECT b FROM t", "SELEC"]

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.restart import UNWANTED, Outcomes, Plan, restarted
-from benchmarks.restart_server import Options
+from benchmarks.restart.restart import UNWANTED, Outcomes, Plan, restarted
+from benchmarks.restart.server import Options
 from server.commands.serving import ENGINE_FAILED
 from tests.cached import model_folder
 from tests.server.running import error_of, eventually
@@ -68,7 +68,7 @@ def serving(**options: Any) -> Iterator[tuple[subprocess.Popen[str], httpx.Clien
     """A process, ready or failed."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "benchmarks.restart_server", json.dumps(asdict(Options(port, **options)))]
+    command = [sys.executable, "-m", "benchmarks.restart.server", json.dumps(asdict(Options(port, **options)))]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
         httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client,

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.schema_order import in_schema_order
+from benchmarks.schemas.order import in_schema_order
 from grammar_cache import Constraint, GrammarError
 from grammar_cache.compile import DEFAULT_LIMITS, parse
-from grammar_cache.configuration import Configurations
-from grammar_cache.network import build
-from server import orders
-from tests.dialects.json_schema.schemas import VALUES, schemas
-from tests.dialects.json_schema_oracle import records
+from grammar_cache.configurations.interner import Configurations
+from grammar_cache.network.network import build
+from server.checking import member_order
+from tests.grammar_cache.dialects.json_schema.oracle import records
+from tests.grammar_cache.dialects.json_schema.schemas import VALUES, schemas
 
 CHOICES = ("anyOf", "oneOf", "if", "not", "contains", "dependentRequired", "dependentSchemas")
 CHOICES += ("unevaluatedItems", "unevaluatedProperties")
@@ -119,8 +119,8 @@ def test_nothing_but_the_order_changes(data: st.DataObject) -> None:
 def test_without_branches_it_is_an_order_that_is_generated(schema: Any, value: Any) -> None:
     """Where nothing depends on the value, our grammar takes this order if it takes any."""
     text, table = json.dumps(value), _table(json.dumps(schema))
-    if table is not None and orders.generated(table, orders.read(text)) is not None:
-        assert orders.derives(table, in_schema_order(text, json.dumps(schema)))
+    if table is not None and member_order.generated(table, member_order.read(text)) is not None:
+        assert member_order.derives(table, in_schema_order(text, json.dumps(schema)))
 
 
 def _table(schema: str) -> Configurations | None:

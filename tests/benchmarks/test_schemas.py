@@ -10,13 +10,13 @@ import pytest
 
 from benchmarks import peers
 from benchmarks.__main__ import main
-from benchmarks.schema_corpus import read_items
-from benchmarks.workers import Caps, Failed, Worker
+from benchmarks.schemas.corpus import read_items
+from benchmarks.vllm.workers import Caps, Failed, Worker
 from grammar_cache import Constraint, Limits
 from grammar_cache.compile import parse
-from grammar_cache.configuration import Configurations
-from grammar_cache.network import build
-from server import orders
+from grammar_cache.configurations.interner import Configurations
+from grammar_cache.network.network import build
+from server.checking import member_order
 from tests.benchmarks.conftest import CLOSED
 from tests.benchmarks.test_benchmarks import rows
 
@@ -62,7 +62,7 @@ def test_masks_follow_every_instance(
     corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each token of a valid instance as written is a step, up to where it is rejected."""
-    monkeypatch.setattr("benchmarks.schemas.find_spec", lambda name: None)
+    monkeypatch.setattr("benchmarks.schemas.schemas.find_spec", lambda name: None)
     assert main(["schemas", "--tokenizer", "bytes", "--repeats", "2", "--out", str(corpus)]) == 0
     closed, pair, refused = rows(corpus, "schemas")
     assert (closed["written"], closed["reordered"]) == ([True, False, False], [True, False, False])
@@ -132,10 +132,10 @@ def test_a_worker_that_never_gets_ready_is_an_error() -> None:
 
 def test_orders_keep_the_spelling_of_numbers() -> None:
     """What is read and written again has its numbers as they were, and members as the schema lists them."""
-    value = orders.read('{"b": 1.50, "a": [1e2, {"d": 0, "c": "é"}]}')
-    assert orders.write(value) == '{"b": 1.50, "a": [1e2, {"d": 0, "c": "é"}]}'
-    ordered = orders.in_schema_order(value, {"properties": {"a": {"items": {"required": ["c"]}}, "b": {}}})
-    assert orders.write(ordered) == '{"a": [1e2, {"c": "é", "d": 0}], "b": 1.50}'
+    value = member_order.read('{"b": 1.50, "a": [1e2, {"d": 0, "c": "é"}]}')
+    assert member_order.write(value) == '{"b": 1.50, "a": [1e2, {"d": 0, "c": "é"}]}'
+    ordered = member_order.in_schema_order(value, {"properties": {"a": {"items": {"required": ["c"]}}, "b": {}}})
+    assert member_order.write(ordered) == '{"a": [1e2, {"c": "é", "d": 0}], "b": 1.50}'
 
 
 def test_an_order_that_the_grammar_derives_is_found() -> None:
@@ -144,8 +144,9 @@ def test_an_order_that_the_grammar_derives_is_found() -> None:
     grammar = parse(Constraint("json_schema", json.dumps({"items": PAIR, "type": "array"})), limits)
     table = Configurations(build(grammar, limits), limits.configurations)
     assert (
-        orders.generated(table, orders.read('[{"b":1,"a":2},{"a":3,"b":4}]')) == '[{"a": 2, "b": 1}, {"a": 3, "b": 4}]'
+        member_order.generated(table, member_order.read('[{"b":1,"a":2},{"a":3,"b":4}]'))
+        == '[{"a": 2, "b": 1}, {"a": 3, "b": 4}]'
     )
-    assert orders.generated(table, orders.read('[{"b":1}]')) is None
-    assert orders.derives(table, '[{"a":1,"b":1}]')
-    assert not orders.derives(table, '[{"b":1,"a":1}]')
+    assert member_order.generated(table, member_order.read('[{"b":1}]')) is None
+    assert member_order.derives(table, '[{"a":1,"b":1}]')
+    assert not member_order.derives(table, '[{"b":1,"a":1}]')

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import store_faults, store_sharing
 from benchmarks.__main__ import main
+from benchmarks.store import faults, sharing
 from tests.benchmarks.conftest import CLOSED
 from tests.benchmarks.test_benchmarks import rows
-from tests.store.redis_server import program
+from tests.grammar_cache.store.backends.redis_server import program
 
 
 def measured(world: Path, part: str, count: int) -> None:
@@ -35,7 +35,7 @@ def test_a_second_server_compiles_nothing(world: Path, capsys: pytest.CaptureFix
 @pytest.mark.full
 def test_many_ask_at_once(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One compiles; if that one is killed, another does."""
-    monkeypatch.setattr(store_sharing, "WORDS", 3000)
+    monkeypatch.setattr(sharing, "WORDS", 3000)
     measured(world, "stampede", 12)
     calm, killed = rows(world, "store-stampede")
     assert (calm["compiled"], calm["answered"]) == (1, 12)
@@ -45,8 +45,8 @@ def test_many_ask_at_once(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.full
 def test_throughput_and_learning(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both servers write tokens, and what is known from another server changes no text."""
-    monkeypatch.setattr(store_sharing, "STARTS", 1)
-    monkeypatch.setattr(store_sharing, "ROUNDS", 2)
+    monkeypatch.setattr(sharing, "STARTS", 1)
+    monkeypatch.setattr(sharing, "ROUNDS", 2)
     measured(world, "throughput", 1)
     assert len(rows(world, "store-throughput")) == 2
     assert all(min(row.values()) > 0 for row in rows(world, "store-throughput"))
@@ -63,11 +63,11 @@ def test_faults_leave_texts_right(world: Path, monkeypatch: pytest.MonkeyPatch) 
     schemas = [{**CLOSED, "properties": {"a": {"const": "a" * n}}} for n in range(8)]
     lines = [json.dumps({**task, "id": f"{n}", "schema": json.dumps(schema)}) for n, schema in enumerate(schemas)]
     (world.parent / "data" / "jme" / "jme.jsonl").write_text("\n".join(lines))
-    monkeypatch.setattr(store_faults, "FROZEN_SECONDS", 1.0)
-    monkeypatch.delitem(store_faults.FAULTS, "two writers that differ")  # no search finds anything in such a world
+    monkeypatch.setattr(faults, "FROZEN_SECONDS", 1.0)
+    monkeypatch.delitem(faults.FAULTS, "two writers that differ")  # no search finds anything in such a world
     measured(world, "faults", 40)
     found = rows(world, "store-faults")
-    assert [row["fault"] for row in found] == list(store_faults.FAULTS)
+    assert [row["fault"] for row in found] == list(faults.FAULTS)
     assert all(row["right"] == row["asked"] == 40 for row in found)
     counters = {row["fault"]: row["counters"] for row in found}
     assert counters["poisoned"]["rejected"] > 0

@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from benchmarks.chats import asked, body_of, valid
 from benchmarks.data import Task
-from benchmarks.vllm_memory import MemoryRow, answered, growth, kind_of, leaks
-from benchmarks.vllm_server import LoadRow, report
+from benchmarks.vllm.chats import asked, body_of, valid
+from benchmarks.vllm.memory import MemoryRow, answered, growth, kind_of, leaks
+from benchmarks.vllm.server import LoadRow, report
 from tests.server.running import eventually, serving
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}

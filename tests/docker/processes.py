@@ -28,7 +28,7 @@ from tests.cached import cache_folder
 from tests.docker import compose
 from tests.docker.dockerfile import exec_form, parsed
 from tests.documents import ROOT, Document
-from tests.store.redis_server import free_port, program
+from tests.grammar_cache.store.backends.redis_server import free_port, program
 
 LAST = parsed()[1][-1]
 OF_ANOTHER_MACHINE = "NUMBA_CPU_NAME"

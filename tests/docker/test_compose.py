@@ -12,8 +12,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from grammar_cache.store.redis_address import RedisAddress
-from server import loop, shutdown
+from grammar_cache.store.backends.redis_address import RedisAddress
+from server import shutdown
+from server.backends import loop
 from server.cli import parse
 from server.commands import serving
 from server.service import STORE_SECONDS

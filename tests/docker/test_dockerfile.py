@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from server.backends.vllm.frontend.environment import check_version
 from server.cli import parse
-from server.engines.vllm.environment import check_version
 from tests.docker.dockerfile import Stage, base_of, chain, exec_form, parsed
 from tests.docker.ignored import sent
 from tests.documents import ROOT

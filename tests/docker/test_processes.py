@@ -14,8 +14,8 @@ import redis
 
 from tests.cached import model_folder
 from tests.docker.processes import Host, Started, files_in, started
+from tests.grammar_cache.store.backends.redis_server import free_port
 from tests.server.running import schema_format
-from tests.store.redis_server import free_port
 
 pytestmark = pytest.mark.model
 

@@ -19,8 +19,8 @@ from server.protocol.errors import ApiError, ErrorCode
 from tests.docker import compose
 from tests.docker.containers import NameServer, Replica
 from tests.docker.processes import Started, started
+from tests.grammar_cache.store.backends.redis_server import free_port
 from tests.server.running import eventually
-from tests.store.redis_server import free_port
 
 PROGRAM = "SWYB_HAPROXY"
 """Names one that isn't on the path."""

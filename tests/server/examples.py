@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 
-from server.engines.scripted import Script
-from server.engines.scripts import fail_at, uniform
+from tests.server.engines.scripted import Script
+from tests.server.engines.scripts import fail_at, uniform
 from tests.server.running import SCHEMA, VOCABULARY, schema_format
 
 TREE = 'root ::= "<" root* ">"'

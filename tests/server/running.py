@@ -17,12 +17,12 @@ import uvicorn
 from grammar_cache import Vocabulary
 from server.api.connections import bounded
 from server.app import create_app
-from server.backend import Backend
-from server.engines.scripted import Script, ScriptedEngine
-from server.engines.scripts import seeded
-from server.loop import EngineLoop
+from server.backends.backend import Backend
+from server.backends.loop import EngineLoop
 from server.service import Service
 from server.settings import Settings
+from tests.server.engines.scripted import Script, ScriptedEngine
+from tests.server.engines.scripts import seeded
 
 STOP = 290
 JSON = {"Content-Type": "application/json"}

@@ -12,10 +12,10 @@ import pytest
 from fastapi.routing import APIRoute
 
 from server.app import create_app
-from server.engines.scripted import ScriptedEngine
-from server.engines.scripts import uniform
-from server.loop import EngineLoop
+from server.backends.loop import EngineLoop
 from server.settings import Settings
+from tests.server.engines.scripted import ScriptedEngine
+from tests.server.engines.scripts import uniform
 from tests.server.running import JSON, VOCABULARY, Running, error_of, request, serving
 
 KEY = "kéy-1"

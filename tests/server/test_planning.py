@@ -8,7 +8,7 @@ import pytest
 
 from grammar_cache import Constraint, Limits, compile_grammar
 from server.decoding.parameters import Parameters
-from server.grammars import Certified
+from server.grammars.compiled import Certified
 from server.planning import budget_for, parameters_for
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.reading import parse_chat

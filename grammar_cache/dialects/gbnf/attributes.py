@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from grammar_cache.components import components
-from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
+from grammar_cache.algorithms.strong_components import components
+from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream
 from grammar_cache.expression import ANY_CHAR, And, Expression, Grammar, Not, Repeat, Seq, references
 from grammar_cache.limits import Limits
 
@@ -30,7 +30,7 @@ class Attributes:
     offset: int
 
 
-def read_attributes(stream: TokenStream, token: Token, limits: Limits) -> Attributes:
+def read_attributes(stream: TokenStream, token: GbnfToken, limits: Limits) -> Attributes:
     """The attributes in the brackets of a token."""
     inside = token.text[1:-1]
     lazy, max_chars = False, None
@@ -52,7 +52,7 @@ def read_attributes(stream: TokenStream, token: Token, limits: Limits) -> Attrib
     return Attributes(lazy, max_chars, token.offset)
 
 
-def _count(stream: TokenStream, token: Token, digits: str, most: int) -> int:
+def _count(stream: TokenStream, token: GbnfToken, digits: str, most: int) -> int:
     digits = digits.lstrip("0")
     if not digits:
         raise stream.syntax_error("max_chars must be at least 1", token.offset)

@@ -1,6 +1,6 @@
 """GBNF, as llama.cpp reads it, with the layout, names, escapes, calls and rule attributes of xgrammar's EBNF.
 
-Terminals are code points. Recursion of any kind is welcome. What is about tokens (`<think>`, `<[1]>`, `Token(1)`)
+Terminals are code points. Recursion of any kind is welcome. What is about tokens (`<think>`, `<[1]>`, `GbnfToken(1)`)
 or about what follows a rule (`(= ...)`) is refused as unsupported. Where the two disagree, a text that one of them
 refuses has the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow); and a rule
 defined twice is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no automaton.
@@ -14,7 +14,7 @@ from grammar_cache.dialects.combine import repetition, sequence, union
 from grammar_cache.dialects.gbnf.attributes import Attributes, check_regular, read_attributes, with_attributes
 from grammar_cache.dialects.gbnf.dispatch import rules_of, tag_dispatch
 from grammar_cache.dialects.gbnf.macros import Made, read_arguments, regex_macro, substring_macro
-from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
+from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression, Grammar, Ref
 from grammar_cache.limits import Limits
@@ -26,7 +26,7 @@ SHOWN = 8
 """Rules that the message about a missing start rule names."""
 
 _DEFAULT = Limits()
-_MACROS = frozenset({"TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
+_MACROS = frozenset({"TagDispatch", "GbnfToken", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
 
 
 def parse(text: str, *, start: str = "root", limits: Limits = _DEFAULT) -> Grammar:
@@ -96,7 +96,7 @@ class _Parser:
             check_regular(stream, grammar, self._attributed)
         return grammar
 
-    def _check_rules(self, token: Token) -> None:
+    def _check_rules(self, token: GbnfToken) -> None:
         if len(self._rules) + len(self._made) > self._limits.rules:
             message = f"more than {self._limits.rules} rules"
             raise self._stream.limit_exceeded(message, "rules", token.offset)
@@ -159,7 +159,7 @@ class _Parser:
             raise stream.syntax_error("the parenthesis is not closed", stack[-1].opened)
         return stack[0].closed().expression
 
-    def _open(self, stack: list[_Group], token: Token) -> None:
+    def _open(self, stack: list[_Group], token: GbnfToken) -> None:
         following = self._stream.peek()
         if following.text == "=" and following.offset == token.end:
             raise self._stream.unsupported("a lookahead assertion", token.offset)
@@ -167,7 +167,7 @@ class _Parser:
             raise self._too_deep(token)
         stack.append(_Group(token.offset))
 
-    def _reference(self, token: Token) -> _Item:
+    def _reference(self, token: GbnfToken) -> _Item:
         if token.text in _MACROS and self._stream.peek().text == "(":
             if not self._stream.defines(token.text):
                 return self._macro(token)
@@ -177,9 +177,9 @@ class _Parser:
         self._uses.setdefault(token.text, token.offset)
         return _Item(Ref(token.text))
 
-    def _macro(self, token: Token) -> _Item:
+    def _macro(self, token: GbnfToken) -> _Item:
         stream = self._stream
-        if token.text in {"Token", "ExcludeToken", "TokenTagDispatch"}:
+        if token.text in {"GbnfToken", "ExcludeToken", "TokenTagDispatch"}:
             raise stream.unsupported(f"the call {token.text}, which is about tokens", token.offset)
         stream.next()
         arguments = read_arguments(stream, token)
@@ -196,7 +196,7 @@ class _Parser:
                 self._uses.setdefault(rule.text, rule.offset)
         return self._kept(made, token)
 
-    def _kept(self, made: Made, token: Token) -> _Item:
+    def _kept(self, made: Made, token: GbnfToken) -> _Item:
         self._made.update(made.rules)
         self._check_rules(token)
         self._made_size += made.size
@@ -205,7 +205,7 @@ class _Parser:
             raise self._stream.limit_exceeded(message, "expression_size", token.offset)
         return _Item(made.expression)
 
-    def _quantify(self, items: list[_Item], token: Token) -> None:
+    def _quantify(self, items: list[_Item], token: GbnfToken) -> None:
         simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         least, most = simple.get(token.text) or self._counts(token)
         if not items:
@@ -214,7 +214,7 @@ class _Parser:
         repeated = _Item(repetition(item.expression, least, most), item.height + 1)
         items.append(self._checked(repeated, token))
 
-    def _counts(self, brace: Token) -> tuple[int, int | None]:
+    def _counts(self, brace: GbnfToken) -> tuple[int, int | None]:
         """`{m}`, `{m,}`, `{m,n}`, `{,n}`; also `{m,-1}`, which xgrammar prints for `{m,}`."""
         stream = self._stream
         first = self._count()
@@ -245,11 +245,11 @@ class _Parser:
             raise stream.limit_exceeded(f"a count beyond {MAX_COUNT}", "expression_size", token.offset)
         return int(digits)
 
-    def _checked(self, item: _Item, token: Token) -> _Item:
+    def _checked(self, item: _Item, token: GbnfToken) -> _Item:
         if item.height > self._limits.nesting:
             raise self._too_deep(token)
         return item
 
-    def _too_deep(self, token: Token) -> LimitExceeded:
+    def _too_deep(self, token: GbnfToken) -> LimitExceeded:
         message = f"more than {self._limits.nesting} levels of nesting"
         return self._stream.limit_exceeded(message, "nesting", token.offset)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from grammar_cache.dialects.combine import sequence
 from grammar_cache.dialects.gbnf.macros import Arguments, Made, Value, boolean, only_named, string
-from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
+from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream
 from grammar_cache.expression import EMPTY, Alt, Expression, Ref, char_class
 from grammar_cache.limits import Limits
 
@@ -30,7 +30,7 @@ class _Node:
     """Where a character leads, but for those that lead back to the start."""
 
 
-def tag_dispatch(stream: TokenStream, macro: Token, arguments: Arguments, prefix: str, limits: Limits) -> Made:
+def tag_dispatch(stream: TokenStream, macro: GbnfToken, arguments: Arguments, prefix: str, limits: Limits) -> Made:
     """The call as rules. Tags that occur in each other are refused: which of them starts its rule is not defined."""
     only_named(stream, arguments, macro, {"excludes", "loop_after_dispatch"})
     nodes = [_Node()]
@@ -54,26 +54,26 @@ def tag_dispatch(stream: TokenStream, macro: Token, arguments: Arguments, prefix
     return Made(Ref(f"{prefix}0"), rules, size)
 
 
-def rules_of(arguments: Arguments) -> list[Token]:
+def rules_of(arguments: Arguments) -> list[GbnfToken]:
     """The names of rules in the pairs of a call."""
     return [value[1] for value in arguments.values if isinstance(value, tuple) and len(value) == 2]
 
 
-def _pair(stream: TokenStream, value: Value) -> tuple[Token, str]:
-    if isinstance(value, Token) or len(value) != 2 or value[1].kind != "name":
-        first = value if isinstance(value, Token) else value[0]
+def _pair(stream: TokenStream, value: Value) -> tuple[GbnfToken, str]:
+    if isinstance(value, GbnfToken) or len(value) != 2 or value[1].kind != "name":
+        first = value if isinstance(value, GbnfToken) else value[0]
         raise stream.syntax_error('expected a pair: ("tag", rule)', first.offset)
     return value[0], value[1].text
 
 
-def _excludes(stream: TokenStream, arguments: Arguments) -> tuple[Token, ...]:
+def _excludes(stream: TokenStream, arguments: Arguments) -> tuple[GbnfToken, ...]:
     if "excludes" not in arguments.named:
         return ()
     value = arguments.named["excludes"][1]
-    return (value,) if isinstance(value, Token) else value
+    return (value,) if isinstance(value, GbnfToken) else value
 
 
-def _insert(stream: TokenStream, nodes: list[_Node], token: Token) -> _Node:
+def _insert(stream: TokenStream, nodes: list[_Node], token: GbnfToken) -> _Node:
     tag = string(stream, token)
     if not tag:
         raise stream.syntax_error("an empty tag", token.offset)
@@ -87,7 +87,7 @@ def _insert(stream: TokenStream, nodes: list[_Node], token: Token) -> _Node:
     return nodes[at]
 
 
-def _link(stream: TokenStream, macro: Token, nodes: list[_Node], limits: Limits) -> int:
+def _link(stream: TokenStream, macro: GbnfToken, nodes: list[_Node], limits: Limits) -> int:
     """Fills in where each character leads; returns how many nodes the expressions will have."""
     failure = {0: 0}
     size = 0

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from grammar_cache.dialects.combine import sequence
-from grammar_cache.dialects.gbnf.tokens import Token, TokenStream
+from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import EMPTY, Alt, And, Bytes, Expression, Ref, Repeat, char_class
 from grammar_cache.limits import Limits
 
-Value: TypeAlias = "Token | tuple[Token, ...]"
+Value: TypeAlias = "GbnfToken | tuple[GbnfToken, ...]"
 
 _IN_JSON_STRING = char_class([(0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)], negated=True)
 """Characters that a JSON string holds as themselves."""
@@ -27,7 +27,7 @@ class Arguments:
     """What stands in the parentheses of a call; a tuple is a list of tokens in parentheses of its own."""
 
     values: list[Value] = field(default_factory=list)
-    named: dict[str, tuple[Token, Value]] = field(default_factory=dict)
+    named: dict[str, tuple[GbnfToken, Value]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Made:
     size: int = 1
 
 
-def read_arguments(stream: TokenStream, macro: Token) -> Arguments:
+def read_arguments(stream: TokenStream, macro: GbnfToken) -> Arguments:
     """The arguments of the call, from behind its opening parenthesis to behind the closing one."""
     found = Arguments()
     while not stream.take(")"):
@@ -63,7 +63,7 @@ def _value(stream: TokenStream) -> Value:
     token = stream.peek()
     if not stream.take("("):
         return _single(stream)
-    items: list[Token] = []
+    items: list[GbnfToken] = []
     while not stream.take(")"):
         items.append(_single(stream))
         if not stream.take(",") and stream.peek().text != ")":
@@ -73,7 +73,7 @@ def _value(stream: TokenStream) -> Value:
     return tuple(items)
 
 
-def _single(stream: TokenStream) -> Token:
+def _single(stream: TokenStream) -> GbnfToken:
     token = stream.next()
     if token.kind != "name" and not isinstance(token.terminal, Bytes):
         raise stream.syntax_error("expected a literal, a name or a number", token.offset)
@@ -82,26 +82,26 @@ def _single(stream: TokenStream) -> Token:
 
 def string(stream: TokenStream, value: Value) -> str:
     """The text of an argument that must be a literal."""
-    token = value if isinstance(value, Token) else value[0]
-    if not isinstance(value, Token) or not isinstance(value.terminal, Bytes):
+    token = value if isinstance(value, GbnfToken) else value[0]
+    if not isinstance(value, GbnfToken) or not isinstance(value.terminal, Bytes):
         raise stream.syntax_error("expected a literal", token.offset)
     return value.terminal.data.decode()
 
 
 def boolean(stream: TokenStream, value: Value) -> bool:
-    token = value if isinstance(value, Token) else value[0]
-    if not isinstance(value, Token) or value.text not in {"true", "false"}:
+    token = value if isinstance(value, GbnfToken) else value[0]
+    if not isinstance(value, GbnfToken) or value.text not in {"true", "false"}:
         raise stream.syntax_error("expected true or false", token.offset)
     return value.text == "true"
 
 
-def only_named(stream: TokenStream, arguments: Arguments, macro: Token, known: set[str]) -> None:
+def only_named(stream: TokenStream, arguments: Arguments, macro: GbnfToken, known: set[str]) -> None:
     for name, (token, _) in arguments.named.items():
         if name not in known:
             raise stream.unsupported(f"the argument {name} of {macro.text}", token.offset)
 
 
-def regex_macro(stream: TokenStream, macro: Token, arguments: Arguments, limits: Limits) -> Made:
+def regex_macro(stream: TokenStream, macro: GbnfToken, arguments: Arguments, limits: Limits) -> Made:
     """`Regex(pattern, flags=..., json_string=...)`.
 
     As xgrammar reads it, a dot is any character where `flags` isn't given; where it is, the flag s decides.
@@ -127,7 +127,7 @@ def regex_macro(stream: TokenStream, macro: Token, arguments: Arguments, limits:
 
 
 def _pattern(
-    stream: TokenStream, macro: Token, pattern: str, limits: Limits, *, ignore_case: bool, dot_all: bool
+    stream: TokenStream, macro: GbnfToken, pattern: str, limits: Limits, *, ignore_case: bool, dot_all: bool
 ) -> Expression:
     """The pattern's expression; what is wrong with it is said at the place of the call."""
     try:
@@ -144,7 +144,7 @@ def _in_pattern(error: GrammarError) -> str:
     return f"{error.message}, at line {error.line}, column {error.column} of the pattern"
 
 
-def substring_macro(stream: TokenStream, macro: Token, arguments: Arguments, prefix: str, limits: Limits) -> Made:
+def substring_macro(stream: TokenStream, macro: GbnfToken, arguments: Arguments, prefix: str, limits: Limits) -> Made:
     """`Substring(chunk, ...)`: the chunks from some place to some place, one rule for each state of their automaton."""
     only_named(stream, arguments, macro, set())
     chunks = [string(stream, value).encode() for value in arguments.values]

@@ -41,7 +41,7 @@ _CLASS_ESCAPES = {**_ESCAPES, **{char: ord(char) for char in "^$.*+(){}|/"}}
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class GbnfToken:
     """`text` is what stands there; terminals have their meaning as `terminal`.
 
     Kind "vocabulary" is a token of the tokenizer: `<think>`, `<[7]>`, `!<think>`.
@@ -57,12 +57,12 @@ class Token:
         return self.offset + len(self.text)
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str) -> list[GbnfToken]:
     """All tokens, with one of kind "end" behind the last."""
     stray = _SURROGATE.search(text)
     if stray:
         raise syntax_error("a lone surrogate", text, stray.start())
-    tokens: list[Token] = []
+    tokens: list[GbnfToken] = []
     offset = 0
     while offset < len(text):
         found = _TOKEN.match(text, offset)
@@ -71,7 +71,7 @@ def tokenize(text: str) -> list[Token]:
         if found.lastgroup != "space":
             tokens.append(_token(found, text))
         offset = found.end()
-    tokens.append(Token("end", "", len(text)))
+    tokens.append(GbnfToken("end", "", len(text)))
     return _with_dots(tokens)
 
 
@@ -86,10 +86,10 @@ class TokenStream:
             token.text for token, after in pairwise(self._tokens) if token.kind == "name" and after.kind == "assign"
         }
 
-    def peek(self, ahead: int = 0) -> Token:
+    def peek(self, ahead: int = 0) -> GbnfToken:
         return self._tokens[min(self._index + ahead, len(self._tokens) - 1)]
 
-    def next(self) -> Token:
+    def next(self) -> GbnfToken:
         """The next token, which is then passed; the last one stays."""
         token = self.peek()
         self._index += 1
@@ -145,27 +145,27 @@ def _unreadable(text: str, offset: int) -> GrammarSyntaxError:
     return syntax_error(message, text, offset)
 
 
-def _token(found: re.Match[str], text: str) -> Token:
+def _token(found: re.Match[str], text: str) -> GbnfToken:
     offset, value = found.start(), found[0]
     match found.lastgroup:
         case "literal":
-            return Token("terminal", value, offset, _literal(text, offset + 1, found.end() - 1))
+            return GbnfToken("terminal", value, offset, _literal(text, offset + 1, found.end() - 1))
         case "class":
-            return Token("terminal", value, offset, _class(text, offset + 1, found.end() - 1))
+            return GbnfToken("terminal", value, offset, _class(text, offset + 1, found.end() - 1))
         case "name" | "assign" | "vocabulary" as kind:
-            return Token(kind, value, offset)
+            return GbnfToken(kind, value, offset)
         case _:
-            return Token("punctuation", value, offset)
+            return GbnfToken("punctuation", value, offset)
 
 
-def _with_dots(tokens: list[Token]) -> list[Token]:
+def _with_dots(tokens: list[GbnfToken]) -> list[GbnfToken]:
     """A dot belongs to a name for xgrammar, and is any character for llama.cpp.
 
     So names with dots are those that the grammar defines; elsewhere the dots stand for themselves.
     """
     pairs = pairwise(tokens)
     defined = {token.text for token, after in pairs if token.kind == "name" and after.kind == "assign"}
-    found: list[Token] = []
+    found: list[GbnfToken] = []
     for token in tokens:
         if token.kind != "name" or "." not in token.text or token.text in defined:
             found.append(token)
@@ -173,9 +173,9 @@ def _with_dots(tokens: list[Token]) -> list[Token]:
         for part in _DOTTED.finditer(token.text):
             offset = token.offset + part.start()
             if part[0] == ".":
-                found.append(Token("terminal", ".", offset, ANY_CHAR))
+                found.append(GbnfToken("terminal", ".", offset, ANY_CHAR))
             else:
-                found.append(Token("name", part[0], offset))
+                found.append(GbnfToken("name", part[0], offset))
     return found
 
 

@@ -17,20 +17,22 @@ from itertools import chain
 from urllib.parse import quote
 
 from grammar_cache.constraint import Whitespace
-from grammar_cache.dialects.json_schema import arrays, numbers, objects, strings
-from grammar_cache.dialects.json_schema import whitespace as spaces
-from grammar_cache.dialects.json_schema.assertions import FactReader
-from grammar_cache.dialects.json_schema.atoms import TRUE, Conjunction, pointer
-from grammar_cache.dialects.json_schema.combine import alt, larger_than, seq
-from grammar_cache.dialects.json_schema.conjunction import Conjunctions
-from grammar_cache.dialects.json_schema.document import Document
-from grammar_cache.dialects.json_schema.encoding import quoted
-from grammar_cache.dialects.json_schema.literals import Literals
-from grammar_cache.dialects.json_schema.loading import load
-from grammar_cache.dialects.json_schema.numbers import Interval
-from grammar_cache.dialects.json_schema.shape import Shape
-from grammar_cache.dialects.json_schema.sharing import Library, shared
-from grammar_cache.dialects.json_schema.writing import Writer
+from grammar_cache.dialects.json_schema.containers import arrays, objects
+from grammar_cache.dialects.json_schema.containers.writing import Writer
+from grammar_cache.dialects.json_schema.expressions import whitespace as spaces
+from grammar_cache.dialects.json_schema.expressions.combine import alt, larger_than, seq
+from grammar_cache.dialects.json_schema.expressions.common_subexpressions import Library, shared
+from grammar_cache.dialects.json_schema.expressions.encoding import quoted
+from grammar_cache.dialects.json_schema.logic.assertions import FactReader
+from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
+from grammar_cache.dialects.json_schema.logic.literals import Literals
+from grammar_cache.dialects.json_schema.logic.shape import Shape
+from grammar_cache.dialects.json_schema.numbers import numbers
+from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
+from grammar_cache.dialects.json_schema.schema.document import Document
+from grammar_cache.dialects.json_schema.schema.loading import load
+from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.errors import GrammarError, LimitExceeded
 from grammar_cache.expression import Bytes, Expression, Grammar, Ref
 from grammar_cache.limits import Limits

@@ -17,7 +17,7 @@ from lark.load_grammar import GrammarBuilder, _get_parser, eval_escaping
 
 from grammar_cache.dialects.lark.bounds import RuleTree, TooLarge, check_expansion
 from grammar_cache.dialects.lark.outline import Outline
-from grammar_cache.dialects.lark.tokens import Source, Token
+from grammar_cache.dialects.lark.tokens import LarkToken, Source
 from grammar_cache.dialects.lexemes.reader import parse as parse_pattern
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
@@ -153,7 +153,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _bad_literal(source: Source) -> tuple[Token, str] | None:
+def _bad_literal(source: Source) -> tuple[LarkToken, str] | None:
     """The first string or regular expression that can't be read, and why."""
     dots = {index for index, token in enumerate(source.tokens) if token.text == ".."}
     for index, token in enumerate(source.tokens):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from grammar_cache.dialects.lark.tokens import Source, Token
+from grammar_cache.dialects.lark.tokens import LarkToken, Source
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
 
@@ -33,8 +33,8 @@ _NO_GROUP = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
 class Definition:
     """The name of a rule or a terminal with what follows its colon."""
 
-    name: Token
-    body: tuple[Token, ...]
+    name: LarkToken
+    body: tuple[LarkToken, ...]
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Outline:
     """
 
     definitions: list[Definition] = field(default_factory=list)
-    ignores: list[tuple[Token, ...]] = field(default_factory=list)
+    ignores: list[tuple[LarkToken, ...]] = field(default_factory=list)
     declared: dict[str, int] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     uses: dict[str, int] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def outline(source: Source, limits: Limits) -> Outline:
     return found
 
 
-def _statements(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
+def _statements(tokens: tuple[LarkToken, ...]) -> Iterator[tuple[LarkToken, ...]]:
     begin = 0
     for index, token in enumerate(tokens):
         if token.kind == "newline":
@@ -94,7 +94,7 @@ def _statements(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
         yield tokens[begin:]
 
 
-def _define(found: Outline, statement: tuple[Token, ...]) -> None:
+def _define(found: Outline, statement: tuple[LarkToken, ...]) -> None:
     """A definition; a statement without a colon is left to Lark to refuse."""
     named = [token for token in statement[:3] if token.kind in {"rule", "terminal"}]
     colon = next((index for index, token in enumerate(statement) if token.text == ":"), None)
@@ -105,20 +105,20 @@ def _define(found: Outline, statement: tuple[Token, ...]) -> None:
         _note_uses(found, body)
 
 
-def _note_uses(found: Outline, body: tuple[Token, ...]) -> None:
+def _note_uses(found: Outline, body: tuple[LarkToken, ...]) -> None:
     for token in body:
         if token.kind in {"rule", "terminal"}:
             found.uses.setdefault(token.text, token.offset)
 
 
-def _declare(source: Source, found: Outline, names: tuple[Token, ...]) -> None:
+def _declare(source: Source, found: Outline, names: tuple[LarkToken, ...]) -> None:
     for token in names:
         if token.kind == "rule":
             raise source.error(UnsupportedFeature, f"the rule {token.text} has no definition", token.offset)
         found.declared[token.text] = token.offset
 
 
-def _check_import(source: Source, directive: Token, path: tuple[Token, ...]) -> None:
+def _check_import(source: Source, directive: LarkToken, path: tuple[LarkToken, ...]) -> None:
     """`%import common.NAME`, with `-> OTHER` or with a list of names in parentheses: one file of Lark's own."""
     where = path[0].offset if path else directive.offset
     if not path or path[0].text not in BUNDLED or (len(path) > 3 and path[3].text == "."):
@@ -173,7 +173,7 @@ def _check_terminals(source: Source, found: Outline, limits: Limits) -> None:
             _check_extent(source, part[0], total, extent.depth, limits)
 
 
-def _check_extent(source: Source, place: Token, total: int, depth: int, limits: Limits) -> None:
+def _check_extent(source: Source, place: LarkToken, total: int, depth: int, limits: Limits) -> None:
     if total > MAX_PATTERN:
         message = f"terminals of more than {MAX_PATTERN} characters, written out"
         raise source.error(LimitExceeded, message, place.offset, limit="expression_size")
@@ -185,7 +185,7 @@ def _check_extent(source: Source, place: Token, total: int, depth: int, limits: 
 
 def _extent_of(source: Source, name: str, bodies: dict[str, list[Definition]], extents: dict[str, _Extent]) -> _Extent:
     """Depth first with an explicit stack; a terminal met again on the way down is recursive."""
-    path: dict[str, Iterator[Token]] = {name: _references(bodies[name], bodies)}
+    path: dict[str, Iterator[LarkToken]] = {name: _references(bodies[name], bodies)}
     while path:
         current, waiting = next(reversed(path.items()))
         following = next((token for token in waiting if token.text not in extents), None)
@@ -201,11 +201,11 @@ def _extent_of(source: Source, name: str, bodies: dict[str, list[Definition]], e
     return extents[name]
 
 
-def _references(definitions: list[Definition], bodies: dict[str, list[Definition]]) -> Iterator[Token]:
+def _references(definitions: list[Definition], bodies: dict[str, list[Definition]]) -> Iterator[LarkToken]:
     return (token for item in definitions for token in item.body if token.text in bodies)
 
 
-def _extent(body: list[Token] | tuple[Token, ...], extents: dict[str, _Extent]) -> _Extent:
+def _extent(body: list[LarkToken] | tuple[LarkToken, ...], extents: dict[str, _Extent]) -> _Extent:
     """A group, an operator or a flag puts parentheses around what it applies to."""
     size = depth = deepest = 0
     for token in body:

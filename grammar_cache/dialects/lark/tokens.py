@@ -53,7 +53,7 @@ _Error = TypeVar("_Error", bound=GrammarError)
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class LarkToken:
     """`kind` is a group of the pattern above, "newline" only where a statement ends. `text` is as it stands there."""
 
     kind: str
@@ -66,7 +66,7 @@ class Source:
     """A grammar text and its tokens without layout. `starts` are the tokens' offsets in `canonical`."""
 
     text: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[LarkToken, ...]
     canonical: str
     starts: tuple[int, ...]
 
@@ -92,7 +92,7 @@ def tokenize(text: str, limits: Limits) -> Source:
     stray = _SURROGATE.search(text)
     if stray:
         raise refusal(GrammarSyntaxError, "a lone surrogate", text, stray.start())
-    tokens: list[Token] = []
+    tokens: list[LarkToken] = []
     pieces: list[str] = []
     starts: list[int] = []
     offset = length = 0
@@ -120,11 +120,11 @@ def tokenize(text: str, limits: Limits) -> Source:
     return Source(text, tuple(tokens), "".join(pieces), tuple(starts))
 
 
-def _token(found: re.Match[str]) -> Token:
+def _token(found: re.Match[str]) -> LarkToken:
     kind, value = found.lastgroup or "", found[0]
     if kind == "newline" and value.endswith("|"):
-        return Token("punctuation", "|", found.end() - 1)
-    return Token(kind, value, found.start())
+        return LarkToken("punctuation", "|", found.end() - 1)
+    return LarkToken(kind, value, found.start())
 
 
 def _unreadable(text: str, offset: int) -> GrammarError:
@@ -147,9 +147,9 @@ def _unreadable(text: str, offset: int) -> GrammarError:
     return refusal(GrammarSyntaxError, message.get(char, f"unexpected character {char!r}"), text, offset)
 
 
-def _check_brackets(text: str, tokens: list[Token], deepest: int) -> None:
+def _check_brackets(text: str, tokens: list[LarkToken], deepest: int) -> None:
     """Every bracket is closed by its like, within a statement, and none is too deep."""
-    opened: list[Token] = []
+    opened: list[LarkToken] = []
     for token in tokens:
         if token.kind == "newline" and opened:
             raise refusal(GrammarSyntaxError, f"{opened[-1].text} is not closed", text, opened[-1].offset)
@@ -166,7 +166,7 @@ def _check_brackets(text: str, tokens: list[Token], deepest: int) -> None:
         raise refusal(GrammarSyntaxError, f"{opened[-1].text} is not closed", text, opened[-1].offset)
 
 
-def _refuse_extensions(text: str, tokens: list[Token]) -> None:
+def _refuse_extensions(text: str, tokens: list[LarkToken]) -> None:
     """What consists of Lark's tokens but is another engine's: `a{2,3}`, `~A`, `a::1`, `a[lazy]: ...`."""
     begins = True
     for token, after in pairwise(tokens):

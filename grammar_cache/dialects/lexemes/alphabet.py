@@ -1,6 +1,6 @@
 """Characters as numbers, and back to bytes: code points that no set of a pattern tells apart are one character.
 
-A `Fragment` is the part of an automaton that reads the bytes of one character outside ASCII and leads where that
+A `CharacterRows` is the part of an automaton that reads the bytes of one character outside ASCII and leads where that
 character leads. This module knows no patterns.
 """
 
@@ -91,7 +91,7 @@ def _runs(sets: tuple[tuple[Range, ...], ...], limit: int) -> tuple[tuple[Run, .
 
 
 @dataclass(frozen=True, slots=True)
-class Fragment:
+class CharacterRows:
     """What reads one character outside ASCII: rows of entries by byte, minimal.
 
     `first` int32[128]: by the first byte, from 0x80. `levels` int32[rows, 64] each: by a continuation byte, the rows
@@ -105,12 +105,12 @@ class Fragment:
 
 
 def leads_to(target: int) -> int:
-    """How a `Fragment` writes that a character leads to the target of that number (from 0)."""
+    """How a `CharacterRows` writes that a character leads to the target of that number (from 0)."""
     return -3 - target
 
 
 @lru_cache(maxsize=32)
-def fragment(runs: tuple[Run, ...], targets: tuple[int, ...], fill: int) -> Fragment:
+def fragment(runs: tuple[Run, ...], targets: tuple[int, ...], fill: int) -> CharacterRows:
     """The fragment in which each character leads to the target of its run; `fill` is -1 or -2."""
     merged: list[Run] = []
     for low, high, common in runs:
@@ -133,7 +133,7 @@ class _Builder:
         self._depths: list[int] = []
         self._uniform: dict[tuple[int, int], int] = {}
 
-    def fragment(self) -> Fragment:
+    def fragment(self) -> CharacterRows:
         first = np.full(128, self._fill, np.int32)
         at = 0
         for depth, lead, last, base in ((1, 0xC2, 0xDF, 0xC0), (2, 0xE0, 0xEF, 0xE0), (3, 0xF0, 0xF4, 0xF0)):
@@ -149,7 +149,7 @@ class _Builder:
         number[order + 1] = np.arange(1, len(order) + 1)
         rows = np.where(rows > 0, number[np.maximum(rows, 0)], rows)[order]
         levels = tuple(rows[depths[order] == depth] for depth in range(1, max(self._depths, default=0) + 1))
-        return Fragment(np.where(first > 0, number[np.maximum(first, 0)], first), levels)
+        return CharacterRows(np.where(first > 0, number[np.maximum(first, 0)], first), levels)
 
     def _advance(self, at: int, low: int) -> int:
         """The run that holds a code point, or the last one before it, from an earlier one on."""

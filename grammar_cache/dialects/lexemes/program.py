@@ -47,7 +47,7 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookInstruction:
     """Only if the body does (or, `negative`, doesn't) match from here on."""
 
     body: int
@@ -81,10 +81,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of the whole text; only as the body of a `Look`."""
+    """The end of the whole text; only as the body of a `LookInstruction`."""
 
 
-Instruction: TypeAlias = Chars | Split | Enter | Again | Look | Behind | Atomic | Match | End
+Instruction: TypeAlias = Chars | Split | Enter | Again | LookInstruction | Behind | Atomic | Match | End
 
 FAIL = Split(())
 BODY_MATCH = 0

@@ -24,7 +24,7 @@ from grammar_cache.dialects.lexemes.program import (
     Behind,
     End,
     Enter,
-    Look,
+    LookInstruction,
     Match,
     Program,
     Split,
@@ -198,7 +198,7 @@ class _Reader:
         if direction >= 0:
             if key not in self._bodies:
                 self._bodies[key] = self.sequence(body, flags, BODY_MATCH)
-            return self._program.add(Look(self._bodies[key], negative, then))
+            return self._program.add(LookInstruction(self._bodies[key], negative, then))
         if key not in self._trackers:
             least, most = body.getwidth()
             if least != most:
@@ -227,7 +227,7 @@ class _Reader:
                 behind = BODY_MATCH if flags & re.MULTILINE else end
                 end = add(Split((end, self._program.chars(_NEW_LINE, behind))))
             self._bodies[key] = end
-        return add(Look(self._bodies[key], False, then))
+        return add(LookInstruction(self._bodies[key], False, then))
 
     def _text_start(self) -> int:
         key = ("text start", 0)
@@ -250,6 +250,6 @@ class _Reader:
             self._bodies[key] = body
             self._track(key, Tracker(body, "the word boundary \\b or \\B"))
         word, behind = self._bodies[key], self._trackers[key]
-        after_word = add(Look(word, wanted, then))
-        after_other = add(Look(word, not wanted, then))
+        after_word = add(LookInstruction(word, wanted, then))
+        after_other = add(LookInstruction(word, not wanted, then))
         return add(Split((add(Behind(behind, False, after_word)), add(Behind(behind, True, after_other)))))

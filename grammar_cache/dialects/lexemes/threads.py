@@ -21,7 +21,7 @@ from grammar_cache.dialects.lexemes.program import (
     Chars,
     End,
     Enter,
-    Look,
+    LookInstruction,
     Match,
     Program,
     Split,
@@ -50,17 +50,17 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class AtomicGroup:
     """The threads inside an atomic group, highest priority first; equal ones are one object."""
 
     threads: tuple[Thread, ...]
 
 
-Thread: TypeAlias = tuple[int, Conditions, Group]
+Thread: TypeAlias = tuple[int, Conditions, AtomicGroup]
 """Where it stands (an instruction, PAST or GOOD), its conditions, and the threads inside its atomic group."""
 
 FREE = Conditions(frozenset(), frozenset())
-NO_GROUP = Group(())
+NO_GROUP = AtomicGroup(())
 
 
 class Front:
@@ -71,7 +71,7 @@ class Front:
         self.closed = False
         self._runner = runner
         self._behind = behind
-        self._seen: dict[tuple[int, int | Group], list[Conditions]] = {}
+        self._seen: dict[tuple[int, int | AtomicGroup], list[Conditions]] = {}
         self._matches: list[Conditions] = []
 
     def add(self, start: int, conditions: Conditions) -> None:
@@ -97,7 +97,7 @@ class Front:
                 case Again(bit, body, tail, greedy):
                     leave, stay = (tail, inside & ~bit, conditions), (body, inside | bit, conditions)
                     todo += [leave] if inside & bit else [leave, stay] if greedy else [stay, leave]
-                case Look(body, negative, then):
+                case LookInstruction(body, negative, then):
                     looking = self._runner.look(body, negative, self._behind)
                     if looking is not None:
                         todo.append((then, inside, self._runner.both(conditions, looking)))
@@ -128,7 +128,7 @@ class Front:
             self.threads.append((place, conditions, left))
         return going_on
 
-    def _is_vain(self, place: int, inside: int | Group, conditions: Conditions) -> bool:
+    def _is_vain(self, place: int, inside: int | AtomicGroup, conditions: Conditions) -> bool:
         """Whether a thread of higher priority matches whenever this one does."""
         if self._matches and self._is_below_match(conditions):
             return True
@@ -161,7 +161,7 @@ class Runner:
         self.work = Work(program.limit, _WORK * program.limit)
         self._conditions = {(FREE.forbidden, FREE.required): FREE}
         self._groups = {NO_GROUP.threads: NO_GROUP}
-        self._inside: dict[tuple[Group, int, int], list[Thread]] = {}
+        self._inside: dict[tuple[AtomicGroup, int, int], list[Thread]] = {}
         self._looks: dict[tuple[int, bool, int], Conditions | None] = {}
         self._later: dict[tuple[Conditions, int, int], Conditions | None] = {}
         self.lookbehinds = Lookbehinds(program, contains, self.work)
@@ -180,12 +180,12 @@ class Runner:
         self.work.spend(len(first.forbidden) + len(second.forbidden))
         return self.conditions(first.forbidden | second.forbidden, first.required | second.required)
 
-    def group(self, threads: Iterable[Thread]) -> Group:
+    def group(self, threads: Iterable[Thread]) -> AtomicGroup:
         """The one object for the threads that wait inside an atomic group."""
         key = waiting(threads)
         known = self._groups.get(key)
         if known is None:
-            known = self._groups[key] = Group(key)
+            known = self._groups[key] = AtomicGroup(key)
         return known
 
     def step(self, threads: Iterable[Thread], char: int, behind: int) -> Front:
@@ -213,7 +213,7 @@ class Runner:
                 break
         return front
 
-    def _step_inside(self, group: Group, char: int, behind: int) -> list[Thread]:
+    def _step_inside(self, group: AtomicGroup, char: int, behind: int) -> list[Thread]:
         key = (group, char, behind)
         if key not in self._inside:
             self._inside[key] = self.step(group.threads, char, behind).threads

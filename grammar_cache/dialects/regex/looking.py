@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grammar_cache.automata.minimisation import minimal
 from grammar_cache.dialects.regex.elimination import SymbolAutomaton
 from grammar_cache.dialects.regex.symbols import Symbols, symbols_of
 from grammar_cache.dialects.regex.threads import END, NONE, Items, Place, Threads, classes_of
-from grammar_cache.dialects.regex.tree import ANY_TEXT, Edge, Look, Plain, Tree, children, join
+from grammar_cache.dialects.regex.tree import ANY_TEXT, Edge, Lookaround, Plain, Tree, children, join
 from grammar_cache.dialects.unicode_classes import WORD
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import CharClass, char_class
 from grammar_cache.limits import Limits
-from grammar_cache.partition import minimal
 
 MAX_STATES = 2_000
 """States of the automaton before it is made minimal."""
@@ -76,7 +76,7 @@ def _survey(tree: Tree) -> tuple[set[str], list[CharClass]]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        todo.extend((child, depth + isinstance(node, Look)) for child in children(node))
+        todo.extend((child, depth + isinstance(node, Lookaround)) for child in children(node))
         if depth > MAX_DEPTH:
             message = f"regex: more than {MAX_DEPTH} lookaheads and lookbehinds inside each other"
             raise LimitExceeded(message, limit="nesting", line=1, column=1)

@@ -13,7 +13,7 @@ from grammar_cache.dialects.regex.fragment import (
     plain,
     times,
 )
-from grammar_cache.dialects.regex.tree import Choice, Edge, Join, Look, Plain, Times, Tree, children
+from grammar_cache.dialects.regex.tree import Choice, Edge, Join, Lookaround, Plain, Times, Tree, children
 from grammar_cache.expression import NOTHING
 
 
@@ -46,7 +46,7 @@ def _piece(node: Tree, parts: list[Piece]) -> Piece:
             return choice(parts) if parts else plain(NOTHING, nullable=False)
         case Times(_, least, most):
             return times(parts[0], least, most)
-        case Look(_, wanted, False):
+        case Lookaround(_, wanted, False):
             return lookahead(parts[0], wanted)
         case _:
             raise BeyondFragments("a condition on what stands before a place")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from grammar_cache.dialects.regex.symbols import Symbols
-from grammar_cache.dialects.regex.tree import Choice, Edge, EdgeKind, Join, Look, Plain, Times, Tree
+from grammar_cache.dialects.regex.tree import Choice, Edge, EdgeKind, Join, Lookaround, Plain, Times, Tree
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Bytes, CharClass, char_class
 
@@ -84,7 +84,7 @@ class Threads:
                     self._read(expression, source, target)
                 case Edge(kind):
                     self.checks[source].append((kind, target))
-                case Look(body, wanted, behind):
+                case Lookaround(body, wanted, behind):
                     if id(node) not in numbers:  # the copies of a repeated one mean the same
                         numbers[id(node)] = len(self.looks)
                         self.looks.append(_Look(self.add(), self.add(), wanted, behind))

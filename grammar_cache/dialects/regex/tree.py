@@ -34,7 +34,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Lookaround:
     """A condition on the text behind (or, with `behind`, before) a place: it does, or doesn't, begin (end) so."""
 
     body: Tree
@@ -67,7 +67,7 @@ class Times:
     ahead: bool
 
 
-Tree: TypeAlias = Plain | Edge | Look | Join | Choice | Times
+Tree: TypeAlias = Plain | Edge | Lookaround | Join | Choice | Times
 
 NIL = Join((), 1, False)
 NEVER = Choice((), 1, False)
@@ -104,7 +104,7 @@ def possessive(item: Tree, least: int, most: int | None) -> Tree | None:
     """
     if not isinstance(item, Plain) or (isinstance(item.expression, Bytes) and len(item.expression.data.decode()) != 1):
         return None
-    no_more = Look(item, wanted=False, behind=False, height=2, ahead=True)
+    no_more = Lookaround(item, wanted=False, behind=False, height=2, ahead=True)
     if most is None:
         return join([times(item, least, None), no_more])
     full = times(item, most, most)
@@ -114,7 +114,7 @@ def possessive(item: Tree, least: int, most: int | None) -> Tree | None:
 
 
 def look(body: Tree, *, wanted: bool, behind: bool) -> Tree:
-    return Look(body, wanted, behind, 1 + body.height, not behind or body.ahead)
+    return Lookaround(body, wanted, behind, 1 + body.height, not behind or body.ahead)
 
 
 def children(tree: Tree) -> tuple[Tree, ...]:
@@ -123,7 +123,7 @@ def children(tree: Tree) -> tuple[Tree, ...]:
             return items
         case Times(item, _, _, _, _):
             return (item,)
-        case Look(body, _, _, _, _):
+        case Lookaround(body, _, _, _, _):
             return (body,)
         case _:
             return ()

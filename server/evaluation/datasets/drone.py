@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from grammar_cache.shipped import shipped
+from grammar_cache.grammars.shipped import shipped
 from server.evaluation.ltl.automaton import TooLarge
 from server.evaluation.ltl.equivalence import difference
 from server.evaluation.ltl.formula import Formula, propositions

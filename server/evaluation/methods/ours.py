@@ -9,17 +9,17 @@ from typing import cast
 
 from grammar_cache import CompiledGrammar, GrammarError
 from grammar_cache.constraint import Whitespace
-from grammar_cache.exploration import BoundedGrammar
 from grammar_cache.limits import NODES
-from grammar_cache.precompute import computed_table
-from grammar_cache.precomputed import Table
-from grammar_cache.tabled_grammar import TabledGrammar
+from grammar_cache.offline.distance_table import DistanceTable
+from grammar_cache.offline.precompute import computed_table
+from grammar_cache.offline.tabled_grammar import TabledGrammar
 from server.decoding.forced_text import ForcedText
+from server.evaluation.methods.exploration_bound import BoundedGrammar
 from server.evaluation.methods.spec import Spec, decoding_settings, parameters
 from server.evaluation.model import LocalModel
 from server.evaluation.reply import Reply
 from server.evaluation.task import Task
-from server.grammars import Certified, Grammars
+from server.grammars.compiled import Certified, Grammars
 from server.settings import Settings
 
 WHITESPACE = ("compact", "bounded", "any")
@@ -52,7 +52,7 @@ class Ours:
             raise ValueError(f"{spec.label}: the model's tokenizer can't be asked")
         self._grammars = grammars[spec.choice("tightening", ("on", "off"), "on") == "on"]
         self._bounded: dict[str, BoundedGrammar] = {}
-        self._tables: dict[str, asyncio.Future[Table]] = {}
+        self._tables: dict[str, asyncio.Future[DistanceTable]] = {}
         self._tabled: dict[str, TabledGrammar] = {}
 
     async def answer(self, task: Task, budget: int, seed: int) -> Reply:

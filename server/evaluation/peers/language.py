@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configuration import DEAD
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.configurations.interner import DEAD
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.evaluation.peers.errors import PeerFailed
 from server.evaluation.peers.following import Following, Guide, Masked, Tested
 from server.evaluation.peers.guide import Cost

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast, get_args
 
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.evaluation.peers.catalogue import Kind
 from server.evaluation.peers.errors import PeerFailed, PeerRefused
 from server.evaluation.peers.guide import PeerGuide

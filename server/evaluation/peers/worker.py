@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from grammar_cache.vocabulary import Vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.evaluation.peers.errors import PeerFailed
 from server.evaluation.peers.limits import Limits
 from server.evaluation.peers.process import Process

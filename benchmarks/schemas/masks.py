@@ -1,0 +1,211 @@
+"""One engine on real schemas with a real vocabulary: compile, then the mask before every token of every instance.
+
+An instance is cut as the tokenizer cuts it. A step's time is that of taking the token before it and of computing
+the mask, and the best of several runs, each with a fresh compile. Run as a module it answers `benchmarks.vllm.workers`.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.data import Split, read_vocabulary, splitter, tokenizer_folder
+from benchmarks.peers import Peer, Refused, Session, has
+from benchmarks.schemas.corpus import Item, read_items
+from benchmarks.schemas.order import in_schema_order
+from benchmarks.vllm.workers import Caps, Failed, Worker, resident_bytes
+from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from server.commands.garbage import keep_what_is_loaded
+
+OURS = "swyb"
+HELD = 40
+"""Compiled schemas that are kept, so that the memory of each shows."""
+SLOW = 2000.0
+"""Milliseconds: what takes longer to compile isn't tried again."""
+_WARM_UP = '{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}'
+
+
+@dataclass(frozen=True, slots=True)
+class MaskRow:
+    """One schema in one engine; `failure` None: it compiles. Times are of the best run.
+
+    `written`: whether each instance is accepted as it is; `reordered`: or, if it is valid, with its members in the
+    schema's order.
+    `steps_us`: microseconds of each step of the valid instances as written, up to where one is rejected.
+    `held`: bytes resident with so many compiled schemas kept, 0 once no more are.
+    """
+
+    schema: str
+    engine: str
+    failure: str | None
+    reason: str
+    compile_ms: float
+    written: tuple[bool, ...]
+    reordered: tuple[bool, ...]
+    steps_us: tuple[float, ...]
+    held: int
+
+
+class Ours(Peer):
+    """This project, behind the face of its peers."""
+
+    name = OURS
+    package = "swyb"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+
+    def compile(self, schema: str) -> CompiledGrammar:
+        try:
+            return compile_grammar(Constraint("json_schema", schema), self._vocabulary)
+        except GrammarError as error:
+            raise Refused(str(error)) from error
+
+    def session(self, compiled: CompiledGrammar) -> Session:
+        return _OurSession(compiled)
+
+
+class _OurSession(Session):
+    def __init__(self, grammar: CompiledGrammar) -> None:
+        self._grammar = grammar
+        self._configuration = grammar.start
+        self._mask = np.zeros(0, np.uint8)
+
+    def accept(self, token: int) -> bool:
+        after = self._grammar.consume(self._configuration, token)
+        if after is not None:
+            self._configuration = after
+        return after is not None
+
+    def fill(self) -> None:
+        self._mask = self._grammar.bitmask(self._configuration)
+
+    def allows(self, token: int) -> bool:
+        return has(self._mask.view(np.int32), token)
+
+    def accepts(self) -> bool:
+        return self._grammar.accepts(self._configuration)
+
+    def reset(self) -> None:
+        self._configuration = self._grammar.start
+
+
+def measure(
+    items: Sequence[Item], engine: str, *, tokenizer: str, count: int, repeats: int, caps: Caps
+) -> list[MaskRow]:
+    """Rows of one engine; `items` are those that `read_items(count)` gives."""
+    words = [engine, "--tokenizer", tokenizer, "--n", str(count), "--repeats", str(repeats)]
+    worker = Worker("benchmarks.schemas.masks", words, caps)
+    rows = []
+    try:
+        for place, item in enumerate(items):
+            try:
+                rows.append(MaskRow(**worker.ask(place)))
+            except Failed as failure:
+                rows.append(MaskRow(item.name, engine, str(failure), "", 0.0, (), (), (), 0))
+    finally:
+        worker.close()
+    return rows
+
+
+class Judge:
+    """Measures schema by schema in this process."""
+
+    def __init__(self, engine: Peer, split: Split, repeats: int) -> None:
+        self._engine = engine
+        self._split = split
+        self._repeats = repeats
+        self._held: list[Any] = []
+        follow(engine.session(engine.compile(_WARM_UP)), split('{"a": "b"}'))
+
+    def row(self, item: Item) -> MaskRow:
+        texts = [self._split(instance.text) for instance in item.instances]
+        try:
+            compile_ms, verdicts, steps, compiled = self._best(item, texts)
+            reordered = [verdict or self._reordered(compiled, item, at) for at, verdict in enumerate(verdicts)]
+        except (GrammarError, Refused) as error:
+            return MaskRow(item.name, self._engine.name, "refused", str(error)[:300], 0.0, (), (), (), 0)
+        held = 0
+        if len(self._held) < HELD:
+            self._held.append(compiled)
+            held = resident_bytes()
+        return MaskRow(
+            item.name, self._engine.name, None, "", compile_ms, tuple(verdicts), tuple(reordered), tuple(steps), held
+        )
+
+    def _best(self, item: Item, texts: Sequence[list[int]]) -> tuple[float, list[bool], list[float], Any]:
+        best_ms = float("inf")
+        best: list[float] = []
+        for repeat in range(self._repeats):
+            if repeat and best_ms > SLOW:
+                break
+            compiled = None
+            gc.collect()
+            begun = perf_counter()
+            compiled = self._engine.compile(item.schema)
+            best_ms = min(best_ms, (perf_counter() - begun) * 1000)
+            verdicts, steps = [], []
+            for instance, tokens in zip(item.instances, texts, strict=True):
+                accepted, times = follow(self._engine.session(compiled), tokens)
+                verdicts.append(accepted)
+                steps += times if instance.valid else []
+            best = list(map(min, best, steps)) if best else steps
+        return round(best_ms, 4), verdicts, [round(step, 2) for step in best], compiled
+
+    def _reordered(self, compiled: Any, item: Item, at: int) -> bool:
+        if not item.instances[at].valid:
+            return False
+        text = in_schema_order(item.instances[at].text, item.schema)
+        return follow(self._engine.session(compiled), self._split(text))[0]
+
+
+def follow(session: Session, tokens: Sequence[int]) -> tuple[bool, list[float]]:
+    """Whether the tokens are accepted to the end, and the microseconds of each step taken."""
+    times: list[float] = []
+    before: int | None = None
+    for token in tokens:
+        begun = perf_counter()
+        if before is not None and not session.accept(before):
+            return False, times
+        session.fill()
+        times.append((perf_counter() - begun) * 1e6)
+        if not session.allows(token):
+            return False, times
+        before = token
+    if before is not None and not session.accept(before):
+        return False, times
+    return session.accepts(), times
+
+
+def main(words: Sequence[str]) -> int:
+    """Answers the places of items with their rows, until the input ends."""
+    parser = ArgumentParser()
+    parser.add_argument("engine")
+    parser.add_argument("--tokenizer", required=True)
+    parser.add_argument("--n", type=int, required=True)
+    parser.add_argument("--repeats", type=int, required=True)
+    arguments = parser.parse_args(words)
+    folder = tokenizer_folder(arguments.tokenizer)
+    vocabulary = read_vocabulary(folder)
+    engine = Ours(vocabulary) if arguments.engine == OURS else peers.find([arguments.engine], vocabulary, folder)
+    found = engine if isinstance(engine, Peer) else engine[arguments.engine]
+    assert found is not None, "the parent asks for what is installed only"
+    judge, items = Judge(found, splitter(folder), arguments.repeats), read_items(arguments.n)
+    keep_what_is_loaded()  # as the server does once it is ready
+    print("true", flush=True)
+    for line in sys.stdin:
+        print(json.dumps(asdict(judge.row(items[json.loads(line)]))), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""What the arrays of a network are asked before anything follows them, each in one pass, and what its rules hold.
+
+The compiled loops of `network_arrays`. They check each index before they follow it. What is wrong is told as a number:
+0 for nothing, else the place of its words in `MOVES` or `CALLS`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.automata.automaton_cache import reduced
+from grammar_cache.automata.subset_kernels import CALL
+from grammar_cache.configurations.arena import Flags, Ints, Longs
+
+Bytes = NDArray[np.uint8]
+
+MOVES = (
+    "",
+    "states don't divide the moves",
+    "a move leads nowhere",
+    "the moves of a state are not in order",
+    "a move leaves its rule",
+)
+CALLS = (
+    "",
+    "states don't divide the calls",
+    "a rule that is called isn't there",
+    "a call returns nowhere",
+    "a call leaves its rule",
+    "a return is not that of a call of the lexer",
+    "the calls of a state are not in order",
+)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def class_count(classes: Bytes) -> int:
+    """How many classes 256 bytes have, if they are numbered by first byte; else 0."""
+    count = 0
+    for of in classes:
+        if of > count:
+            return 0
+        count = max(count, of + 1)
+    return count
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def rules_of(entry: Ints, count: int) -> Ints:
+    """By state its rule; the rules begin at `entry`, which ascends from 0."""
+    rule = np.zeros(count, np.int32)
+    for number in range(1, len(entry)):
+        rule[entry[number] :] = number
+    return rule
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _divides(first: Ints, parts: int, total: int) -> bool:
+    if len(first) != parts + 1 or first[0] != 0 or first[-1] != total:
+        return False
+    return bool((first[1:] >= first[:-1]).all())
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def wrong_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> int:
+    """Moves are deterministic, in canonical order, and stay within their rule, or what is wrong of `MOVES`."""
+    count = len(rule)
+    if len(of) != len(to) or not _divides(first, count, len(to)):
+        return 1
+    for state in range(count):
+        last = -1
+        for m in range(first[state], first[state + 1]):
+            if not 0 <= of[m] < classes or not 0 <= to[m] < count:
+                return 2
+            if of[m] <= last:
+                return 3
+            if rule[to[m]] != rule[state]:
+                return 4
+            last = of[m]
+    return 0
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, opened: Ints, lexer: int) -> int:
+    """Calls return to their own rule; those of the `lexer`, and no others, by way of a return, which opens a state.
+
+    Else what is wrong of `CALLS`. Without a lexer, -1, calls are in order.
+    """
+    count = len(rule)
+    if len(callee) != len(back) or not _divides(first, count, len(back)):
+        return 1
+    for state in range(count):
+        last = -1
+        for c in range(first[state], first[state + 1]):
+            if not 0 <= callee[c] < rules:
+                return 2
+            behind = back[c]
+            if behind > count and behind - count <= len(opened):
+                behind = opened[behind - count - 1]
+            if not 0 <= behind < count:
+                return 3
+            if rule[behind] != rule[state]:
+                return 4
+            if (back[c] > count) != (callee[c] == lexer):
+                return 5
+            if lexer < 0 and callee[c] <= last:
+                return 6
+            last = callee[c]
+    return 0
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def reduced_rules(
+    bounds: Ints,
+    classes: Bytes,
+    move_first: Ints,
+    move_class: Ints,
+    move_to: Ints,
+    call_first: Ints,
+    call_rule: Ints,
+    call_back: Ints,
+    final: Flags,
+) -> tuple[Bytes, Longs, Ints, Ints, Ints]:
+    """The automata of all rules as `Reduced` has them: the bytes that its digests are of, one rule's behind another's.
+
+    Of these bytes, of labels, and of rules that are called, there are told which begin a rule, [rules + 1] each; before
+    the last of them, the rules that are called.
+    """
+    rules = len(bounds) - 1
+    data = np.empty(256 * rules + 5 * bounds[-1] + 4 * rules + 8 * (len(move_to) + len(call_back)), np.uint8)
+    called = np.empty(len(call_rule), np.int32)
+    first = np.zeros(rules + 1, np.int64)
+    label_first, called_first = np.zeros(rules + 1, np.int32), np.zeros(rules + 1, np.int32)
+    for rule in range(rules):
+        begin, past = bounds[rule], bounds[rule + 1]
+        room = move_first[past] - move_first[begin] + call_first[past] - call_first[begin]
+        of, to, starts = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(past - begin + 1, np.int32)
+        at = 0
+        for state in range(begin, past):
+            starts[state - begin] = at
+            for m in range(move_first[state], move_first[state + 1]):
+                of[at], to[at] = move_class[m], move_to[m] - begin
+                at += 1
+            for c in range(call_first[state], call_first[state + 1]):
+                of[at], to[at] = CALL + call_rule[c], call_back[c] - begin
+                at += 1
+        starts[past - begin] = at
+        own, new_first, labels, heads, own_called = reduced(starts, of, to, classes)
+        place = _put(data, first[rule], own)
+        for column in (new_first, labels, heads):
+            place = _put(data, place, column.view(np.uint8))
+        first[rule + 1] = _put(data, place, final[begin:past].view(np.uint8))
+        called_past = called_first[rule] + len(own_called)
+        called[called_first[rule] : called_past] = own_called
+        label_first[rule + 1], called_first[rule + 1] = label_first[rule] + len(labels), called_past
+    return data[: first[-1]], first, label_first, called, called_first
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _put(data: Bytes, place: int, more: Bytes) -> int:
+    data[place : place + len(more)] = more
+    return place + len(more)

@@ -1,0 +1,217 @@
+"""Automata of rules that recur, by content: JSON's own rules, formats, key languages, schemas written twice.
+
+What is kept is what making it again would give: nothing but time depends on it. This module knows no vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from threading import Lock
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.automata.builder import Builder
+from grammar_cache.automata.byte_classes import merged
+from grammar_cache.automata.complete_dfa import CompleteDfaCache
+from grammar_cache.automata.dfa import Dfa, determinise
+from grammar_cache.automata.flat_expression import Code, FlatExpression
+from grammar_cache.automata.nfa import Nfa, byte_classes
+from grammar_cache.automata.subset_kernels import CALL
+from grammar_cache.expression import Expression
+from grammar_cache.interrupt import Interrupt
+
+Ints = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+LARGEST = 4_000_000
+"""Numbers (of 4 bytes) in all automata that are kept."""
+PARTS = 100_000
+"""Parts of all expressions whose codes are kept."""
+_OVERHEAD = 256
+"""Numbers that one program is counted as more, and one automaton, however small."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduced:
+    """A minimal automaton over the fewest byte classes, numbered by first byte: equal `digest`s mean equal automata.
+
+    Its calls are numbered by their place in `called`, and those are places in the `called` of its program.
+    """
+
+    dfa: Dfa
+    classes: NDArray[np.uint8]
+    called: tuple[int, ...]
+    digest: bytes
+
+    @staticmethod
+    def of(dfa: Dfa, classes: NDArray[np.uint8]) -> Reduced:
+        own, first, labels, heads, called = reduced(dfa.first, dfa.labels, dfa.heads, classes)
+        digest = blake2b(b"%d %d " % (dfa.size, len(labels)), digest_size=16)
+        for column in (own, first, labels, heads, dfa.final):
+            digest.update(column.tobytes())
+        return Reduced(Dfa(first, labels, heads, dfa.final), own, tuple(called.tolist()), digest.digest())
+
+    @property
+    def weight(self) -> int:
+        return _OVERHEAD + len(self.dfa.first) + 2 * len(self.dfa.labels)
+
+
+@dataclass(slots=True)
+class CachedAutomata:
+    """What is known of one program: by flags of the rules it calls, whether it passes, and its automaton."""
+
+    passes: dict[tuple[bool, bytes], bool] = field(default_factory=dict)
+    automata: dict[tuple[bytes, bytes], Reduced] = field(default_factory=dict)
+
+
+class AutomatonCache:
+    """Known programs by key, and codes by the identity of expressions, which stay alive as long.
+
+    The least recently used go first. Any thread may ask.
+    """
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        self.totals = CompleteDfaCache()
+        self._largest = largest
+        self._lock = Lock()
+        self._kept: OrderedDict[bytes, tuple[CachedAutomata, int]] = OrderedDict()
+        self._weight = 0
+        self._codes: OrderedDict[int, tuple[Expression, Code]] = OrderedDict()
+        self._parts = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: bytes) -> CachedAutomata:
+        """What is known, which may be nothing yet."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found[0]
+            known = CachedAutomata()
+            self._put(key, known, _OVERHEAD)
+            return known
+
+    def keep(self, key: bytes, known: CachedAutomata) -> None:
+        """Known programs grow, so this is told of each again. More than a quarter of the room is too much for one."""
+        weight = _OVERHEAD + sum(automaton.weight for automaton in list(known.automata.values()))
+        with self._lock:
+            self._put(key, known, weight)
+
+    def _put(self, key: bytes, known: CachedAutomata, weight: int) -> None:
+        if key in self._kept:
+            self._weight -= self._kept.pop(key)[1]
+        if 4 * weight > self._largest:
+            return
+        self._kept[key] = known, weight
+        self._weight += weight
+        while self._weight > self._largest:
+            self._weight -= self._kept.popitem(last=False)[1][1]
+
+    def code(self, expression: Expression) -> Code | None:
+        with self._lock:
+            found = self._codes.get(id(expression))
+            if found is None:
+                return None
+            self._codes.move_to_end(id(expression))
+            return found[1]
+
+    def keep_code(self, expression: Expression, code: Code) -> None:
+        with self._lock:
+            if id(expression) not in self._codes:
+                self._codes[id(expression)] = expression, code
+                self._parts += 1 + code.parts
+            while self._parts > PARTS:
+                self._parts -= 1 + self._codes.popitem(last=False)[1][1].parts
+
+
+class CachedRule:
+    """One rule of a grammar that is being compiled: looked up, or made and kept."""
+
+    def __init__(
+        self, program: FlatExpression, builder: Builder, automata: AutomatonCache, limits: tuple[int, int]
+    ) -> None:
+        """`limits`: states of a rule, nesting of intersections."""
+        self.called = program.called
+        self._ranks = np.array(program.called, np.int64)
+        self._program = program
+        self._builder = builder
+        self._automata = automata
+        self._limit = limits[0]
+        head = b"%d %d %d " % (program.root, *limits)
+        self._key = blake2b(head + program.ops.tobytes(), digest_size=16).digest()
+        self._known = automata.get(self._key)
+        self._nfa: Nfa | None = None
+
+    def accepts(self, passable: Flags, *, reads: bool) -> bool:
+        """Whether its end is reached through calls of `passable` rules, and by bytes too if it `reads`."""
+        own = passable[self._ranks]
+        key = reads, own.tobytes()
+        found = self._known.passes.get(key)
+        if found is None:
+            found = self._known.passes[key] = self._made().accepts(own, reads=reads)
+        return found
+
+    def automaton(self, nullable: Flags, dead: Flags, interrupt: Interrupt) -> Reduced:
+        """The automaton, where calls of nullable rules may be skipped and calls of dead ones are dropped."""
+        skipped, dropped = nullable[self._ranks], dead[self._ranks]
+        key = skipped.tobytes(), dropped.tobytes()
+        found = self._known.automata.get(key)
+        if found is None:
+            nfa = self._made()
+            classes = byte_classes([nfa])
+            found = Reduced.of(determinise(nfa, classes, skipped, dropped, self._limit, interrupt), classes)
+            self._known.automata[key] = found
+            self._automata.keep(self._key, self._known)
+        return found
+
+    def _made(self) -> Nfa:
+        if self._nfa is None:
+            self._nfa = self._builder.construct(self._program)
+        return self._nfa
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def reduced(
+    first: Ints, labels: Ints, heads: Ints, classes: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], Ints, Ints, Ints, Ints]:
+    """Byte classes that no state tells apart merged, called rules numbered without gaps: classes, the columns, and
+    which rules are called."""
+    same_as = merged(first, labels, heads, classes)
+    number = np.full(256, -1, np.int32)  # by the class that stands for others
+    own = np.empty(256, np.uint8)
+    count = 0
+    for byte in range(256):
+        if number[same_as[byte]] < 0:
+            number[same_as[byte]] = count
+            count += 1
+        own[byte] = number[same_as[byte]]
+    highest = 0
+    for label in labels:
+        highest = max(highest, label - CALL + 1)
+    used = np.zeros(highest, np.bool_)
+    for label in labels:
+        if label >= CALL:
+            used[label - CALL] = True
+    called = np.flatnonzero(used).astype(np.int32)
+    place = np.cumsum(used) - 1
+    new_first, size = np.zeros_like(first), 0
+    new_labels, new_heads = np.empty_like(labels), np.empty_like(heads)
+    for s in range(len(first) - 1):
+        for t in range(first[s], first[s + 1]):
+            label = labels[t]
+            if label >= CALL:
+                new_labels[size] = CALL + place[label - CALL]
+            elif number[label] >= 0:
+                new_labels[size] = number[label]
+            else:
+                continue
+            new_heads[size] = heads[t]
+            size += 1
+        new_first[s + 1] = size
+    return own, new_first, new_labels[:size].copy(), new_heads[:size].copy(), called

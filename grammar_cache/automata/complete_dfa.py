@@ -1,0 +1,288 @@
+"""Total automata over bytes, where intersection and complement are simple."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.automata.dfa import Dfa, minimised, too_many_states
+from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
+from grammar_cache.interrupt import Interrupt
+
+Ints = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
+
+WORK = 32
+"""Transitions that each product of an intersection may have, for each state that a rule may have."""
+
+
+GROWTH = 4
+"""How many times the larger of two automata their product may be before it is made minimal."""
+
+LARGEST = 2_000_000
+"""Numbers (of 4 bytes) in all tables that are kept."""
+_OVERHEAD = 256
+"""Numbers that a table is counted as more, however small."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompleteDfa:
+    """`table` int32[states, byte classes]: the state after a byte. Classes are intervals; state 0 is the start.
+
+    `least` is the minimal automaton of the same language, where it is known.
+    """
+
+    classes: Bytes
+    table: Ints
+    final: Flags
+    least: Dfa | None = None
+
+    @staticmethod
+    def of(dfa: Dfa, classes: Bytes) -> CompleteDfa:
+        """Of a minimal automaton, with a sink for what it doesn't read."""
+        table, final = _filled(dfa.first, dfa.labels, dfa.heads, dfa.final, int(classes[-1]) + 1)
+        return CompleteDfa(classes, table, final, dfa)
+
+    def complement(self) -> CompleteDfa:
+        return CompleteDfa(self.classes, self.table, ~self.final)
+
+    def minimal(self, interrupt: Interrupt) -> Dfa:
+        """The minimal automaton of the same language, without a sink."""
+        if self.least is not None:
+            return self.least
+        tails, labels, heads = _transitions(self.table)
+        return minimised(tails, labels, heads, self.final, interrupt)
+
+
+EVERYTHING = CompleteDfa(np.zeros(256, np.uint8), np.zeros((1, 1), np.int32), np.ones(1, np.bool_))
+
+
+def intersection(totals: Sequence[CompleteDfa], limit: int, interrupt: Interrupt) -> CompleteDfa:
+    """The smallest first, a product that has grown minimal before the next. LimitExceeded(rule_states), Interrupted."""
+    if not totals:
+        return EVERYTHING
+    first, *others = sorted(totals, key=lambda total: len(total.final))
+    result, least = first, len(first.final)
+    for other in others:
+        if len(result.final) > GROWTH * least:
+            result = _minimised(result, limit, interrupt)
+        least = max(len(result.final), len(other.final))
+        result = _both(result, other, limit, interrupt)
+    return _minimised(result, limit, interrupt) if others else result
+
+
+def _both(a: CompleteDfa, b: CompleteDfa, limit: int, interrupt: Interrupt) -> CompleteDfa:
+    classes, ours, theirs = _told_apart(a.classes, b.classes)
+    room = max(limit, WORK * limit // len(ours))
+    outcome, table, final = _product(a.table, b.table, ours, theirs, a.final, b.final, room, interrupt.flag)
+    if outcome == STOPPED:
+        interrupt.check()
+    if outcome == TOO_LARGE:
+        raise too_many_states(limit)
+    return CompleteDfa(classes, table, final)
+
+
+def _minimised(total: CompleteDfa, limit: int, interrupt: Interrupt) -> CompleteDfa:
+    interrupt.check()
+    dfa = total.minimal(interrupt)
+    if dfa.size > limit:
+        raise too_many_states(limit)
+    return CompleteDfa.of(dfa, total.classes)
+
+
+class CompleteDfaCache:
+    """Total automata by what they are made of, the least recently used go first. Any thread may ask."""
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        self._largest = largest
+        self._kept: LruCache[bytes, CompleteDfa] = LruCache(largest)
+
+    def get(self, key: bytes) -> CompleteDfa | None:
+        return self._kept.get(key)
+
+    def keep(self, key: bytes, total: CompleteDfa) -> None:
+        """What would take more than a quarter of the room isn't kept."""
+        weight = _OVERHEAD + total.table.size
+        if 4 * weight <= self._largest:
+            self._kept.keep(key, total, weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddedDfa:
+    """A minimal automaton to put before a state: edges (source, low byte, high byte, target), and final states."""
+
+    states: int
+    edges: Ints
+    ends: Ints
+
+    @staticmethod
+    def side_by_side(many: Sequence[EmbeddedDfa]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        """How many states each has, where its edges begin, the edges, where its final states begin, those."""
+        if not many:
+            return _NO_COLUMNS
+        return (
+            np.array([one.states for one in many], np.int32),
+            np.cumsum([0, *(len(one.edges) for one in many)]).astype(np.int32),
+            np.concatenate([one.edges for one in many]),
+            np.cumsum([0, *(len(one.ends) for one in many)]).astype(np.int32),
+            np.concatenate([one.ends for one in many]),
+        )
+
+
+_NO_COLUMNS = (
+    np.zeros(0, np.int32),
+    np.zeros(1, np.int32),
+    np.zeros((0, 4), np.int32),
+    np.zeros(1, np.int32),
+    np.zeros(0, np.int32),
+)
+
+
+def standing(total: CompleteDfa, interrupt: Interrupt) -> EmbeddedDfa:
+    dfa = total.minimal(interrupt)
+    return EmbeddedDfa(dfa.size, *_edges(dfa.first, dfa.labels, dfa.heads, dfa.final, total.classes))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _filled(first: Ints, labels: Ints, heads: Ints, final: Flags, width: int) -> tuple[Ints, Flags]:
+    """The table of an automaton and its final states, with a sink."""
+    sink = len(final)
+    table, ends = np.full((sink + 1, width), sink, np.int32), np.zeros(sink + 1, np.bool_)
+    for s in range(sink):
+        ends[s] = final[s]
+        for t in range(first[s], first[s + 1]):
+            table[s, labels[t]] = heads[t]
+    return table, ends
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _transitions(table: Ints) -> tuple[Ints, Ints, Ints]:
+    """Tails, labels and heads."""
+    states, width = table.shape
+    tails, labels = np.empty(states * width, np.int32), np.empty(states * width, np.int32)
+    heads = np.empty(states * width, np.int32)
+    for s in range(states):
+        for c in range(width):
+            tails[s * width + c], labels[s * width + c], heads[s * width + c] = s, c, table[s, c]
+    return tails, labels, heads
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _edges(first: Ints, labels: Ints, heads: Ints, final: Flags, classes: Bytes) -> tuple[Ints, Ints]:
+    """Edges (source, low byte, high byte, target) and final states."""
+    low, high = np.zeros(256, np.int32), np.zeros(256, np.int32)
+    for byte in range(256):
+        high[classes[byte]] = byte
+    for byte in range(255, -1, -1):
+        low[classes[byte]] = byte
+    edges, size = np.empty((len(labels), 4), np.int32), 0
+    ends, count = np.empty(len(final), np.int32), 0
+    for s in range(len(final)):
+        if final[s]:
+            ends[count] = s
+            count += 1
+        for t in range(first[s], first[s + 1]):
+            if t > first[s] and labels[t] == labels[t - 1] + 1 and heads[t] == heads[t - 1]:
+                edges[size - 1, 2] = high[labels[t]]  # neighbouring classes that lead to one state are one edge
+                continue
+            edges[size, 0], edges[size, 3] = s, heads[t]
+            edges[size, 1], edges[size, 2] = low[labels[t]], high[labels[t]]
+            size += 1
+    return edges[:size].copy(), ends[:count].copy()
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _told_apart(a: Bytes, b: Bytes) -> tuple[Bytes, Ints, Ints]:
+    """Classes for two automata, and what class of each is the first in every one."""
+    classes = np.zeros(256, np.uint8)
+    ours, theirs = np.empty(256, np.int32), np.empty(256, np.int32)
+    count = 0
+    for byte in range(256):
+        if byte == 0 or a[byte] != a[byte - 1] or b[byte] != b[byte - 1]:
+            ours[count], theirs[count] = a[byte], b[byte]
+            count += 1
+        classes[byte] = count - 1
+    return classes, ours[:count].copy(), theirs[:count].copy()
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _dead(table: Ints, final: Flags) -> int:
+    """A state that accepts nothing and leads to itself alone, -1 if there is none."""
+    for s in range(len(table) - 1, -1, -1):
+        stuck = not final[s]
+        for c in range(table.shape[1]):
+            if table[s, c] != s:
+                stuck = False
+                break
+        if stuck:
+            return s
+    return -1
+
+
+DENSE = 1 << 16
+"""Pairs of states up to which their numbers stand in a table, and above which in a dictionary."""
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _product(
+    a: Ints,
+    b: Ints,
+    ours: Ints,
+    theirs: Ints,
+    final_a: Flags,
+    final_b: Flags,
+    limit: int,
+    stop: NDArray[np.uint8],
+) -> tuple[int, Ints, Flags]:
+    """The pairs of states that are met, over common classes: outcome, table, final pairs.
+
+    Pairs in which either accepts nothing any more are one.
+    """
+    width = len(ours)
+    dead_a, dead_b = _dead(a, final_a), _dead(b, final_b)
+    sink_a, sink_b = max(dead_a, 0), max(dead_b, 0)
+    met = np.zeros((64, 2), np.int32)
+    table = np.empty((64, width), np.int32)
+    dense = len(a) * len(b) <= DENSE
+    numbers = np.full(len(a) * len(b) if dense else 0, -1, np.int32)
+    number = {np.int64(0): np.int32(0)}
+    if dense:
+        numbers[0] = 0
+    count, at = 1, 0
+    while at < count:
+        if stop[0]:
+            return STOPPED, table, final_a
+        before_p, before_q, before = np.int64(-1), np.int64(-1), np.int32(0)
+        for c in range(width):
+            p, q = np.int64(a[met[at, 0], ours[c]]), np.int64(b[met[at, 1], theirs[c]])
+            if p == dead_a or q == dead_b:
+                p, q = np.int64(sink_a), np.int64(sink_b)
+            if p != before_p or q != before_q:
+                before_p, before_q = p, q
+                key = p * len(b) + q
+                before = numbers[key] if dense else number.get(key, np.int32(-1))
+                if before < 0:
+                    if count >= limit:
+                        return TOO_LARGE, table, final_a
+                    if count == len(met):
+                        met = np.concatenate((met, np.zeros_like(met)))
+                        table = np.concatenate((table, np.zeros_like(table)))
+                    before = np.int32(count)
+                    if dense:
+                        numbers[key] = before
+                    else:
+                        number[key] = before
+                    met[count] = p, q
+                    count += 1
+            table[at, c] = before
+        at += 1
+    final = np.empty(count, np.bool_)
+    for i in range(count):
+        final[i] = final_a[met[i, 0]] and final_b[met[i, 1]]
+    return DONE, table[:count].copy(), final

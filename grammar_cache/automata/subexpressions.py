@@ -1,0 +1,91 @@
+"""What a node of a program needs: its intersections and complements, and all of it as a program of its own."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.automata.flat_expression import ALT, AND, BYTES, CALL_OF, CLASS, INLINED, NOT, REPEAT, SEQ
+
+Ints: TypeAlias = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def booleans(ops: Ints, root: int) -> Ints:
+    """The And and Not nodes that a node needs, ascending, none that stands inside another."""
+    seen = np.zeros(len(ops), np.bool_)
+    todo, waiting = np.empty(len(ops) + 1, np.int32), 1
+    todo[0] = root
+    seen[root] = True
+    found = np.zeros(len(ops), np.bool_)
+    while waiting:
+        waiting -= 1
+        node = todo[waiting]
+        op = ops[node]
+        if op in (AND, NOT):
+            found[node] = True
+            continue
+        if op in (SEQ, ALT):
+            begin, end = node + 2, node + 2 + ops[node + 1]
+        elif op in (REPEAT, INLINED):
+            begin, end = node + 1, node + 2
+        else:
+            continue
+        for i in range(begin, end):
+            part = node - ops[i]
+            if not seen[part]:
+                seen[part] = True
+                todo[waiting] = part
+                waiting += 1
+    return np.flatnonzero(found).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def excerpt(ops: Ints, root: int) -> Ints:
+    """All that a node needs, as a program of its own that ends with it: equal excerpts mean equal languages.
+
+    Raises ValueError where a rule leads back to itself, which whoever made the program has refused.
+    """
+    place = np.full(len(ops), -1, np.int32)
+    out, size = np.empty(len(ops) + 1, np.int32), 0
+    todo, left, waiting = np.empty(len(ops) + 1, np.int32), np.zeros(len(ops) + 1, np.int32), 1
+    todo[0] = root
+    while waiting:
+        node, k = todo[waiting - 1], left[waiting - 1]
+        op = ops[node]
+        begin = end = node
+        if op in (SEQ, ALT, AND):
+            begin, end = node + 2, node + 2 + ops[node + 1]
+        elif op in (REPEAT, INLINED, NOT):
+            begin, end = node + 1, node + 2
+        if begin + k < end:
+            left[waiting - 1] += 1
+            part = node - ops[begin + k]
+            if place[part] < 0:
+                if waiting == len(todo):
+                    raise ValueError("a rule that leads back to itself stands in an intersection or a complement")
+                todo[waiting], left[waiting] = part, 0
+                waiting += 1
+            continue
+        waiting -= 1
+        length = end - node
+        if op == BYTES:
+            length = 2 + ops[node + 1]
+        elif op == CLASS:
+            length = 2
+            for _ in range(ops[node + 1]):
+                length += 1 + 2 * ops[node + length]
+        elif op == REPEAT:
+            length = 4
+        elif op == CALL_OF:
+            length = 2
+        place[node] = size
+        for i in range(length):
+            out[size + i] = ops[node + i]
+        for i in range(begin, end):
+            out[size + i - node] = size - place[node - ops[i]]
+        size += length
+    return out[:size]

@@ -1,0 +1,136 @@
+"""Nodes of rules that call each other before reading anything: they lean on each other, and are made together.
+
+Such a *group* is known by the edges that lead out of it, rule by rule. They are kept as a node that nothing names, in
+which -2 - rule goes before the edges of that rule; the group's own nodes follow it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from grammar_cache.algorithms.sorting import distinct
+from grammar_cache.configurations.arena import (
+    BOTTOM,
+    CRAMPED,
+    EDGES,
+    FULL,
+    NODES,
+    Arena,
+    Flags,
+    Longs,
+    NetworkArrays,
+    grouped_node,
+    node_of,
+)
+
+OUTSIDE, ENTERED = 1, 0
+"""Rows of the scratch."""
+
+
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+def room_for(keys: Longs, size: int) -> Longs:
+    """The same, or a longer copy: there is a place number `size`."""
+    if size < len(keys):
+        return keys
+    grown = np.empty(2 * size, np.int64)
+    grown[: len(keys)] = keys
+    return grown
+
+
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+def enter(rules: NetworkArrays, store: Arena, marks: int) -> tuple[int, int]:
+    """The rules of a component that are called from outside, directly or not, and the first of their nodes; FULL.
+
+    The edges from outside are the first so many keys of OUTSIDE; the rules, of which it returns the number, go into
+    ENTERED. CRAMPED if they don't fit.
+    """
+    outside = store.scratch[OUTSIDE, :marks]
+    entered = _entered(rules, outside)
+    if len(entered) > store.scratch.shape[1]:
+        return 0, CRAMPED
+    store.scratch[ENTERED, : len(entered)] = entered
+    nodes, edges = store.used[NODES], store.used[EDGES]
+    key = node_of(store, outside)
+    if key < nodes:
+        return len(entered), key if key == FULL else key + 1
+    members, keys, callers, callees = _inside(rules, outside, entered, key + 1)
+    for i in range(len(entered)):
+        own = keys[_handing_on(i, callers, callees, len(entered))[members]]
+        node = grouped_node(store, own[: distinct(own, len(own))])
+        if node == FULL:  # growing notes anew what there is
+            store.used[NODES], store.used[EDGES] = nodes, edges
+            return 0, FULL
+    return len(entered), key + 1
+
+
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+def _entered(rules: NetworkArrays, outside: Longs) -> Longs:
+    """Those that `outside` marks, then those that they call."""
+    found = np.empty(8, np.int64)
+    size = 0
+    for key in outside:
+        if key < BOTTOM:
+            found = room_for(found, size)
+            found[size] = -2 - key
+            size += 1
+    known = np.zeros(len(rules.entry), np.bool_)
+    known[found[:size]] = True
+    group = rules.component[found[0]]
+    i = 0
+    while i < size:
+        entry = rules.entry[found[i]]
+        for k in range(rules.call_first[entry], rules.call_first[entry + 1]):
+            rule = np.int64(rules.call_rule[k])
+            if rules.component[rule] == group and not known[rule]:
+                known[rule] = True
+                found = room_for(found, size)
+                found[size] = rule
+                size += 1
+        i += 1
+    return found[:size]
+
+
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+def _inside(rules: NetworkArrays, outside: Longs, entered: Longs, node: int) -> tuple[Longs, Longs, Longs, Longs]:
+    """Pairs (place among those entered, edge) and pairs (caller, callee): all edges of the first lead out of both."""
+    place = np.full(len(rules.entry), -1, np.int64)
+    place[entered] = np.arange(len(entered))
+    members, keys, size = np.empty(len(outside), np.int64), np.empty(len(outside), np.int64), 0
+    callers, callees, calls = np.empty(8, np.int64), np.empty(8, np.int64), 0
+    member = 0
+    for key in outside:
+        if key < BOTTOM:
+            member = place[-2 - key]
+        else:
+            members[size], keys[size] = member, key
+            size += 1
+    for i in range(len(entered)):
+        entry = rules.entry[entered[i]]
+        for k in range(rules.call_first[entry], rules.call_first[entry + 1]):
+            rule, back = np.int64(rules.call_rule[k]), rules.call_back[k]
+            if place[rule] < 0:
+                continue
+            if rules.tail[back]:
+                callers, callees = room_for(callers, calls), room_for(callees, calls)
+                callers[calls], callees[calls] = i, place[rule]
+                calls += 1
+            else:
+                members, keys = room_for(members, size), room_for(keys, size)
+                members[size], keys[size] = place[rule], (np.int64(back) << 32) | (node + i)
+                size += 1
+    return members[:size], keys[:size], callers[:calls], callees[:calls]
+
+
+@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+def _handing_on(member: int, callers: Longs, callees: Longs, count: int) -> Flags:
+    """Whose edges a member has: its own, and those of who calls it at the end."""
+    found = np.zeros(count, np.bool_)
+    found[member] = True
+    changed = True
+    while changed:
+        changed = False
+        for k in range(len(callers)):
+            if found[callees[k]] and not found[callers[k]]:
+                found[callers[k]] = changed = True
+    return found

@@ -1,0 +1,200 @@
+"""The interner: every configuration that a text can reach, as one integer.
+
+A *node* stands for what may follow a rule: a set of edges (return state, parent node), hash-consed. A *configuration*
+is a set of items (state, node) plus whether the text so far is accepted, hash-consed too. So the automaton with its
+stacks becomes a deterministic automaton over integers, built where texts lead, and equal futures share a number.
+
+Nodes are immutable: a called rule always reads a byte (calls of nullable rules may be skipped in the network), so
+no node is popped at the position where it was made. Rules that call each other before reading a byte form a
+component, whose nodes refer to each other and are interned together, by the edges that lead out of the component.
+
+Compiled loops make new ones as they meet them (see `stepping`): what such a loop returns below 0 is for `outcome`,
+and then it is called again. Exploring ends at the limit; a text that was chosen goes on beyond it, by one configuration
+a byte (`step_reserved`). This module knows bytes and states; tokens and distances come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+from grammar_cache.configurations import step_kernels
+from grammar_cache.configurations.arena import (
+    BOTTOM,
+    CONFIGURATIONS,
+    CRAMPED,
+    CROWDED,
+    DEAD,
+    FULL,
+    NODES,
+    Ints,
+    Longs,
+    NetworkArrays,
+    configuration_of,
+    empty,
+    grown,
+    node_of,
+    widened,
+)
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.network.network import Network
+
+Edge: TypeAlias = tuple[int, int]
+Item: TypeAlias = tuple[int, int]
+
+ROOT = 0
+"""The node below everything: popping it accepts."""
+
+UNLIMITED = (1 << 31) - 1
+"""Configurations that an int32 can number."""
+
+
+class Configurations:
+    """Of a network without a lexer; `lexed_configuration` has the others. Numbers ascend as they are made."""
+
+    def __init__(self, network: Network, limit: int, interrupt: Interrupt | None = None, room: int = 256) -> None:
+        """`room`, a power of two: for so many before anything has to grow. Raises LimitExceeded(configurations)."""
+        self.network = network
+        self.limit = limit
+        self._interrupt = interrupt or Interrupt()
+        self.rules = NetworkArrays.of(network, limit, self._interrupt.flag)
+        self.store = empty(network.class_count, len(network.entry), room, room // 2)
+        node_of(self.store, np.full(1, BOTTOM, np.int64))
+        self.start = self._begin()
+
+    @property
+    def count(self) -> int:
+        return int(self.store.used[CONFIGURATIONS])
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for new ones but beyond the limit."""
+        return self.count >= self.limit
+
+    @property
+    def node_count(self) -> int:
+        return int(self.store.used[NODES])
+
+    def accepts(self, configuration: int) -> bool:
+        """Whether the text that led here is in the language."""
+        return bool(self.store.accepts[configuration])
+
+    def items(self, configuration: int) -> list[Item]:
+        """Pairs (state, node), ascending."""
+        first = self.store.item_first
+        return _pairs(self.store.items[first[configuration] : first[configuration + 1]])
+
+    def edges(self, node: int) -> list[Edge]:
+        """Pairs (return state, parent), ascending; (-1, -1) at the bottom."""
+        first = self.store.edge_first
+        return _pairs(self.store.edges[first[node] : first[node + 1]])
+
+    def ends(self, configuration: int) -> bool:
+        """Whether nothing can follow."""
+        first = self.store.item_first
+        return bool(first[configuration] == first[configuration + 1])
+
+    def breadth(self, configuration: int) -> int:
+        """Items, and edges that they can pop: what a step from here has to look at."""
+        return int(step_kernels.breadth(self.store, configuration))
+
+    def at_end(self, state: int) -> bool:
+        """Whether the rule of an item may end here: then what it returns to is an item of its own."""
+        return bool(self.rules.final[state])
+
+    def described(self, state: int) -> bytes:
+        """The content of an item's state: the same in every process."""
+        return state.to_bytes(4, "big")
+
+    def of_items(self, items: Iterable[Item], *, accepting: bool, reserved: bool = False) -> int:
+        """The configuration of some items of another one, nothing added. Raises LimitExceeded(configurations).
+
+        `reserved`: there is room for it beyond the limit.
+        """
+        keys = np.array(sorted(state << 32 | node for state, node in items), np.int64)
+        limit = UNLIMITED if reserved else self.limit
+        while (number := configuration_of(self.store, keys, accepting, limit)) < 0:
+            self.outcome(number)
+        return int(number)
+
+    def step(self, configuration: int, byte: int) -> int:
+        """The configuration after a byte, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
+        return int(self.row(configuration)[self.network.classes[byte]])
+
+    def step_reserved(self, configuration: int, byte: int) -> int:
+        """The configuration after a byte, or DEAD, made alone, without the rest of its row: there is always room for
+        it, beyond the limit. Raises Interrupted.
+        """
+        c, row = int(self.network.classes[byte]), int(self.store.row[configuration])
+        if row >= 0:
+            return int(self.store.next[row, c])
+        states = self.network.states
+        keys = [
+            int(states.move_to[move]) << 32 | node
+            for state, node in self.expansion(configuration)
+            for move in range(states.move_first[state], states.move_first[state + 1])
+            if states.move_class[move] == c
+        ]
+        if not keys:
+            return DEAD
+        items, rules = np.array(keys, np.int64), self.rules._replace(limit=UNLIMITED)
+        while (number := step_kernels.closed(rules, self.store, items, False)) < 0:
+            self.outcome(number)
+        return int(number)
+
+    def row(self, configuration: int) -> Ints:
+        """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
+        while self.store.row[configuration] < 0:
+            status = step_kernels.expand(self.rules, self.store, configuration)
+            if status < 0:
+                self.outcome(status)
+        found: Ints = self.store.next[self.store.row[configuration]]
+        return found
+
+    def at(self, state: int) -> int:
+        """The configuration of one state above the root: what its rule still has to read."""
+        while (number := step_kernels.at(self.rules, self.store, state)) < 0:
+            self.outcome(number)
+        return int(number)
+
+    def popped(self, node: int) -> int:
+        """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
+        while (number := step_kernels.popped(self.rules, self.store, node)) < 0:
+            self.outcome(number)
+        return int(number)
+
+    def expansion(self, configuration: int) -> list[Item]:
+        """The items with the entries of all rules that they may call before the next byte."""
+        while True:
+            size = step_kernels.expansion(self.rules, self.store, configuration)
+            if size >= 0:
+                return _pairs(self.store.scratch[step_kernels.READING, :size])
+            self.outcome(size)
+
+    def outcome(self, status: int) -> None:
+        """What to do about a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
+        if status == FULL:
+            self.store = grown(self.store)
+        elif status == CRAMPED:
+            self.store = widened(self.store)
+        elif status == CROWDED:
+            raise LimitExceeded(f"more than {self.limit} configurations", limit="configurations")
+        else:
+            self._interrupt.check()
+
+    def _begin(self) -> int:
+        item = np.full(1, np.int64(self.network.entry[0]) << 32 | ROOT, np.int64)
+        while (number := step_kernels.closed(self.rules, self.store, item, self.network.nullable)) < 0:
+            self.outcome(number)
+        return int(number)
+
+
+def _pairs(keys: Longs) -> list[tuple[int, int]]:
+    numbers: list[int] = keys.tolist()
+    return [(key >> 32, key & 0xFFFFFFFF if key >= 0 else -1) for key in numbers]
+
+
+__all__ = ["DEAD", "ROOT", "Configurations", "Edge", "Item"]

@@ -1,0 +1,218 @@
+"""Arrays: the first items by position, the others alike, and how many there may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from grammar_cache.dialects.json_schema.containers.item_counts import (
+    ANY_ORDER,
+    Ask,
+    Counting,
+    in_their_order,
+    once_each,
+)
+from grammar_cache.dialects.json_schema.containers.writing import Writer
+from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
+from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
+from grammar_cache.dialects.json_schema.schema.atoms import negation, pointer
+from grammar_cache.dialects.json_schema.schema.document import child_pointer
+from grammar_cache.dialects.json_schema.schema.draft import Draft
+from grammar_cache.dialects.json_schema.schema.reading import Keywords
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
+
+RULE = "json.array"
+_MOST_ASKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """Of the items from the place `after` on, between `least` and `most` satisfy `value`."""
+
+    value: str
+    least: int = 1
+    most: int | None = None
+    after: int = 0
+
+    @property
+    def free(self) -> bool:
+        return self.least == 0 and self.most is None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFacts:
+    """What one schema asks of arrays, its subschemas by their atoms. `pointer`: the schema, for messages."""
+
+    prefix: tuple[str, ...] = ()
+    rest: str | None = None
+    least: int = 0
+    most: int | None = None
+    contains: tuple[Contains, ...] = ()
+    unique: bool = False
+    pointer: str = field(default="", compare=False)
+
+    @staticmethod
+    def read(keywords: Keywords) -> ArrayFacts:
+        if keywords.none_of(_KEYWORDS):
+            return _FREE
+        prefix = keywords.schemas("prefixItems") or ()
+        rest = keywords.schema("items")
+        items = keywords.values.get("items")
+        if isinstance(items, list):
+            if not keywords.draft.has_item_lists or prefix:
+                raise keywords.wrong("items", "a schema (a list of them is prefixItems)")
+            prefix = tuple(keywords.at("items", index) for index in range(len(items)))
+            rest = keywords.schema("additionalItems")
+        return ArrayFacts(
+            prefix,
+            rest,
+            keywords.count("minItems") or 0,
+            keywords.count("maxItems"),
+            _contains(keywords),
+            keywords.boolean("uniqueItems"),
+            keywords.pointer,
+        )
+
+    @property
+    def free(self) -> bool:
+        return self is _FREE or self == _FREE
+
+    def about(self, place: int) -> tuple[str, ...]:
+        """The schemas of the item at that place."""
+        if place < len(self.prefix):
+            return (self.prefix[place],)
+        return () if self.rest is None else (self.rest,)
+
+
+_FREE = ArrayFacts()
+_KEYWORDS = frozenset(
+    {"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"}
+    | {"contains", "minContains", "maxContains"}
+)
+
+
+def _contains(keywords: Keywords) -> tuple[Contains, ...]:
+    value = keywords.schema("contains")
+    least, most = keywords.count("minContains"), keywords.count("maxContains")
+    if value is None:
+        return ()
+    if least is None or (least == 0 and keywords.draft <= Draft.DRAFT_7):
+        least = 1  # a draft that doesn't know minContains would still want one
+    found = Contains(value, least, most)
+    return () if found.free else (found,)
+
+
+def about(all_facts: tuple[ArrayFacts, ...], place: int) -> tuple[str, ...]:
+    return tuple(atom for facts in all_facts for atom in facts.about(place))
+
+
+def counts(all_facts: tuple[ArrayFacts, ...]) -> tuple[int, int | None]:
+    """The fewest and the most items."""
+    caps = [facts.most for facts in all_facts if facts.most is not None]
+    return max((facts.least for facts in all_facts), default=0), min(caps, default=None)
+
+
+def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expression:
+    """The arrays for which all the facts hold; `name` begins the names of the rules that it needs."""
+    least, most = counts(all_facts)
+    length = max((len(facts.prefix) for facts in all_facts), default=0)
+    if most is not None:
+        length = min(length, most)
+    prefix = []
+    for place in range(length):
+        item = writer.value(about(all_facts, place))
+        if item == NOTHING:
+            most = place
+            break
+        prefix.append(item)
+    rest = NOTHING if most is not None and most <= len(prefix) else writer.value(about(all_facts, len(prefix)))
+    if rest == NOTHING:
+        most = len(prefix) if most is None else min(most, len(prefix))
+    if most is not None and most < least:
+        return NOTHING
+    asks = tuple(dict.fromkeys(ask for facts in all_facts for ask in facts.contains if not ask.free))
+    content = _unique(all_facts, asks, least, most, name, writer)
+    if content is None and asks:
+        content = _counting(all_facts, asks, least, most, name, writer)
+    if content is None:
+        content = NOTHING if most == 0 else _items(prefix, rest, max(least, 1), most, writer.layout)
+    forms = [] if least or any(ask.least for ask in asks) else [writer.layout.empty(b"[", b"]")]
+    return alt(forms if content == NOTHING else (*forms, writer.layout.enclosed(b"[", content, b"]")))
+
+
+def _counting(
+    all_facts: tuple[ArrayFacts, ...],
+    asks: tuple[Contains, ...],
+    least: int,
+    most: int | None,
+    name: str,
+    writer: Writer,
+) -> Expression:
+    if len(asks) > _MOST_ASKS:
+        message = f"more than {_MOST_ASKS} conditions on what an array contains"
+        raise LimitExceeded(message, limit="rules", pointer=pointer(all_facts[0].pointer))
+    steady = max((*(len(facts.prefix) for facts in all_facts), *(ask.after for ask in asks)))
+    return Counting(
+        lambda place, atoms: writer.value((*about(all_facts, place), *atoms)),
+        steady if most is None else min(steady, most),
+        least,
+        most,
+        [Ask(ask.value, negation(ask.value), ask.least, ask.most, ask.after) for ask in asks],
+        writer,
+        name,
+    ).expression()
+
+
+def _unique(
+    all_facts: tuple[ArrayFacts, ...],
+    asks: tuple[Contains, ...],
+    least: int,
+    most: int | None,
+    name: str,
+    writer: Writer,
+) -> Expression | None:
+    """The items where none may repeat; None where that asks for nothing, or is dropped."""
+    unique = next((facts for facts in all_facts if facts.unique), None)
+    if unique is None or (most is not None and most <= 1):
+        return None
+    length = max(len(facts.prefix) for facts in all_facts)
+    listed = [] if asks else [writer.listed(about(all_facts, place)) for place in range(length + 1)]
+    known = [values for values in listed if values is not None]
+    if known and len(known) == len(listed):
+        if len(dict.fromkeys(value for values in known for value in values)) <= ANY_ORDER:
+            return once_each(known, least, most, name, writer)
+        if length == 0:
+            return in_their_order(known[0], least, most, name, writer)
+    where = child_pointer(pointer(unique.pointer), "uniqueItems")
+    writer.refuse(where, "uniqueItems can be enforced only where the values of the items are listed")
+    return None
+
+
+def _items(prefix: list[Expression], rest: Expression, least: int, most: int | None, layout: Layout) -> Expression:
+    """At least one item, with commas in between."""
+    first, *others = prefix or [rest]
+    after = [seq(layout.comma, item) for item in others]
+    taken = 1 + len(after)
+    more = None if most is None else max(most - taken, 0)
+    last = repeat(seq(layout.comma, rest), max(least - taken, 0), more)
+    needed = min(least, taken) - 1
+    return seq(first, *after[:needed], _prefixes(after[needed:], last))
+
+
+def _prefixes(items: list[Expression], last: Expression) -> Expression:
+    """Any number of the items from the first on; `last` may follow them all.
+
+    By halves: either not all of the first half, or all of it and any number of the others.
+    """
+    if not items:
+        return last
+    if len(items) == 1:
+        return alt((EMPTY, seq(items[0], last)))
+    middle = len(items) // 2
+    first, second = items[:middle], items[middle:]
+    return alt((_prefixes(first[:-1], EMPTY), seq(*first, _prefixes(second, last))))
+
+
+def any_array(layout: Layout, any_value: Ref) -> Expression:
+    content = _items([], any_value, 1, None, layout)
+    return alt((layout.empty(b"[", b"]"), layout.enclosed(b"[", content, b"]")))

@@ -1,0 +1,299 @@
+"""Objects: declared members in the order of the schema, then any others.
+
+Names that are only required come after the declared ones. Additional members have none of the declared names;
+that they don't repeat one another is not ensured (readers keep the last, and each satisfies the schema).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from grammar_cache.dialects.json_schema.containers import keys
+from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk, subsets
+from grammar_cache.dialects.json_schema.containers.writing import Writer
+from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, repeat, seq
+from grammar_cache.dialects.json_schema.expressions.encoding import quoted
+from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
+from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
+from grammar_cache.dialects.json_schema.schema.reading import Keywords
+from grammar_cache.dialects.json_schema.strings.strings import RULE as STRING_RULE
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
+
+RULE = "json.object"
+_MOST_OBLIGATIONS = 6
+_STATES_OF_A_MEMBER = 5
+"""States of a member, the last one apart, beside those in its name: after each quotation mark, the colon, the value and
+the comma; two more where white space may follow the latter. The members behind it tell them from those of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """There is a member whose key satisfies the schemas `names`, matches the regex `pattern` (if there is one), is
+    none of `beside`, matches none of the regexes `unmatched`, and whose value satisfies `value`."""
+
+    value: str
+    names: tuple[str, ...] = ()
+    pattern: str | None = None
+    beside: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFacts:
+    """What one schema asks of objects, its subschemas by their atoms.
+
+    `patterns`: what the values under keys that match a regex satisfy. `names`: what each key satisfies, as a string.
+    `least`, `most`: how many members. `pointer`: the schema, for messages.
+    """
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    additional: str | None = None
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    least: int = 0
+    most: int | None = None
+    some: tuple[Some, ...] = ()
+    pointer: str = field(default="", compare=False)
+
+    @staticmethod
+    def read(keywords: Keywords) -> ObjectFacts:
+        if keywords.none_of(_KEYWORDS):
+            return _FREE
+        names = keywords.schema("propertyNames")
+        return ObjectFacts(
+            dict(keywords.named_schemas("properties")),
+            keywords.texts("required"),
+            keywords.schema("additionalProperties"),
+            dict(keywords.named_schemas("patternProperties")),
+            () if names is None else (names,),
+            keywords.count("minProperties") or 0,
+            keywords.count("maxProperties"),
+            pointer=keywords.pointer,
+        )
+
+    @property
+    def free(self) -> bool:
+        return self is _FREE or self == _FREE
+
+
+_FREE = ObjectFacts()
+_KEYWORDS = frozenset(
+    {"properties", "required", "additionalProperties", "patternProperties", "propertyNames"}
+    | {"minProperties", "maxProperties"}
+)
+
+
+def about(members: keys.ByName, name: str, matches: keys.Matches) -> Conjunction:
+    """The schemas of the member of that name."""
+    return members.schemas(name, lambda regex, where: regex in keys.UNIVERSAL or matches(regex, name, where))
+
+
+def required(all_facts: Iterable[ObjectFacts]) -> dict[str, None]:
+    return dict.fromkeys(name for facts in all_facts for name in facts.required)
+
+
+def counts(all_facts: Iterable[ObjectFacts]) -> tuple[int, int | None]:
+    """The fewest and the most members."""
+    caps = [facts.most for facts in all_facts if facts.most is not None]
+    return max((facts.least for facts in all_facts), default=0), min(caps, default=None)
+
+
+class Members:
+    """What the members of one object may be. `name` begins the names of rules."""
+
+    def __init__(self, all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> None:
+        self._facts = all_facts
+        self._name = name
+        self._writer = writer
+        self.some = tuple(dict.fromkeys(some for facts in all_facts for some in facts.some))
+        self.owed = frozenset(range(len(self.some)))
+        self._by_key = frozenset(index for index, some in enumerate(self.some) if some.value == TRUE)
+        self.needed = required(all_facts)
+        self._names = dict.fromkeys(name for facts in all_facts for name in facts.properties) | self.needed
+        self._names |= dict.fromkeys(name for some in self.some for name in some.beside)
+        self._about = keys.ByName(all_facts, self._names)
+        self._allowed = tuple(dict.fromkeys(name for facts in all_facts for name in facts.names))
+        self.pointer = pointer(all_facts[0].pointer)
+        if len(self.some) > _MOST_OBLIGATIONS:
+            message = f"more than {_MOST_OBLIGATIONS} conditions on some member of an object"
+            raise LimitExceeded(message, limit="rules", pointer=self.pointer)
+
+    def declared(self, *, in_a_row: bool = False) -> list[Member]:
+        """One for each name, in the order of the schemas, without those that can't be there. LimitExceeded(rule_states)
+        where an automaton that reads them `in_a_row` would be too large anyway."""
+        found = []
+        left, each = self._writer.states, _STATES_OF_A_MEMBER + 2 * (self._writer.layout.gap != EMPTY)
+        for name in self._names:
+            if left < 0 and in_a_row:
+                message = f"an object of so many members needs more than {self._writer.states} automaton states"
+                raise LimitExceeded(message, limit="rule_states", pointer=self.pointer)
+            if not self._allowed or self._writer.is_key(self._allowed, name):
+                schemas = about(self._about, name, self._writer.matches)
+                met = frozenset(index for index, some in enumerate(self.some) if self._is_about(some, name))
+                forms = self._forms(quoted(name), schemas, met)
+                if forms:
+                    found.append(Member(forms, name in self.needed, met & self._by_key))
+                    left -= len(name.encode()) + each
+        return found
+
+    def others(self, distinct: int = 1) -> list[Member]:
+        """One for each kind of other members. Where `distinct` of them must be told apart by their keys, they are
+        divided further, by the last characters of the keys."""
+        cells = keys.cells(self._conditions(), self.pointer)
+        groups: dict[tuple[Conjunction, frozenset[int]], list[keys.Cell]] = {}
+        for cell in cells:
+            schemas = self._about.schemas(None, _marked(cell))
+            met = frozenset(index for index, some in enumerate(self.some) if _is_met(some, index, cell))
+            if self._writer.value(schemas) != NOTHING:
+                groups.setdefault((schemas, met), []).append(cell)
+        parts = keys.by_last_character(_parts(distinct, len(groups)))
+        further = (self._writer.key(self._allowed),) if self._allowed else ()
+        found = []
+        for (schemas, met), group in groups.items():
+            inside = (keys.union(group), *further) if len(group) < len(cells) else further
+            for part in parts:
+                key = keys.other_keys(self._names, (*inside, part) if len(parts) > 1 else inside)
+                forms = self._forms(key, schemas, met)
+                if forms:
+                    found.append(Member(forms, meets=met & self._by_key))
+        return found
+
+    def shared(self, members: Sequence[Member]) -> list[Member]:
+        """The same, written once, as rules, since a walk mentions them over and over."""
+        return [
+            replace(member, forms={met: self._rule(form, number, met) for met, form in member.forms.items()})
+            for number, member in enumerate(members)
+        ]
+
+    def _rule(self, form: Expression, number: int, met: frozenset[int]) -> Ref:
+        return self._writer.define(" ".join((self._name, "member", str(number), *map(str, sorted(met)))), form)
+
+    def _conditions(self) -> list[keys.Condition]:
+        """What tells other keys apart."""
+        patterns: dict[str, str] = {}
+        for facts in self._facts:
+            patterns |= {regex: pointer(atom) for regex, atom in facts.patterns.items()}
+        for some in self.some:
+            mentioned = some.unmatched if some.pattern is None else (some.pattern, *some.unmatched)
+            patterns = dict.fromkeys(mentioned, pointer(some.value)) | patterns
+        found = [keys.Condition(regex, self._writer.pattern(regex, where)) for regex, where in patterns.items()]
+        return found + [
+            keys.Condition(index, self._writer.key(some.names)) for index, some in enumerate(self.some) if some.names
+        ]
+
+    def _is_about(self, some: Some, name: str) -> bool:
+        """Whether the member of that name may be the one that is asked for."""
+        where = pointer(some.value)
+        if name in some.beside or any(self._matches(regex, name, where) for regex in some.unmatched):
+            return False
+        if some.pattern is not None and not self._matches(some.pattern, name, where):
+            return False
+        return not some.names or self._writer.is_key(some.names, name)
+
+    def _matches(self, regex: str, name: str, where: str) -> bool:
+        return regex in keys.UNIVERSAL or self._writer.matches(regex, name, where)
+
+    def _forms(
+        self, key: Expression, schemas: tuple[str, ...], met: frozenset[int]
+    ) -> dict[frozenset[int], Expression]:
+        """Key and value, for each set of the obligations; none where there is no such member."""
+        forms = {}
+        for some in subsets(met - self._by_key):
+            value = self._writer.value((*schemas, *(self.some[index].value for index in sorted(some))))
+            if value != NOTHING:
+                forms[some] = seq(key, self._writer.layout.colon, value)
+            elif not some:
+                break
+        return forms
+
+
+def _marked(cell: keys.Cell) -> Callable[[str, str], bool]:
+    return lambda regex, _: regex in cell.marks
+
+
+def _is_met(some: Some, index: int, cell: keys.Cell) -> bool:
+    """Whether a key of the cell is one that is asked for."""
+    if (some.names and index not in cell.marks) or any(regex in cell.marks for regex in some.unmatched):
+        return False
+    return some.pattern is None or some.pattern in cell.marks
+
+
+def _parts(distinct: int, groups: int) -> int:
+    """How many languages to divide other keys into: more make less of what could be said unsayable, and more states."""
+    if distinct < 2:
+        return 1
+    return max(1, {2: 16, 3: 8}.get(distinct, 6) // max(1, groups))
+
+
+def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> Expression:
+    """The objects for which all the facts hold; `name` begins the names of the rules that it needs."""
+    least, most = counts(all_facts)
+    members = Members(all_facts, name, writer)
+    in_a_row = most is None and not members.some and (least <= len(members.needed) or least == 1)
+    declared = members.declared(in_a_row=in_a_row)
+    musts = len(members.needed)
+    if sum(member.needed for member in declared) < musts or (most is not None and most < max(least, musts)):
+        return NOTHING
+    others = members.others(least - musts) if most is None or most > musts else []
+    if most is not None and not others and most >= len(declared):
+        most = None
+    empty = [] if musts or least or members.some else [writer.layout.empty(b"{", b"}")]
+    if most is None and not members.some and (least <= musts or least == 1):
+        content = _content(declared, others, writer.layout)
+    else:
+        if others and least > len(declared) + len(others):
+            writer.refuse(members.pointer, "minProperties: so many different names can't be told apart")
+            least = musts
+        others = members.shared(others)
+        content = Walk(declared, others, least, most, members.owed, writer, name).expression()
+    return alt(empty if content == NOTHING else (*empty, writer.layout.enclosed(b"{", content, b"}")))
+
+
+def any_object(layout: Layout, any_value: Ref) -> Expression:
+    member = seq(Ref(STRING_RULE), layout.colon, any_value)
+    return alt(
+        (
+            layout.empty(b"{", b"}"),
+            layout.enclosed(b"{", seq(member, repeat(seq(layout.comma, member), 0, None)), b"}"),
+        )
+    )
+
+
+def _content(declared: Sequence[Member], others: Sequence[Member], layout: Layout) -> Expression:
+    """At least one member, with commas in between."""
+    members = [member.forms[NONE] for member in declared]
+    musts = [member.needed for member in declared]
+    after = [
+        seq(layout.comma, member) if must else optional(seq(layout.comma, member))
+        for member, must in zip(members, musts, strict=True)
+    ]
+    other = alt(member.forms[NONE] for member in others)
+    further = repeat(seq(layout.comma, other), 0, None)
+    if True in musts:
+        return _around(members, after, musts.index(True), further, layout)
+    forms = (seq(_some(members, after), further), seq(other, further))
+    return alt(form for form in forms if form != NOTHING)
+
+
+def _around(
+    members: list[Expression], after: list[Expression], pivot: int, others: Expression, layout: Layout
+) -> Expression:
+    """Commas hang on the first member that is always there: they follow those before it, lead those after."""
+    before = [optional(seq(member, layout.comma)) for member in members[:pivot]]
+    return seq(*before, members[pivot], *after[pivot + 1 :], others)
+
+
+def _some(members: list[Expression], after: list[Expression]) -> Expression:
+    """At least one member, none of which is required; `after` are the same, each with its comma, or left out.
+
+    By halves: some of the first half and any of the second, or none of the first. That makes n log n nodes,
+    where a chain would need either n² or a rule for each.
+    """
+    if len(members) <= 1:
+        return members[0] if members else NOTHING
+    middle = len(members) // 2
+    either = seq(_some(members[:middle], after[:middle]), *after[middle:])
+    return alt((either, _some(members[middle:], after[middle:])))

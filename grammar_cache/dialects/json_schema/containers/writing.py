@@ -1,0 +1,32 @@
+"""What arrays and objects are written with: the rest of the dialect, as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grammar_cache.dialects.json_schema.containers.keys import Matches
+from grammar_cache.dialects.json_schema.expressions.right_linear import Define
+from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
+from grammar_cache.expression import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """`value`: the values of a conjunction. `key`: the strings of a conjunction as keys, naming no rules. `pattern`:
+    the keys that match a regex, with the pointer to it for messages. `matches`: whether it matches a name. `is_key`:
+    whether a name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with
+    what identifies it; None where they are not. `define` makes a rule. `refuse`, told a pointer and a reason, raises
+    UnsupportedFeature, or reports that the keyword is dropped. `states`: how many an automaton may have."""
+
+    layout: Layout
+    value: Callable[[Conjunction], Expression]
+    key: Callable[[Conjunction], Expression]
+    pattern: Callable[[str, str], Expression]
+    matches: Matches
+    is_key: Callable[[Conjunction, str], bool]
+    listed: Callable[[Conjunction], dict[str, Expression] | None]
+    define: Define
+    refuse: Callable[[str, str], None]
+    states: int

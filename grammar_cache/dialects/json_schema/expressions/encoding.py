@@ -1,0 +1,154 @@
+"""Text as JSON writes it between quotation marks.
+
+`encoded` turns a language of texts into the language of their spellings. Each code point has its own
+spellings, no two share one, and a spelling is never the start of another: so intersection and complement of
+texts stay intersection and complement of spellings. A character is written as itself where JSON allows that,
+else with its short escape, else as \\u00XX with either case of the digits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from grammar_cache.dialects.json_schema.expressions.combine import alt, chars, seq
+from grammar_cache.expression import (
+    ANY_CHAR,
+    Alt,
+    And,
+    Bytes,
+    CharClass,
+    Expression,
+    Not,
+    Ref,
+    Repeat,
+    Seq,
+    char_class,
+)
+
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
+QUOTE = Bytes(b'"')
+_SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+_FIRST_RAW = 0x20
+_HEX = "0123456789abcdefABCDEF"
+
+
+def quoted(text: str) -> Bytes:
+    """A string as a JSON token, in its canonical spelling."""
+    return Bytes(_PLAIN.encode(text).encode())
+
+
+def encoded(texts: Expression) -> Expression:
+    """The spellings of the texts of an expression over code points."""
+    return _rebuilt(texts, {})
+
+
+def _encoded_class(members: CharClass) -> Expression:
+    raw: list[tuple[int, int]] = []
+    for low, high in members.ranges:
+        raw.extend((max(low, start), min(high, end)) for start, end in ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x10FFFF)))
+    parts: list[Expression] = []
+    plain = char_class(raw)
+    if plain.ranges:
+        parts.append(plain)
+    specials = [chr(point) for low, high in members.ranges for point in range(low, min(high, 0x5C) + 1)]
+    short = "".join(_SHORT[char] for char in specials if char in _SHORT)
+    if short:
+        parts.append(seq(Bytes(b"\\"), chars(short)))
+    for row in range(2):
+        digits = "".join(
+            f"{ord(char) & 15:x}{ord(char) & 15:X}"
+            for char in specials
+            if ord(char) < _FIRST_RAW and ord(char) >> 4 == row and char not in _SHORT
+        )
+        if digits:
+            parts.append(seq(Bytes(b"\\u00" + str(row).encode()), chars(digits)))
+    return alt(parts)
+
+
+def _encoded_bytes(text: Bytes) -> Expression:
+    value = text.data.decode()
+    if all(map(_has_one_spelling, value)):
+        return _spelled(value)
+    return seq(*map(_encoded_character, value))
+
+
+def _encoded_character(char: str) -> Expression:
+    if _has_one_spelling(char):
+        return _spelled(char)
+    return _encoded_class(char_class([(ord(char), ord(char))]))
+
+
+def _has_one_spelling(char: str) -> bool:
+    return ord(char) >= _FIRST_RAW or char in _SHORT
+
+
+def _spelled(text: str) -> Bytes:
+    return Bytes(quoted(text).data[1:-1])
+
+
+CHARACTER = _encoded_class(ANY_CHAR)
+
+
+def _full_character() -> Expression:
+    """Every spelling that JSON knows of one code point: also `\\/`, `\\u00e9`, and pairs of surrogates."""
+    digit = chars(_HEX)
+    high = seq(chars("dD"), chars("89abAB"), digit, digit)
+    low = seq(chars("dD"), chars("cdefCDEF"), digit, digit)
+    plain = alt(
+        (
+            seq(chars(_HEX.replace("d", "").replace("D", "")), digit, digit, digit),
+            seq(chars("dD"), chars("01234567"), digit, digit),
+        )
+    )
+    escape = alt(
+        (
+            chars('"\\/bfnrt'),
+            seq(Bytes(b"u"), alt((plain, seq(high, Bytes(b"\\u"), low)))),
+        )
+    )
+    raw = char_class([(0x20, 0x21), (0x23, 0x5B), (0x5D, 0x10FFFF)])
+    return alt((raw, seq(Bytes(b"\\"), escape)))
+
+
+FULL_CHARACTER = _full_character()
+
+
+def _rebuilt(root: Expression, done: dict[int, Expression]) -> Expression:
+    """Bottom up with a stack of its own: a regex may be nested as deep as the limits allow."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        waiting = [child for child in _children(node) if id(child) not in done]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        done[id(node)] = _rebuilt_node(node, lambda child: done[id(child)])
+    return done[id(root)]
+
+
+def _rebuilt_node(node: Expression, child: Callable[[Expression], Expression]) -> Expression:
+    match node:
+        case CharClass():
+            return _encoded_class(node)
+        case Bytes():
+            return _encoded_bytes(node)
+        case Seq(items):
+            return seq(*map(child, items))
+        case Alt(items):
+            return alt(map(child, items))
+        case And(items):
+            return And(tuple(map(child, items)))
+        case Repeat(item, least, most):
+            return Repeat(child(item), least, most)
+        case Not(item):
+            return And((Repeat(CHARACTER, 0, None), Not(child(item))))
+        case Ref(name):
+            raise AssertionError(f"a regex names no rules, but this one names {name}")
+
+
+def _children(node: Expression) -> tuple[Expression, ...]:
+    if isinstance(node, Seq | Alt | And):
+        return node.items
+    return (node.item,) if isinstance(node, Repeat | Not) else ()

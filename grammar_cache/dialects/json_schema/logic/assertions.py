@@ -1,0 +1,321 @@
+"""Reading the schemas of a document: what each atom asserts.
+
+Here a keyword is read, reported or refused; what it means for texts is said in the file of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
+from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.logic.negation import Naming, different, negated, without
+from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.schema import draft as drafts
+from grammar_cache.dialects.json_schema.schema import keywords as tables
+from grammar_cache.dialects.json_schema.schema.atoms import (
+    FALSE,
+    TRUE,
+    Conjunction,
+    is_negation,
+    is_schema,
+    made_up,
+    negation,
+)
+from grammar_cache.dialects.json_schema.schema.atoms import pointer as pointer_of
+from grammar_cache.dialects.json_schema.schema.document import Document
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.reading import Keywords
+from grammar_cache.dialects.json_schema.schema.resources import REFERENCES
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, identity
+from grammar_cache.dialects.json_schema.strings import formats
+from grammar_cache.dialects.json_schema.strings.strings import Patterns, StringFacts
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
+
+_SCHEMA_TYPES = {name: frozenset({name}) for name in ("object", "array", "string", "integer", "null")} | {
+    "number": frozenset({"number", "integer"}),
+    "boolean": frozenset({"true", "false"}),
+}
+
+_BEYOND_TYPE = tables.ENFORCED - {"type"}
+
+_LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
+"""Beside these even a condition from which nothing follows says something: it evaluates."""
+
+
+class FactReader:
+    """Reads the atoms of a document, each once, and keeps the report of what is not enforced."""
+
+    def __init__(self, document: Document, patterns: Patterns, *, lenient: bool) -> None:
+        self._document = document
+        self._patterns = patterns
+        self._lenient = lenient
+        self._read: dict[str, Facts] = {TRUE: Facts(), FALSE: Facts(types=frozenset())}
+        self._loose: dict[str, Facts] = {}
+        self._made: dict[str, str] = {}
+        self._values: dict[str, Json] = {}
+        self._dropped = 0
+        self.looks_around = False
+        """Whether it matters for some atom that was read which other schemas hold."""
+        self._incomplete: set[str] = set()
+        self._ignored: dict[str, None] = {}
+        if document.unknown_dialect:
+            self._report("/$schema", "not a draft of the standard, read as 2020-12")
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The report of what is not enforced, and of annotations that the standard doesn't know."""
+        return tuple(self._ignored)
+
+    def facts(self, atom: str) -> Facts:
+        if atom not in self._read:
+            self._read[atom] = self._facts(atom)
+        return self._read[atom]
+
+    def loose(self, atom: str) -> Facts:
+        """What the atom asserts by keywords that the draft knows. Others are enforced, but nothing that holds where
+        a schema does not may rest on them."""
+        facts = self.facts(atom)
+        if not is_schema(atom):
+            return facts
+        if atom not in self._loose:
+            node = self._document.node(atom)
+            keywords = Keywords.of(node, node.draft)
+            if atom in self._incomplete:
+                keywords = self._enforceable(keywords)
+            known = {name: value for name, value in keywords.values.items() if tables.is_known(name, keywords.draft)}
+            same = len(known) == len(keywords.values) or ("$ref" in known and keywords.draft.ref_stands_alone)
+            self._loose[atom] = facts if same else self._asserted(replace(keywords, values=known))
+        return self._loose[atom]
+
+    def denied(self, atom: str) -> str | None:
+        """The identity of the list or object that the atom says it is not; None for other atoms."""
+        return identity(self._values[atom]) if isinstance(self._values.get(atom), list | dict) else None
+
+    def _facts(self, atom: str) -> Facts:
+        origin = pointer_of(atom)
+        naming = Naming(lambda facts: self.make(facts, origin), lambda value: self._unequal(value, origin))
+        if is_negation(atom):
+            found = self.loose(negation(atom))
+            if negation(atom) in self._incomplete:
+                found = replace(found, incomplete=True)
+            return negated(found, naming)
+        if atom in self._values:
+            return different(self._values[atom], naming)
+        node = self._document.node(atom)
+        if isinstance(node.value, bool):
+            return Facts() if node.value else Facts(types=frozenset())
+        return self._stated(Keywords.of(node, node.draft))
+
+    def make(self, facts: Facts, origin: str) -> str:
+        """A name for facts that no schema states by itself; equal facts get the same."""
+        # A set is written in any order, another one in another process.
+        return self._named(f"{sorted(facts.types)} {replace(facts, types=ANY_TYPE)!r}", origin, facts)
+
+    def _named(self, content: str, origin: str, facts: Facts | None) -> str:
+        if content not in self._made:
+            atom = self._made[content] = made_up(len(self._made), origin)
+            if facts is not None:
+                self._read[atom] = facts
+        return self._made[content]
+
+    def _unequal(self, value: Json, origin: str) -> str:
+        """A name for not being a value; what that says is worked out when it is asked for."""
+        atom = self._named(f"!= {identity(value)}", origin, None)
+        self._values[atom] = value
+        return atom
+
+    def _stated(self, keywords: Keywords) -> Facts:
+        if "$ref" in keywords and keywords.draft.ref_stands_alone:
+            for name in keywords.values:
+                if name not in tables.ANNOTATIONS and name != "$ref":
+                    self._report(keywords.at(name), "ignored beside $ref before draft 2019-09")
+            return Facts(others=self._reference(keywords, "$ref"))
+        before = self._dropped
+        for name in keywords.values:
+            self._check(keywords, name)
+        if "items" in keywords and "prefixItems" in keywords and not tables.is_known("prefixItems", keywords.draft):
+            self.refuse(keywords.at("prefixItems"), "in this draft items is about all items")
+            keywords = keywords.without("prefixItems")
+        if self._lenient:
+            keywords = self._enforceable(keywords)
+        found = self._asserted(keywords)
+        if self._dropped > before:
+            self._incomplete.add(keywords.pointer)
+        return found
+
+    def _enforceable(self, keywords: Keywords) -> Keywords:
+        """Without patterns that can't be read, and numbers that are too large to be counted with."""
+        while True:
+            try:
+                Interval.read(keywords)
+                for place, pattern in StringFacts.read(keywords).patterns:
+                    self._patterns.spelling(pattern, place)
+            except (UnsupportedFeature, LimitExceeded) as error:
+                self.refuse(error.pointer or "", error.message)
+                keywords = keywords.without((error.pointer or "").rpartition("/")[2])
+            else:
+                return keywords
+
+    def _asserted(self, keywords: Keywords) -> Facts:
+        if keywords.none_of(_BEYOND_TYPE):
+            return _all_of(_types(keywords))
+        others, leading = self._others(keywords)
+        alternatives = keywords.schemas("oneOf")
+        found = Facts(
+            _types(keywords),
+            _values(keywords),
+            StringFacts.read(keywords),
+            Interval.read(keywords),
+            ArrayFacts.read(keywords),
+            ObjectFacts.read(keywords),
+            others,
+            leading,
+            self._choices(keywords),
+            () if alternatives is None else (alternatives,),
+            unevaluated_properties=keywords.schema("unevaluatedProperties"),
+            unevaluated_items=keywords.schema("unevaluatedItems"),
+            evaluated_items=_evaluated(keywords),
+        )
+        if found.looks_around and not found.refers:
+            return _seen_alone(found)
+        self.looks_around = self.looks_around or found.looks_around
+        return found
+
+    def _check(self, keywords: Keywords, name: str) -> None:
+        """Report or refuse what is not enforced."""
+        pointer = keywords.at(name)
+        if name in tables.REFUSED:
+            if not tables.REFUSED[name](keywords.values[name]):
+                self.refuse(pointer, f"{name} can't be enforced")
+        elif name == "format":
+            named = keywords.values[name]
+            if isinstance(named, str) and named not in formats.FORMATS:
+                self._report(pointer, f"format {named} is an annotation")
+        elif name == "$schema":
+            self._check_dialect(keywords, pointer)
+        elif name not in tables.ENFORCED and name not in tables.ANNOTATIONS:
+            self._report(pointer, "annotation")
+
+    def _check_dialect(self, keywords: Keywords, pointer: str) -> None:
+        """A schema with an identifier may speak another draft; without one, `$schema` says nothing there."""
+        if drafts.named(keywords.values["$schema"], pointer) not in (None, keywords.draft):
+            self._report(pointer, "ignored inside the schema")
+
+    def _others(self, keywords: Keywords) -> tuple[tuple[str, ...], int]:
+        others: list[str] = []
+        leading = 0
+        for name in keywords.values:
+            if name in REFERENCES:
+                others.extend(self._reference(keywords, name))
+            elif name == "allOf":
+                others.extend(keywords.schemas("allOf") or ())
+            elif name == "not":
+                others.append(negation(keywords.at("not")))
+            elif name == "properties":
+                leading = len(others)
+        return tuple(others), leading
+
+    def _reference(self, keywords: Keywords, name: str) -> tuple[str, ...]:
+        try:
+            return (self._document.target(self._document.node(keywords.pointer), name),)
+        except UnsupportedFeature as error:
+            self.refuse(error.pointer or "", error.message)
+            return ()
+
+    def _choices(self, keywords: Keywords) -> tuple[tuple[Conjunction, ...], ...]:
+        groups: list[tuple[Conjunction, ...]] = []
+        alternatives = keywords.schemas("anyOf")
+        if alternatives is not None:
+            groups.append(tuple((alternative,) for alternative in alternatives))
+        groups += _conditions(keywords)
+        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+            groups += self._dependencies(keywords, keyword)
+        return tuple(groups)
+
+    def _dependencies(self, keywords: Keywords, keyword: str) -> Iterator[tuple[Conjunction, ...]]:
+        """For each name that is depended on: its member is absent, or it is there with what it asks for."""
+        for name, wanted in keywords.dependencies(keyword):
+            needed = (name, *wanted) if isinstance(wanted, tuple) else (name,)
+            present = Facts(types=frozenset({"object"}), object=ObjectFacts(required=tuple(dict.fromkeys(needed))))
+            more = () if isinstance(wanted, tuple) else (wanted,)
+            origin = keywords.at(keyword, name)
+            yield (self.make(without(name), origin),), (self.make(present, origin), *more)
+
+    def refuse(self, pointer: str, message: str) -> None:
+        """A keyword can't be enforced: raises UnsupportedFeature, or reports it if lenient."""
+        if not self._lenient:
+            raise UnsupportedFeature(f"{message}{tables.LENIENT}", pointer=pointer)
+        self._dropped += 1
+        self._report(pointer, "not enforced")
+
+    def _report(self, pointer: str, what: str) -> None:
+        self._ignored[f"{pointer}: {what}"] = None
+
+
+@cache
+def _all_of(types: frozenset[str]) -> Facts:
+    """Of a schema that says no more than `type`, as most do."""
+    return Facts(types)
+
+
+def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:
+    """Either `if` and `then` hold, or `else` does, and `if` does not."""
+    condition = keywords.schema("if")
+    if condition is None:
+        return []
+    then, otherwise = keywords.schema("then"), keywords.schema("else")
+    if then is None and otherwise is None and not any(name in keywords for name in _LOOKING_AROUND):
+        return []
+    met = (condition,) if then is None else (condition, then)
+    unmet = (negation(condition),) if otherwise is None else (negation(condition), otherwise)
+    return [(met, unmet)]
+
+
+def _seen_alone(facts: Facts) -> Facts:
+    """Where no other schema is applied in place, what is not evaluated is what is additional."""
+    members, items = facts.object, facts.array
+    if members.additional is None:
+        members = replace(members, additional=facts.unevaluated_properties)
+    if facts.evaluated_items:
+        return replace(facts, object=members, unevaluated_properties=None)
+    if items.rest is None:
+        items = replace(items, rest=facts.unevaluated_items)
+    return replace(facts, object=members, array=items, unevaluated_properties=None, unevaluated_items=None)
+
+
+def _evaluated(keywords: Keywords) -> tuple[str, ...]:
+    """What items satisfy that `contains` evaluates, which it does from draft 2020-12 on."""
+    value = keywords.schema("contains")
+    return () if value is None or keywords.draft < drafts.Draft.DRAFT_2020_12 else (value,)
+
+
+def _types(keywords: Keywords) -> frozenset[str]:
+    if "type" not in keywords:
+        return ANY_TYPE
+    value = keywords.values["type"]
+    names = value if isinstance(value, list) else [value]
+    if not names:
+        raise keywords.wrong("type", "a type or a non-empty list of types")
+    found: frozenset[str] = frozenset()
+    for name in names:
+        if not isinstance(name, str) or name not in _SCHEMA_TYPES:
+            wanted = ", ".join(sorted(_SCHEMA_TYPES))
+            raise GrammarSyntaxError(f"type must be one of {wanted}", pointer=keywords.at("type"))
+        found |= _SCHEMA_TYPES[name]
+    return found
+
+
+def _values(keywords: Keywords) -> tuple[tuple[Json, ...], ...]:
+    found: list[tuple[Json, ...]] = []
+    if "enum" in keywords:
+        members = keywords.values["enum"]
+        if not isinstance(members, list):
+            raise keywords.wrong("enum", "a list of values")
+        found.append(tuple(members))
+    if "const" in keywords:
+        found.append((keywords.values["const"],))
+    return tuple(found)

@@ -1,0 +1,175 @@
+"""Atoms that hold together, brought into the form: one shape or another.
+
+Following what the atoms refer to, and choosing where there is a choice, gives the alternatives; in each of them the
+assertions are merged into a `Shape`. What a shape says of items and members is again a conjunction, so that merging
+is exact. Alternatives that contradict themselves are dropped as soon as that can be seen, a few levels deep.
+
+There are two readings. The exact one is what is generated. The loose one is wider than the schema: where it has no
+alternative left, no value satisfies the schema by any reading. That is how schemas are told to exclude each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+from grammar_cache.dialects.json_schema.logic.assertions import FactReader
+from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.logic.negation_order import Denials
+from grammar_cache.dialects.json_schema.logic.possibility import Possibility
+from grammar_cache.dialects.json_schema.logic.search import Search
+from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
+from grammar_cache.dialects.json_schema.logic.tags import alike, told_by
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
+from grammar_cache.limits import Limits
+
+_STEPS_PER_RULE = 4
+"""With the usual limit 200,000 steps, which take some 0.7 s. Of MaskBench's 11,305 schemas the five that need more than
+162,000 need more than twice as many."""
+_MOST_SHAPES = 2_000
+"""Alternatives, but for those that list their values: each takes half a millisecond. MaskBench's schemas make up to
+729."""
+_MOST_DENIALS = 32
+"""Alternatives up to which each way to break a schema is one. Where there are more, one that is possible is taken: a
+schema is broken by leaving out what it requires rather than by exotic values, and rather by leaving out what the
+schemas that hold don't list."""
+_MOST_TRIED = 1_000
+_LEVELS: Final = 3
+"""How deep contradictions are looked for; each level is a level of recursion, here and in `search`."""
+
+
+class Conjunctions:
+    """The shapes of conjunctions, each worked out once."""
+
+    def __init__(self, reader: FactReader, patterns: Patterns, limits: Limits) -> None:
+        self._reader = reader
+        self.patterns = patterns
+        self._limits = limits
+        self._fuel = limits.rules * _STEPS_PER_RULE
+        self._known: dict[Conjunction, tuple[Shape, ...]] = {}
+        self._empty: dict[tuple[Conjunction, int], bool] = {}
+        self._excluded: dict[tuple[str, Conjunction], bool] = {}
+        self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
+        self._ends: dict[str, str] = {}
+        self._possible_at = [Possibility(self._inside(level), patterns, self.spend) for level in range(_LEVELS + 1)]
+
+    def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
+        """The alternatives, without those that are seen to exclude themselves."""
+        if conjunction not in self._known:
+            plain = self._plain(conjunction, _LEVELS, self._reader.facts)
+            if plain is not None:
+                found: tuple[Shape, ...] | None = (plain,) if plain.types else ()
+            else:
+                found = self._found(conjunction, Denials.EACH)
+            if found is None:
+                thrifty = (self._found(conjunction, way) or () for way in (Denials.GENTLEST, Denials.FIRST))
+                found = tuple({shape.key: shape for shape in chain.from_iterable(thrifty)}.values())
+            self._known[conjunction] = found
+        return self._known[conjunction]
+
+    def _found(
+        self, conjunction: Conjunction, denials: Denials, *, forgiving: bool = False
+    ) -> tuple[Shape, ...] | None:
+        """The alternatives; None where they are too many, but a thrifty search would find fewer."""
+        search = Search(self, self._reader, _LEVELS, denials=denials, forgiving=forgiving)
+        found: dict[Conjunction, Shape] = {}
+        open_ended = 0
+        for shape in search.alternatives(conjunction):
+            found.setdefault(shape.key, shape)
+            too_many = len(found) > _MOST_DENIALS or search.tried > _MOST_TRIED
+            if too_many and search.denies and denials is Denials.EACH:
+                return None
+            open_ended += not shape.values
+            if open_ended > _MOST_SHAPES:
+                message = f"the schema makes more than {_MOST_SHAPES} combinations"
+                raise LimitExceeded(message, limit="rules", pointer=pointer(conjunction[0]))
+        if not found and search.refused is not None and not forgiving:
+            # Raises, unless the request is lenient.
+            self._reader.refuse(search.refused.pointer or "", search.refused.message)
+            return self._found(conjunction, denials, forgiving=True)
+        return tuple(found.values())
+
+    def _plain(self, conjunction: Conjunction, levels: int, read: Callable[[str], Facts]) -> Shape | None:
+        """The only shape of a schema that neither refers nor chooses, as most are; None for what is to be searched."""
+        if len(conjunction) != 1 or not is_schema(conjunction[0]):
+            return None
+        [atom] = conjunction
+        facts = read(atom)
+        if facts.refers or facts.refusal or facts.looks_around:
+            return None
+        self.spend(atom, 2)
+        shape = merged((atom,) if facts.asserts else (), [facts], facts.text, facts.interval)
+        if facts.holds_of_all(facts.types):
+            return shape
+        types = self._possible_at[levels].types(shape)
+        return shape if types == shape.types else replace(shape, types=types)
+
+    def empty(self, conjunction: Conjunction, levels: int = _LEVELS) -> bool:
+        """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
+        known = (conjunction, levels)
+        if known not in self._empty:
+            found = self._plain(conjunction, levels, self._reader.loose)
+            if found is None:
+                search = Search(self, self._reader, levels, loose=True)
+                found = next(search.alternatives(conjunction), None)
+            self._empty[known] = found is None or not found.types
+        return self._empty[known]
+
+    def _inside(self, levels: int) -> Callable[[Conjunction], bool]:
+        return lambda conjunction: levels > 0 and self.empty(conjunction, levels - 1)
+
+    def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
+        """For each atom: that it holds and no other does, of which those that it excludes needn't be denied."""
+        if group not in self._alone:
+            telling = [told_by(self._loosely(atom), self._loosely) for atom in group]
+            self.spend(group[0], sum(len(values) for told in telling for values in told.values()))
+            self._alone[group] = tuple(
+                (atom, *(negation(group[other]) for other in others if not self._disjoint(atom, group[other])))
+                for atom, others in zip(group, alike(telling), strict=True)
+            )
+        return self._alone[group]
+
+    def _loosely(self, atom: str) -> Facts:
+        return self._reader.loose(self.end(atom))
+
+    def _disjoint(self, atom: str, other: str) -> bool:
+        """Whether two atoms are seen to exclude each other."""
+        return self.empty((atom, other) if atom < other else (other, atom), _LEVELS - 1)
+
+    def excluded(self, atom: str, asserted: Conjunction) -> bool:
+        """Whether an atom is seen to hold of no value of which the own assertions of these hold."""
+        known = (atom, asserted)
+        if known not in self._excluded:
+            search = Search(self, self._reader, _LEVELS - 1, loose=True)
+            self._excluded[known] = next(search.alternatives((atom,), asserted), None) is None
+        return self._excluded[known]
+
+    def end(self, atom: str) -> str:
+        """Where a chain of atoms that do nothing but refer to one other ends."""
+        if atom in self._ends:
+            return self._ends[atom]
+        trail: dict[str, None] = {}
+        while atom not in self._ends:
+            if atom in trail:
+                raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer(atom))
+            trail[atom] = None
+            facts = self._reader.facts(atom)
+            others = facts.others if not (facts.asserts or facts.choices or facts.exactly) else ()
+            if len(others) == 1 and is_schema(others[0]) == is_schema(atom):
+                atom = others[0]
+            else:
+                self._ends[atom] = atom
+        end = self._ends[atom]
+        self._ends.update(dict.fromkeys(trail, end))
+        return end
+
+    def spend(self, atom: str, steps: int = 1) -> None:
+        """Count steps of work, of which a small schema can ask for millions."""
+        self._fuel -= steps
+        if self._fuel < 0:
+            message = f"the schema asks for more than {self._limits.rules * _STEPS_PER_RULE} steps of work"
+            raise LimitExceeded(message, limit="rules", pointer=pointer(atom))

@@ -1,0 +1,64 @@
+"""What one schema object asserts by itself, apart from the schemas it refers to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
+from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, NUMBERS
+from grammar_cache.dialects.json_schema.strings.strings import StringFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`values`: each `enum` or `const`, the value being one of each. `others`: atoms that hold as well, of which the
+    first `leading` come before the schema's own keywords. `choices`: groups of conjunctions, of each of which one or
+    more hold. `exactly`: groups of atoms, of each of which one holds and no other. `refusal`: why a fact that no
+    schema states by itself can't be enforced. `incomplete`: whether keywords were dropped. `unevaluated_...`: what
+    the keywords of these names say of what is left. `evaluated_items`: what items that `contains` evaluates satisfy.
+    """
+
+    types: frozenset[str] = ANY_TYPE
+    values: tuple[tuple[Json, ...], ...] = ()
+    text: StringFacts = field(default_factory=StringFacts)
+    interval: Interval = field(default_factory=Interval)
+    array: ArrayFacts = field(default_factory=ArrayFacts)
+    object: ObjectFacts = field(default_factory=ObjectFacts)
+    others: tuple[str, ...] = ()
+    leading: int = 0
+    choices: tuple[tuple[Conjunction, ...], ...] = ()
+    exactly: tuple[tuple[str, ...], ...] = ()
+    refusal: str = ""
+    incomplete: bool = False
+    unevaluated_properties: str | None = None
+    unevaluated_items: str | None = None
+    evaluated_items: tuple[str, ...] = ()
+
+    @property
+    def asserts(self) -> bool:
+        """Whether something is said that the atoms referred to don't say."""
+        return self.types != ANY_TYPE or not self.holds_of_all(ANY_TYPE)
+
+    @property
+    def looks_around(self) -> bool:
+        """Whether it matters which other schemas hold."""
+        return self.unevaluated_properties is not None or self.unevaluated_items is not None
+
+    @property
+    def refers(self) -> bool:
+        return bool(self.others or self.choices or self.exactly)
+
+    def holds_of_all(self, types: frozenset[str]) -> bool:
+        """Whether the schema's own keywords are satisfied by all values of these types."""
+        if not types <= self.types or self.values or self.refusal or self.looks_around:
+            return False
+        return (
+            (self.text.free or "string" not in types)
+            and (self.interval.free or not types & NUMBERS)
+            and (self.array.free or "array" not in types)
+            and (self.object.free or "object" not in types)
+        )

@@ -1,0 +1,215 @@
+"""The values that a schema names: which of them satisfy the rest of it, and how they are written."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TypeAlias
+
+from grammar_cache.dialects.json_schema.containers import arrays, objects
+from grammar_cache.dialects.json_schema.containers.arrays import Contains
+from grammar_cache.dialects.json_schema.containers.keys import ByName
+from grammar_cache.dialects.json_schema.containers.objects import Some
+from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
+from grammar_cache.dialects.json_schema.expressions.encoding import quoted
+from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
+from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
+from grammar_cache.dialects.json_schema.logic.shape import Shape
+from grammar_cache.dialects.json_schema.numbers.numbers import DIGITS
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.values import identity, number_text, type_name
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.expression import Bytes, Expression
+
+_Task: TypeAlias = "tuple[Json, Conjunction]"
+_CHARACTERS_A_STEP = 20
+
+
+def _key(value: Json, conjunction: Conjunction) -> tuple[int | str, Conjunction]:
+    """Values live as long as their document, so that each is known by its place in memory; strings by themselves,
+    since the name of a member has no place of its own."""
+    return (value if isinstance(value, str) else id(value)), conjunction
+
+
+class Literals:
+    """Judges and writes the values of one schema text."""
+
+    def __init__(
+        self, conjunctions: Conjunctions, patterns: Patterns, layout: Layout, *, integral_decimals: bool
+    ) -> None:
+        self._conjunctions = conjunctions
+        self._layout = layout
+        self._patterns = patterns
+        self._integral_decimals = integral_decimals
+        self._listings: dict[Conjunction, frozenset[str]] = {}
+        self._satisfied: dict[tuple[int | str, Conjunction], bool] = {}
+        self._written: dict[int, Expression] = {}
+
+    def values(self, shape: Shape) -> dict[str, Json]:
+        """The values that all enumerations of the shape hold and that satisfy the rest of it, by their identity."""
+        found: dict[str, Json] = {}
+        for value in shape.values[0]:
+            name = identity(value)
+            if name not in found and self._listed(name, shape) and self._fits(value, shape):
+                found[name] = value
+        return found
+
+    def satisfies(self, value: Json, conjunction: Conjunction) -> bool:
+        self._decide([(value, conjunction)])
+        return self._satisfied[_key(value, conjunction)]
+
+    def _fits(self, value: Json, shape: Shape) -> bool:
+        self._decide(self._parts_in(value, shape))
+        return self._within(value, shape)
+
+    def _decide(self, tasks: list[_Task]) -> None:
+        """Find out which of the values satisfy their schemas; bottom up, with a stack of its own."""
+        stack = tasks
+        while stack:
+            task = stack[-1]
+            waiting = [] if _key(*task) in self._satisfied else self._parts(*task)
+            waiting = [part for part in waiting if _key(*part) not in self._satisfied]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if _key(*task) not in self._satisfied:
+                self._satisfied[_key(*task)] = self._judged(*task)
+
+    def _parts(self, value: Json, conjunction: Conjunction) -> list[_Task]:
+        """What must be known before the value is judged."""
+        return [part for shape in self._conjunctions.shapes(conjunction) for part in self._parts_in(value, shape)]
+
+    def _parts_in(self, value: Json, shape: Shape) -> list[_Task]:
+        """The items, or the names and values of members, each with what it may have to satisfy."""
+        if isinstance(value, list):
+            counted = [(count.value,) for facts in shape.arrays for count in facts.contains]
+            found = [(item, arrays.about(shape.arrays, place)) for place, item in enumerate(value)]
+            return found + [(item, one) for item in value for one in counted]
+        if isinstance(value, dict):
+            some = [one for facts in shape.objects for one in facts.some]
+            names = [facts.names for facts in shape.objects if facts.names] + [one.names for one in some if one.names]
+            found = self._members(value, shape)
+            found += [(item, (one.value,)) for item in value.values() for one in some]
+            return found + [(name, one) for name in value for one in names]
+        return []
+
+    def _members(self, value: dict[str, Json], shape: Shape) -> list[_Task]:
+        """The values of the members, each with what it has to satisfy."""
+        by_name = ByName(shape.objects, value)
+        return [(item, objects.about(by_name, name, self._patterns.matches)) for name, item in value.items()]
+
+    def _judged(self, value: Json, conjunction: Conjunction) -> bool:
+        shapes = self._conjunctions.shapes(conjunction)
+        return any(self._listed(identity(value), shape) and self._within(value, shape) for shape in shapes)
+
+    def _listed(self, name: str, shape: Shape) -> bool:
+        """Whether all enumerations of the shape hold the value of that identity."""
+        if not shape.values:
+            return True
+        if shape.key not in self._listings:
+            listings = (frozenset(map(identity, values)) for values in shape.values)
+            self._listings[shape.key] = frozenset.intersection(*listings) - shape.denied
+        return name in self._listings[shape.key]
+
+    def _within(self, value: Json, shape: Shape) -> bool:
+        """Whether the value, the parts of which are decided, satisfies the shape, its enumerations apart."""
+        self._conjunctions.spend(shape.key[-1] if shape.key else "")
+        if type_name(value, integral_decimals=self._integral_decimals) not in shape.types:
+            return False
+        if isinstance(value, str):
+            self._conjunctions.spend(shape.key[-1] if shape.key else "", len(value) // _CHARACTERS_A_STEP)
+            return self._patterns.satisfied(shape.text, value)
+        if isinstance(value, int | Decimal) and not isinstance(value, bool):
+            return shape.interval.holds(Decimal(value))
+        if isinstance(value, list):
+            return self._array(value, shape)
+        return self._object(value, shape) if isinstance(value, dict) else True
+
+    def _array(self, value: list[Json], shape: Shape) -> bool:
+        least, most = arrays.counts(shape.arrays)
+        if len(value) < least or (most is not None and len(value) > most):
+            return False
+        if any(facts.unique for facts in shape.arrays) and len(set(map(identity, value))) < len(value):
+            return False
+        items = ((item, arrays.about(shape.arrays, place)) for place, item in enumerate(value))
+        if not all(self._satisfied[_key(*task)] for task in items):
+            return False
+        return all(self._counted(count, value) for facts in shape.arrays for count in facts.contains)
+
+    def _counted(self, count: Contains, value: list[Json]) -> bool:
+        found = sum(self._satisfied[_key(item, (count.value,))] for item in value[count.after :])
+        return count.least <= found and (count.most is None or found <= count.most)
+
+    def _object(self, value: dict[str, Json], shape: Shape) -> bool:
+        least, most = objects.counts(shape.objects)
+        if len(value) < least or (most is not None and len(value) > most):
+            return False
+        if any(name not in value for name in objects.required(shape.objects)):
+            return False
+        named = (facts.names for facts in shape.objects if facts.names)
+        if not all(self._satisfied[_key(name, names)] for names in named for name in value):
+            return False
+        if not all(self._satisfied[_key(*task)] for task in self._members(value, shape)):
+            return False
+        wanted = (some for facts in shape.objects for some in facts.some)
+        return all(any(self._is(some, name, item) for name, item in value.items()) for some in wanted)
+
+    def _is(self, some: Some, name: str, item: Json) -> bool:
+        """Whether a member is one of those of which there must be some."""
+        if name in some.beside or (some.names and not self._satisfied[_key(name, some.names)]):
+            return False
+        if some.pattern is not None and not self._patterns.matches(some.pattern, name, pointer(some.value)):
+            return False
+        if any(self._patterns.matches(pattern, name, pointer(some.value)) for pattern in some.unmatched):
+            return False
+        return self._satisfied[_key(item, (some.value,))]
+
+    def written(self, root: Json) -> Expression:
+        """The value as text, with the white space of the layout; bottom up, with a stack of its own."""
+        stack = [root]
+        while stack:
+            value = stack[-1]
+            waiting = [part for part in _inside(value) if id(part) not in self._written]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            self._written[id(value)] = self._text(value)
+        return self._written[id(root)]
+
+    def _text(self, value: Json) -> Expression:
+        if isinstance(value, str):
+            return quoted(value)
+        if isinstance(value, bool):
+            return Bytes(b"true" if value else b"false")
+        if value is None:
+            return Bytes(b"null")
+        if isinstance(value, int | Decimal):
+            return alt(Bytes(spelling.encode()) for spelling in self._spellings(value))
+        if isinstance(value, list):
+            return self._joined(b"[", [self._written[id(item)] for item in value], b"]")
+        members = [seq(quoted(name), self._layout.colon, self._written[id(item)]) for name, item in value.items()]
+        return self._joined(b"{", members, b"}")
+
+    def _spellings(self, value: int | Decimal) -> tuple[str, ...]:
+        """2.0 is 2 as well, where both are integers."""
+        own = number_text(value)
+        whole = self._integral_decimals and value.adjusted() < DIGITS if isinstance(value, Decimal) else False
+        return (str(int(value)), own) if whole and value == int(value) else (own,)
+
+    def _joined(self, opening: bytes, parts: list[Expression], closing: bytes) -> Expression:
+        if not parts:
+            return self._layout.empty(opening, closing)
+        commas = [seq(self._layout.comma, part) for part in parts[1:]]
+        return self._layout.enclosed(opening, seq(parts[0], *commas), closing)
+
+    def enumeration(self, shape: Shape) -> Expression:
+        """The values of the shape as texts."""
+        return alt(self.written(value) for value in self.values(shape).values())
+
+
+def _inside(value: Json) -> list[Json]:
+    if isinstance(value, list):
+        return value
+    return list(value.values()) if isinstance(value, dict) else []

@@ -1,0 +1,124 @@
+"""Which types of values a shape leaves possible, as far as that is seen without writing them.
+
+What is said to be impossible is so by any reading of the schema; what is not said may still be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from grammar_cache.dialects.json_schema.containers import arrays, objects
+from grammar_cache.dialects.json_schema.containers.arrays import Contains
+from grammar_cache.dialects.json_schema.containers.keys import ByName
+from grammar_cache.dialects.json_schema.containers.objects import Some
+from grammar_cache.dialects.json_schema.logic.shape import Shape
+from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.values import NUMBERS, identity, type_name
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+
+_PLACES = 16
+"""Items looked at, from the first on."""
+_ASKED_A_STEP = 10
+"""Schemas asked about one member that count as one step of work."""
+
+
+class Possibility:
+    """`empty` says of a conjunction whether no value satisfies it; `spend` is told of the steps of work."""
+
+    def __init__(
+        self, empty: Callable[[Conjunction], bool], patterns: Patterns, spend: Callable[[str, int], None]
+    ) -> None:
+        self._empty = empty
+        self._patterns = patterns
+        self._spend = spend
+
+    def types(self, shape: Shape) -> frozenset[str]:
+        """Those of the shape's types that are not seen to be impossible."""
+        impossible: set[str] = set()
+        if "string" in shape.types and shape.text.contradictory:
+            impossible.add("string")
+        if shape.types & NUMBERS and _crossed(shape.interval):
+            impossible |= NUMBERS
+        if "array" in shape.types and shape.arrays and not self._array(shape):
+            impossible.add("array")
+        if "object" in shape.types and shape.objects and not self._object(shape):
+            impossible.add("object")
+        left = shape.types - impossible
+        return left if not shape.values or self._listed(shape, left) else frozenset()
+
+    def _listed(self, shape: Shape, types: frozenset[str]) -> bool:
+        """Whether all enumerations hold some value that the shape doesn't evidently exclude."""
+        first, *others = shape.values
+        listings = [frozenset(map(identity, values)) for values in others]
+        self._spend(shape.key[-1], sum(map(len, shape.values)))
+        return any(
+            _fits(value, shape, types) and self._held(identity(value), listings, shape.denied) for value in first
+        )
+
+    @staticmethod
+    def _held(name: str, listings: list[frozenset[str]], denied: frozenset[str]) -> bool:
+        return name not in denied and all(name in listing for listing in listings)
+
+    def _array(self, shape: Shape) -> bool:
+        least, most = arrays.counts(shape.arrays)
+        if most is not None and most < least:
+            return False
+        if any(self._empty(arrays.about(shape.arrays, place)) for place in range(min(least, _PLACES))):
+            return False
+        return not any(self._missing(count, shape) for facts in shape.arrays for count in facts.contains if count.least)
+
+    def _missing(self, count: Contains, shape: Shape) -> bool:
+        """Whether no item can be one of those that are to be contained."""
+        length = max(len(facts.prefix) for facts in shape.arrays)
+        if length > _PLACES:
+            return False
+        return all(
+            self._empty((*arrays.about(shape.arrays, place), count.value))
+            for place in range(min(count.after, length), length + 1)
+        )
+
+    def _object(self, shape: Shape) -> bool:
+        needed = objects.required(shape.objects)
+        members = ByName(shape.objects, needed)
+        self._spend(shape.key[-1], len(needed) * (1 + members.asked // _ASKED_A_STEP))
+        if any(self._empty(self._member(members, name)) for name in needed):
+            return False
+        least, most = objects.counts(shape.objects)
+        if most is not None and most < max(least, len(needed)):
+            return False
+        return not any(self._lacking(some, shape) for facts in shape.objects for some in facts.some)
+
+    def _member(self, members: ByName, name: str) -> Conjunction:
+        return objects.about(members, name, self._patterns.matches)
+
+    def _lacking(self, some: Some, shape: Shape) -> bool:
+        """Whether no member can be the one that there has to be."""
+        if self._empty((some.value,)) or (some.names and self._empty(some.names)):
+            return True
+        for facts in shape.objects:
+            if facts.additional is not None and not facts.patterns and self._empty((facts.additional,)):
+                names = [name for name in facts.properties if name not in some.beside]
+                self._spend(shape.key[-1], len(names))
+                members = ByName(shape.objects, names)
+                if all(self._empty((*self._member(members, name), some.value)) for name in names):
+                    return True
+        return False
+
+
+def _crossed(interval: Interval) -> bool:
+    low, high = interval.low, interval.high
+    if low is None or high is None:
+        return False
+    return high.value < low.value or (high.value == low.value and (low.open or high.open))
+
+
+def _fits(value: Json, shape: Shape, types: frozenset[str]) -> bool:
+    if isinstance(value, str):
+        return "string" in types and shape.text.allows(value)
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        # 1.0 is an integer in one draft and not in another.
+        return bool(types & NUMBERS) and shape.interval.holds(Decimal(value))
+    return type_name(value, integral_decimals=True) in types

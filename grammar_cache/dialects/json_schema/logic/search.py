@@ -1,0 +1,290 @@
+"""Going through the alternatives of a conjunction, depth first.
+
+What holds without a choice is followed first; then the group with the fewest ways left is chosen from. There are two
+readings, see `conjunction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, combinations
+from typing import Protocol
+
+from grammar_cache.dialects.json_schema.logic import unevaluated
+from grammar_cache.dialects.json_schema.logic.assertions import FactReader
+from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.logic.negation_order import Denials, apart, ordered, types_left
+from grammar_cache.dialects.json_schema.logic.possibility import Possibility
+from grammar_cache.dialects.json_schema.logic.search_branch import Branch, ConjunctionGroup, Todo
+from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
+from grammar_cache.dialects.json_schema.logic.unevaluated import followed
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
+
+_MOST_TOGETHER = 4
+"""Alternatives up to which any of them are looked at together, where it matters which hold."""
+_TRIED = 200
+"""Branches tried before two schemas are taken not to exclude each other."""
+
+
+class SearchContext(Protocol):
+    """What is known of all conjunctions."""
+
+    patterns: Patterns
+
+    def end(self, atom: str) -> str:
+        """Where a chain of atoms that do nothing but refer to one other ends."""
+
+    def spend(self, atom: str, steps: int = 1) -> None:
+        """Count steps of work."""
+
+    def empty(self, conjunction: Conjunction, levels: int) -> bool:
+        """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
+
+    def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
+        """For each atom: that it holds and no other does, of which those that it excludes needn't be denied."""
+
+    def excluded(self, atom: str, asserted: Conjunction) -> bool:
+        """Whether an atom is seen to hold of no value of which the own assertions of these hold."""
+
+
+class Search:
+    """Goes through the alternatives of conjunctions, in one of the two readings.
+
+    `denials`: which ways to break a schema are gone. `forgiving`: passes over what can't be enforced.
+    """
+
+    def __init__(
+        self,
+        surroundings: SearchContext,
+        reader: FactReader,
+        levels: int,
+        *,
+        loose: bool = False,
+        denials: Denials = Denials.EACH,
+        forgiving: bool = False,
+    ) -> None:
+        self._surroundings = surroundings
+        self._reader = reader
+        self._levels = levels
+        self._loose = loose
+        self._denials = denials
+        self._thrifty = denials is not Denials.EACH
+        self._forgiving = forgiving or loose
+        self._possibility = Possibility(self._empty_inside, surroundings.patterns, surroundings.spend)
+        self.refused: UnsupportedFeature | None = None
+        """Why an alternative was left out, if one was."""
+        self.denies = False
+        """Whether a choice was between ways to break a schema."""
+        self.tried = 0
+
+    def alternatives(self, conjunction: Conjunction, asserted: Conjunction = ()) -> Iterator[Shape]:
+        """Depth first. A branch is left out if it was only to be tried where those before it yield nothing.
+
+        Of the atoms in `asserted` their own assertions hold, not what they refer to.
+        """
+        start = Branch.start(conjunction, {atom: self._facts(atom) for atom in asserted})
+        branches: list[tuple[Branch, int | None]] = [(start, None)]
+        found = 0
+        while branches:
+            branch, unless = branches.pop()
+            self.tried += 1
+            if (unless is not None and found > unless) or not self._settle(branch):
+                continue
+            shape = self._shape(branch)
+            if not shape.types:
+                continue
+            if branch.unequal and not branch.groups and not shape.values:
+                self._expand(branch)
+                branches.append((branch, unless))
+                continue
+            if not branch.groups or (self._loose and self.tried > _TRIED):
+                found += 1
+                yield shape
+                continue
+            group = min(branch.groups, key=lambda each: (self._thrifty and each.denies, len(each.ways)))
+            self.denies = self.denies or group.denies
+            if self._thrifty and group.denies:
+                branches.extend(reversed(self._broken(branch, group, found)))
+            else:
+                branch.groups.remove(group)
+                branches.extend((branch.taking(way, group.owner), None) for way in reversed(group.ways))
+
+    def _broken(self, branch: Branch, group: ConjunctionGroup, found: int) -> list[tuple[Branch, int | None]]:
+        """The branches in which one way to break a schema is gone, the first that is possible for each type."""
+        parts = apart(branch.types, group.ways, self._facts)
+        if len(parts) > 1:
+            return [(branch.taking((self._of_types(part, group.owner.atom),), group.owner), None) for part in parts]
+        branch.groups.remove(group)
+        ways = ordered(group.ways, self._denials, branch.own, self._facts)
+        return [(branch.taking(way, group.owner), found) for way in ways]
+
+    def _shape(self, branch: Branch) -> Shape:
+        """With the types that are possible. What schemas state comes before what follows from others."""
+        own = tuple(branch.own)
+        self._surroundings.spend(own[-1] if own else "", len(own) + 1)
+        key = (*filter(is_schema, own), *(atom for atom in own if not is_schema(atom)))
+        if not self._loose:
+            key = (*key, *self._left(branch))
+        shape = merged(key, [self._facts(atom) for atom in key], branch.text, branch.interval)
+        if shape.values and branch.unequal:
+            atoms = tuple(item.atom for item in branch.unequal)
+            shape = replace(shape, key=(*key, *atoms), denied=frozenset(filter(None, map(self._reader.denied, atoms))))
+        types = self._possibility.types(shape)
+        return shape if types == shape.types else replace(shape, types=types)
+
+    def _expand(self, branch: Branch) -> None:
+        """Where no values are listed, a value that must not be is denied by its parts."""
+        for item in branch.unequal:
+            branch.groups += [self._group(item, ways) for ways in self._facts(item.atom).choices]
+        branch.unequal = []
+
+    def _left(self, branch: Branch) -> Iterator[str]:
+        """What holds of members and items that no schema evaluates."""
+        for atom in branch.own:
+            own = self._facts(atom)
+            if own.looks_around:
+                others = [self._facts(other) for other in followed(atom, branch.steps)[1:]]
+                members, items = unevaluated.members(own, others), unevaluated.items(own, others)
+                if members is not None:
+                    yield self._reader.make(Facts(object=members), pointer(atom))
+                if items is not None:
+                    first, ways = items
+                    one = ways[0][0] if len(ways) == 1 else self._reader.make(Facts(choices=(ways,)), pointer(atom))
+                    yield self._reader.make(Facts(array=unevaluated.further_items(first, one)), pointer(atom))
+
+    def _facts(self, atom: str) -> Facts:
+        facts = self._reader.loose(atom) if self._loose else self._reader.facts(atom)
+        return Facts(types=facts.types) if facts.refusal and self._forgiving else facts
+
+    def _empty_inside(self, conjunction: Conjunction) -> bool:
+        return self._levels > 0 and self._surroundings.empty(conjunction, self._levels - 1)
+
+    def _settle(self, branch: Branch) -> bool:
+        """Follow all that holds without a choice; False if it contradicts itself."""
+        while True:
+            while branch.todo:
+                if not self._follow(branch):
+                    return False
+            groups, branch.groups = branch.groups, []
+            for group in groups:
+                ways = self._open(branch, group)
+                if ways is None:
+                    continue
+                if not ways:
+                    return False
+                if len(ways) == 1:
+                    branch.add(ways[0], group.owner)
+                else:
+                    branch.groups.append(ConjunctionGroup(group.owner, ways, group.watched))
+            if not branch.todo:
+                return True
+
+    def _follow(self, branch: Branch) -> bool:
+        """Take the next atom; False if it contradicts the others."""
+        item = branch.todo.pop()
+        if item.own:
+            branch.note(item.atom, self._facts(item.atom))
+            return True
+        self._surroundings.spend(item.atom)
+        end = self._surroundings.end(item.atom)
+        item = item if end == item.atom else Todo(end, item.parent)
+        if item.parent is not None:
+            branch.steps.append((item.parent.atom, item.atom))
+        if item.atom in branch.seen:
+            self._check_loop(item)
+            return True
+        if negation(item.atom) in branch.seen:
+            # What comes to deny itself is no contradiction: it has no meaning, so it excludes nothing.
+            return self._loose and item.comes_from(negation(item.atom))
+        facts = self._facts(item.atom)
+        if facts.refusal:
+            self._refuse(item.atom, facts)
+            return False
+        branch.seen.add(item.atom)
+        if self._reader.denied(item.atom) is not None:
+            branch.unequal.append(item)
+            return True
+        spared = self._spared(branch, item.atom, facts)
+        if spared is not None:
+            branch.todo.extend(Todo(atom, item) for atom in spared)
+            return True
+        branch.types &= facts.types
+        after = [Todo(atom, item) for atom in facts.others]
+        if facts.asserts:
+            after.insert(facts.leading, Todo(item.atom, item, own=True))
+        branch.todo.extend(reversed(after))
+        branch.groups.extend(self._group(item, ways) for ways in facts.choices)
+        branch.groups.extend(ConjunctionGroup(item, self._one_way_each(group)) for group in facts.exactly)
+        return bool(branch.types)
+
+    def _spared(self, branch: Branch, atom: str, facts: Facts) -> Conjunction | None:
+        """What the denial of a schema comes down to where what holds excludes the schema anyway: no way to break it
+        need be chosen, but values of types that it asks nothing of are out. None where it may hold."""
+        if self._loose or not facts.choices or not branch.own or not is_schema(negation(atom)):
+            return None
+        types = types_left(chain.from_iterable(facts.choices), self._facts)
+        left = () if branch.types <= types else (self._of_types(types, atom),)
+        return left if self._surroundings.excluded(negation(atom), (*branch.own, *left)) else None
+
+    def _of_types(self, types: frozenset[str], origin: str) -> str:
+        return self._reader.make(Facts(types=types), pointer(origin))
+
+    @staticmethod
+    def _check_loop(item: Todo) -> None:
+        if item.leads_back():
+            raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer(item.atom))
+
+    def _one_way_each(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
+        """One of the atoms, and none of the others."""
+        return tuple((atom,) for atom in group) if self._loose else self._surroundings.one_alone(group)
+
+    def _group(self, owner: Todo, ways: tuple[Conjunction, ...]) -> ConjunctionGroup:
+        """Where it matters which of the ways are gone, several may be gone together."""
+        watched = not self._loose and self._is_watched(owner)
+        if watched and len(ways) <= _MOST_TOGETHER:
+            sizes = range(1, len(ways) + 1)
+            together = (chain.from_iterable(some) for size in sizes for some in combinations(ways, size))
+            ways = tuple(tuple(dict.fromkeys(atoms)) for atoms in together)
+        return ConjunctionGroup(owner, ways, watched)
+
+    def _is_watched(self, owner: Todo) -> bool:
+        above: Todo | None = owner if self._reader.looks_around else None
+        while above is not None and is_schema(above.atom):
+            if self._facts(above.atom).looks_around:
+                return True
+            above = above.parent
+        return False
+
+    def _open(self, branch: Branch, group: ConjunctionGroup) -> tuple[Conjunction, ...] | None:
+        """The ways that may still be gone, of those that lead to the same one; None if one of them is gone already."""
+        found: dict[Conjunction, Conjunction] = {}
+        gone = False
+        for way in group.ways:
+            verdicts = [self._verdict(branch, atom, group.owner) for atom in way]
+            if False not in verdicts:
+                found.setdefault(tuple(map(self._surroundings.end, way)), way)
+                gone = gone or (None not in verdicts and not group.watched)
+        return None if gone else tuple(found.values())
+
+    def _verdict(self, branch: Branch, atom: str, owner: Todo) -> bool | None:
+        """Whether an atom holds in the branch anyway, or never; None where that is open."""
+        self._surroundings.spend(atom)
+        end = self._surroundings.end(atom)
+        if end in branch.seen:
+            self._check_loop(Todo(end, owner))
+            return True
+        if negation(end) in branch.seen:
+            return False
+        facts = self._facts(end)
+        if facts.refusal:
+            self._refuse(end, facts)
+            return False
+        if not facts.types & branch.types:
+            return False
+        return True if not facts.refers and facts.holds_of_all(branch.types) else None
+
+    def _refuse(self, atom: str, facts: Facts) -> None:
+        self.refused = self.refused or UnsupportedFeature(facts.refusal, pointer=pointer(atom))

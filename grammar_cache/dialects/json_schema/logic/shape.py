@@ -1,0 +1,48 @@
+"""One alternative of a conjunction: the assertions of its atoms, merged type by type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
+from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
+from grammar_cache.dialects.json_schema.strings.strings import StringFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The merged assertions of the atoms in `key`, for values of `types`. `denied`: the identities of lists and objects
+    that are left out of `values`."""
+
+    key: Conjunction
+    types: frozenset[str]
+    values: tuple[tuple[Json, ...], ...]
+    text: StringFacts
+    interval: Interval
+    arrays: tuple[ArrayFacts, ...]
+    objects: tuple[ObjectFacts, ...]
+    denied: frozenset[str] = frozenset()
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether all values of its types are left."""
+        return not (self.values or self.arrays or self.objects) and self.text.free and self.interval.free
+
+
+def merged(key: Conjunction, all_facts: Sequence[Facts], text: StringFacts, interval: Interval) -> Shape:
+    """`text` and `interval`: what all the facts say together of strings and numbers."""
+    return Shape(
+        key,
+        ANY_TYPE.intersection(*(facts.types for facts in all_facts)),
+        tuple(values for facts in all_facts for values in facts.values),
+        text,
+        interval,
+        tuple(facts.array for facts in all_facts if not facts.array.free),
+        tuple(facts.object for facts in all_facts if not facts.object.free),
+    )

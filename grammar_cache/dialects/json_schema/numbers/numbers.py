@@ -1,0 +1,273 @@
+"""Numbers between bounds, exactly, digit by digit.
+
+Where a bound is in force numbers are written out, without exponent, so that their order is that of their
+digits. Digits are capped, because models run away with them (outlines #1131): 20 before and after the point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, seq
+from grammar_cache.dialects.json_schema.expressions.right_linear import Define
+from grammar_cache.dialects.json_schema.numbers import digits, multiples
+from grammar_cache.dialects.json_schema.numbers.comparing import at_least, at_most
+from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
+from grammar_cache.dialects.json_schema.schema.reading import Keywords
+from grammar_cache.errors import UnsupportedFeature
+from grammar_cache.expression import ANY_CHAR, NOTHING, And, Bytes, Expression, Not, Ref, Repeat, char_class
+
+NUMBER_RULE = "json.number"
+INTEGER_RULE = "json.integer"
+DIGITS = 20
+_EXACT_DIGITS = 15
+"""Decimals of so many digits are told apart by every reader that keeps numbers as 64-bit floats."""
+_LONGEST_BOUND = 60
+_FEW = 300
+"""Multiples between two bounds up to which they are listed instead of counted out."""
+_UTMOST = Decimal(10) ** _LONGEST_BOUND
+_TINIEST = -1000
+_CONTEXT = Context(prec=20_000, Emin=-999_999, Emax=999_999)
+
+_ZERO = Decimal(0)
+_DIGIT = char_class([(0x30, 0x39)])
+_NONZERO = char_class([(0x31, 0x39)])
+_ANYTHING = Repeat(ANY_CHAR, 0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    value: Decimal
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The numbers between two bounds, each of which may be absent, that are a multiple of each of `multiples`, of
+    none of `not_multiples`, and none of `excluded`."""
+
+    low: Bound | None = None
+    high: Bound | None = None
+    multiples: tuple[Decimal, ...] = ()
+    not_multiples: tuple[Decimal, ...] = ()
+    excluded: tuple[Decimal, ...] = ()
+
+    @staticmethod
+    def read(keywords: Keywords) -> Interval:
+        if keywords.none_of(_KEYWORDS):
+            return _FREE
+        low, high = _bounds(keywords, "minimum"), _bounds(keywords, "maximum")
+        interval = Interval(multiples=_multiples(keywords))
+        for bound in low:
+            interval = interval.both(Interval(low=bound))
+        for bound in high:
+            interval = interval.both(Interval(high=bound))
+        return interval
+
+    def both(self, other: Interval) -> Interval:
+        lows = [bound for bound in (self.low, other.low) if bound is not None]
+        highs = [bound for bound in (self.high, other.high) if bound is not None]
+        return Interval(
+            max(lows, key=lambda bound: (bound.value, bound.open), default=None),
+            min(highs, key=lambda bound: (bound.value, not bound.open), default=None),
+            tuple(dict.fromkeys(self.multiples + other.multiples)),
+            tuple(dict.fromkeys(self.not_multiples + other.not_multiples)),
+            tuple(dict.fromkeys(self.excluded + other.excluded)),
+        )
+
+    @property
+    def free(self) -> bool:
+        return self is _FREE or self == _FREE
+
+    def holds(self, value: Decimal) -> bool:
+        above = self.low is None or (value > self.low.value or (value == self.low.value and not self.low.open))
+        below = self.high is None or (value < self.high.value or (value == self.high.value and not self.high.open))
+        return (
+            above
+            and below
+            and value not in self.excluded
+            and all(multiples.is_multiple(value, step) for step in self.multiples)
+            and not any(multiples.is_multiple(value, step) for step in self.not_multiples)
+        )
+
+    @property
+    def name(self) -> str:
+        low = "" if self.low is None else f"{self.low.value}{'<' if self.low.open else '<='}"
+        high = "" if self.high is None else f"{'<' if self.high.open else '<='}{self.high.value}"
+        marks = (("%", self.multiples), ("!%", self.not_multiples), ("!=", self.excluded))
+        return f"{low}x{high}" + "".join(f" {mark}{value}" for mark, values in marks for value in values)
+
+
+_FREE = Interval()
+_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+
+
+def _bounds(keywords: Keywords, name: str) -> list[Bound]:
+    """What `minimum` or `maximum` and its exclusive sibling say, in either form."""
+    exclusive = "exclusive" + name.capitalize()
+    value = keywords.number(name)
+    if keywords.draft.has_boolean_exclusive(keywords.values.get(exclusive)):
+        flag = keywords.boolean(exclusive)
+        found = [] if value is None else [(name, Bound(value, flag))]
+    else:
+        if isinstance(keywords.values.get(exclusive), bool):
+            raise keywords.wrong(exclusive, "a number (true and false are of draft-04)")
+        limit = keywords.number(exclusive)
+        found = [] if value is None else [(name, Bound(value, False))]
+        found += [] if limit is None else [(exclusive, Bound(limit, True))]
+    for keyword, bound in found:
+        if bound.value >= _UTMOST if name == "minimum" else bound.value <= -_UTMOST:
+            message = f"no number beyond this bound is written{LENIENT}"
+            raise UnsupportedFeature(message, pointer=keywords.at(keyword))
+    return [bound for _, bound in found]
+
+
+def _multiples(keywords: Keywords) -> tuple[Decimal, ...]:
+    step = keywords.number("multipleOf")
+    if step is None:
+        return ()
+    if step <= 0:
+        raise keywords.wrong("multipleOf", "a number larger than 0")
+    if multiples.without_tens(step, 0)[1] > multiples.LARGEST_DIVISOR:
+        message = f"multiples of more than {multiples.LARGEST_DIVISOR}, its tens apart, can't be enforced{LENIENT}"
+        raise UnsupportedFeature(message, pointer=keywords.at("multipleOf"))
+    return (step,)
+
+
+def number(interval: Interval, name: str, define: Define, *, integral: bool) -> Expression:
+    """The numbers, or only the integers, in an interval. `name` begins the names of the rules that they need."""
+    if interval.free:
+        return Ref(INTEGER_RULE if integral else NUMBER_RULE)
+    low, high = interval.low, interval.high
+    if low is None and high is None and interval.multiples and not interval.excluded:
+        whole = _unsigned_in(interval, Bound(_ZERO, False), None, f"{name} +", define, integral)
+        return seq(optional(Bytes(b"-")), whole)
+    parts = []
+    if high is None or high.value > 0 or (high.value == 0 and not high.open):
+        start = low if low is not None and low.value >= 0 else Bound(_ZERO, False)
+        parts.append(_unsigned_in(interval, start, high, f"{name} +", define, integral))
+    if low is None or low.value < 0:
+        start = (
+            Bound(high.value.copy_negate(), high.open) if high is not None and high.value < 0 else Bound(_ZERO, True)
+        )
+        end = None if low is None else Bound(low.value.copy_negate(), low.open)
+        parts.append(seq(Bytes(b"-"), _unsigned_in(interval, start, end, f"{name} -", define, integral)))
+    return alt(part for part in parts if part != NOTHING)
+
+
+def _unsigned_in(
+    interval: Interval, low: Bound, high: Bound | None, name: str, define: Define, integral: bool
+) -> Expression:
+    """Numbers without sign from `low`, which is not negative, to `high`, that meet the interval's other conditions."""
+    sign = -1 if name.endswith("-") else 1
+    excluded = [abs(value) for value in interval.excluded if value * sign > 0 or (value == 0 and sign > 0)]
+    if not interval.multiples and not interval.not_multiples:
+        return _magnitudes(low, high, excluded, integral)
+    reduced = multiples.reduced(interval.multiples, interval.not_multiples)
+    if reduced is None:
+        return NOTHING
+    few = multiples.within(reduced[0][0], low.value, high.value, _FEW) if reduced[0] and high is not None else None
+    if few is not None and all(len(value.normalize().as_tuple().digits) <= _EXACT_DIGITS for value in few):
+        fits = (value for value in few if interval.holds(value * sign) and not (low.open and value == low.value))
+        return digits.listed(fits, multiples.places(reduced[0][0]), integral=integral)
+    conditions: list[digits.Condition] = [digits.Division(step, True) for step in reduced[0]]
+    conditions += [digits.Division(step, False) for step in reduced[1]]
+    conditions.append(digits.Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))
+    if high is not None and high.value.adjusted() < _LONGEST_BOUND:
+        conditions.append(digits.Comparison(high.value, frozenset({-1}) if high.open else frozenset({-1, 0})))
+    conditions += [
+        digits.Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < _LONGEST_BOUND
+    ]
+    largest = None if high is None else min(high.value.adjusted() + 1, _LONGEST_BOUND)
+    return digits.magnitudes(conditions, (low.value.adjusted() + 1, largest), define, name, integral=integral)
+
+
+def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integral: bool) -> Expression:
+    """Numbers without sign from `low`, which is not negative, to `high`, without those that are excluded."""
+    if high is None and low.value == 0 and not excluded:
+        syntax = _unsigned(DIGITS, 0 if integral else DIGITS, exponent=not integral)
+        return And((syntax, _NOT_ZERO)) if low.open else syntax
+    apart = [low, high, *(Bound(value, True) for value in excluded)]
+    fraction = 0 if integral else min(map(_fraction_digits, apart))
+    least = _scaled(low, fraction, ROUND_CEILING, 1)
+    most = None if high is None or high.value.adjusted() >= _LONGEST_BOUND else _scaled(high, fraction, ROUND_FLOOR, -1)
+    if most is not None and most < least:
+        return NOTHING
+    first = _digits(least, fraction)
+    longest = max(DIGITS, len(first[0]) + 1)
+    conditions = [_unsigned(longest, fraction, exponent=False), at_least(*first, longest)]
+    if most is not None and most < 10 ** (longest + fraction):
+        conditions.append(at_most(*_digits(most, fraction)))
+    return And((*conditions, *(Not(form) for value in excluded for form in _forms(value, fraction))))
+
+
+def _forms(value: Decimal, fraction: int) -> list[Expression]:
+    """How a number is written with so many digits after the point, also its neighbours that floats take for it."""
+    if value.adjusted() >= _LONGEST_BOUND:
+        return []
+    found = {value} if value.adjusted() > _TINIEST else {_ZERO}
+    for rounding in (ROUND_FLOOR, ROUND_CEILING):
+        near = _CONTEXT.scaleb(
+            _CONTEXT.scaleb(value, fraction).to_integral_value(rounding=rounding, context=_CONTEXT), -fraction
+        )
+        if float(near) == float(value):
+            found.add(near)
+    forms = []
+    for one in found:
+        whole, _, rest = f"{one:f}".partition(".")
+        rest = rest.rstrip("0")
+        zeros = Repeat(Bytes(b"0"), 0, None)
+        tail = seq(Bytes(f".{rest}".encode()), zeros) if rest else optional(seq(Bytes(b"."), zeros))
+        forms.append(seq(Bytes(whole.encode()), tail))
+    return forms
+
+
+def _unsigned(whole: int, fraction: int, *, exponent: bool) -> Expression:
+    parts = [alt((Bytes(b"0"), seq(_NONZERO, Repeat(_DIGIT, 0, whole - 1))))]
+    if fraction:
+        parts.append(optional(seq(Bytes(b"."), Repeat(_DIGIT, 1, fraction))))
+    if exponent:
+        parts.append(optional(_exponent()))
+    return seq(*parts)
+
+
+def _exponent() -> Expression:
+    """Up to 279, so that a 64-bit float neither overflows nor becomes zero with 20 digits on either side."""
+    value = alt(
+        (
+            Repeat(_DIGIT, 1, 2),
+            seq(Bytes(b"1"), _DIGIT, _DIGIT),
+            seq(Bytes(b"2"), char_class([(0x30, 0x37)]), _DIGIT),
+        )
+    )
+    mark = char_class([(0x45, 0x45), (0x65, 0x65)])
+    sign = char_class([(0x2B, 0x2B), (0x2D, 0x2D)])
+    return seq(mark, optional(sign), value)
+
+
+_NOT_ZERO = seq(Repeat(char_class([(0x2E, 0x2E), (0x30, 0x30)]), 0, None), _NONZERO, _ANYTHING)
+ANY_INTEGER = seq(optional(Bytes(b"-")), _unsigned(DIGITS, 0, exponent=False))
+ANY_NUMBER = seq(optional(Bytes(b"-")), _unsigned(DIGITS, DIGITS, exponent=True))
+
+
+def _fraction_digits(bound: Bound | None) -> int:
+    """Digits after the point. Next to an open bound, few enough that no float reader rounds them onto it."""
+    if bound is None or not bound.open or bound.value == 0:
+        return DIGITS
+    return max(0, _EXACT_DIGITS - max(1, bound.value.adjusted() + 1))
+
+
+def _scaled(bound: Bound, fraction: int, rounding: str, inward: int) -> int:
+    """The bound in units of the last digit, moved inwards to one that may be reached."""
+    value = bound.value
+    if value.adjusted() < _TINIEST and value != 0:
+        return 1 if rounding == ROUND_CEILING else 0
+    exact = _CONTEXT.scaleb(value, fraction)
+    rounded = int(exact.to_integral_value(rounding=rounding, context=_CONTEXT))
+    return rounded + inward if bound.open and rounded == exact else rounded
+
+
+def _digits(scaled: int, fraction: int) -> tuple[str, str]:
+    text = str(scaled).zfill(fraction + 1)
+    return (text[:-fraction], text[-fraction:]) if fraction else (text, "")

@@ -1,0 +1,132 @@
+"""How many tokens are still needed: an upper bound for every configuration, and the token that lowers it.
+
+c(s), the fewest tokens from state s to the end of its rule, is solved over the real vocabulary, once for all grammars
+that share the rule (Knuth, "A generalization of Dijkstra's algorithm", 1977). Then for any configuration
+
+    D(node) = least c(return) + D(parent),    d(configuration) = least c(s) + D(node),
+
+which is consistent: whoever follows the witness token of the least item is at least one token nearer. It is *additive*:
+a token that spans the end of a rule counts as one there and one behind it, so d can lie above the true distance; see
+`tightening`. This module knows tokens, but no request and no budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
+from grammar_cache.configurations.interner import Configurations
+from grammar_cache.distances.cost_kernels import extend, least_costs, least_strings
+from grammar_cache.distances.reach import reach
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.network.network import Network
+from grammar_cache.network.rule_groups import Part, parts
+from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.vocabulary.rule_cache import Solution
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+INFINITE = 1 << 29
+"""No completion is known. Two of them added still fit an int32."""
+
+
+class Distances:
+    """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
+
+    def __init__(
+        self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt, most: int = INFINITE
+    ) -> None:
+        """Costs of states above `most` count as that. Raises LimitExceeded(configurations), Interrupted."""
+        self._configurations = configurations
+        self._parts = parts(configurations.network)
+        self._places: tuple[list[int], list[int]] | None = None
+        self._states, self._witness = _solved(
+            configurations.network, self._parts, configurations.limit, vocabulary, interrupt, most
+        )
+        self._nodes: NDArray[np.int32] = np.empty(0, np.int32)
+        self.additive: NDArray[np.int32] = np.empty(0, np.int32)
+        self._node_count = 0
+        self._count = 0
+        self.update()
+
+    def update(self) -> None:
+        """Extends the tables to all configurations interned so far."""
+        store = self._configurations.store
+        count, node_count = int(store.used[CONFIGURATIONS]), int(store.used[NODES])
+        if count == self._count and node_count == self._node_count:
+            return
+        if len(self.additive) < len(store.accepts):
+            self.additive, self._nodes = (_longer(costs, len(store.accepts)) for costs in (self.additive, self._nodes))
+        extend(store, self._states, self._nodes, self._node_count, self.additive, self._count, INFINITE)
+        self._count, self._node_count = count, node_count
+
+    @property
+    def state_costs(self) -> NDArray[np.int32]:
+        """The fewest tokens from each state to the end of its rule."""
+        return self._states
+
+    def place(self, state: int) -> tuple[bytes, int]:
+        """The part that a state is in, by its key, and which of the part's states it is: the same in every grammar."""
+        if self._places is None:
+            part, place = np.empty(len(self._states), np.int32), np.empty(len(self._states), np.int32)
+            for number, one in enumerate(self._parts):
+                part[one.states], place[one.states] = number, np.arange(len(one.states))
+            self._places = part.tolist(), place.tolist()
+        part_of, place_of = self._places
+        return self._parts[part_of[state]].key, place_of[state]
+
+    def node_cost(self, node: int) -> int:
+        """The fewest tokens from the end of a rule whose node it is to the end of the text, as of the last update."""
+        return int(self._nodes[node])
+
+    def witness(self, configuration: int) -> int:
+        """The string whose consumption lowers d, given 0 < d < INFINITE. The least one where several items tie.
+
+        An item at the end of its rule ties with what it returns to, which is an item too, and has no string itself.
+        """
+        d = self.additive[configuration]
+        return min(
+            int(self._witness[s])
+            for s, n in self._configurations.items(configuration)
+            if self._witness[s] >= 0 and self._states[s] + self._nodes[n] == d
+        )
+
+    def proposals(self, configuration: int) -> list[int]:
+        """The witness string of every way to go on from here, ascending."""
+        found = {int(self._witness[s]) for s, _ in self._configurations.expansion(configuration)}
+        found.discard(-1)
+        return sorted(found)
+
+
+def _solved(
+    network: Network, network_parts: list[Part], limit: int, vocabulary: Vocabulary, interrupt: Interrupt, most: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The cost and the witness of every state: looked up, or solved and kept for the next grammar.
+
+    Where costs count as `most`, nothing is looked up or kept.
+    """
+    costs = np.full(network.states.count, INFINITE, np.int32)
+    witness = np.full(network.states.count, -1, np.int32)
+    unknown: list[Part] = []
+    for part in network_parts:
+        known = vocabulary.solved.solutions.get(part.key) if most == INFINITE else None
+        if known is None:
+            unknown.append(part)
+        else:
+            costs[part.states], witness[part.states] = known.costs, known.witness
+    if unknown:
+        fresh = np.sort(np.concatenate([part.states for part in unknown]))
+        costs[fresh] = np.where(network.states.final[fresh], 0, INFINITE)
+        words = TokenArrays.of(vocabulary)
+        found = reach(network, words, vocabulary.children, fresh, limit, interrupt)
+        walks, order = least_costs(costs, fresh, found, INFINITE, most)
+        strings = least_strings(costs, walks, order, found, words.lengths)[: len(fresh)]
+        witness[fresh] = np.where(costs[fresh] > 0, strings, -1)
+        for part in unknown if most == INFINITE else ():
+            solution = Solution(costs[part.states], witness[part.states])
+            vocabulary.solved.solutions.keep(part.key, solution, len(part.states))
+    return costs, witness
+
+
+def _longer(costs: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    return np.concatenate([costs, np.full(size - len(costs), INFINITE, np.int32)])

@@ -1,0 +1,233 @@
+"""The compiled loops that solve costs: fewest tokens of states, nodes and configurations."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, Arena, Ints, Longs
+from grammar_cache.distances.reach import Reach
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int) -> tuple[Ints, Longs]:
+    """Knuth's generalisation of Dijkstra's algorithm: lowers the costs of the `fresh` states, given all others.
+
+    cost(state) = 0 at the end of its rule, else 1 + cost(its walk); cost(walk) = least cost(state) of a row, or
+    cost(callee) + cost(return state) of a link. `costs` are 0 for fresh states at the end of a rule, else infinite.
+    Costs above `most` count as that, or as infinite where it is no less. Returns the costs of walks, and all walks with
+    a finite one in ascending order of it.
+    """
+    walks = np.full(found.walks, infinite, np.int32)
+    row_first, rows = _grouped(found.row_state, len(costs))
+    back_first, backs = _grouped(found.link_back, len(costs))
+    callee_first, callees = _grouped(found.link_callee, found.walks)
+    order, size = np.empty(found.walks, np.int64), 0
+    settled_state, settled_walk = np.zeros(len(costs), np.bool_), np.zeros(found.walks, np.bool_)
+    queue = [(np.int64(costs[s]) << 32) | s for s in range(len(costs)) if costs[s] < infinite]
+    heapify(queue)
+    while len(queue) > 0:
+        best = heappop(queue)
+        cost, number = best >> 32, best & 0xFFFFFFFF
+        if number < len(costs):
+            if settled_state[number]:
+                continue
+            settled_state[number] = True
+            for k in range(row_first[number], row_first[number + 1]):
+                _lower(found.row_walk[rows[k]], cost, walks, len(costs), queue)
+            for k in range(back_first[number], back_first[number + 1]):
+                link = backs[k]
+                if settled_walk[found.link_callee[link]]:
+                    together = min(cost + walks[found.link_callee[link]], most)
+                    _lower(found.link_walk[link], together, walks, len(costs), queue)
+            continue
+        walk = number - len(costs)
+        if settled_walk[walk]:
+            continue
+        settled_walk[walk] = True
+        order[size], size = walk, size + 1
+        further = cost + 1 if cost < most else most
+        if walk < len(fresh) and further < costs[fresh[walk]]:
+            costs[fresh[walk]] = further
+            heappush(queue, (further << 32) | fresh[walk])
+        for k in range(callee_first[walk], callee_first[walk + 1]):
+            link = callees[k]
+            if settled_state[found.link_back[link]]:
+                together = min(cost + costs[found.link_back[link]], most)
+                _lower(found.link_walk[link], together, walks, len(costs), queue)
+    return walks, order[:size]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _lower(walk: int, cost: int, walks: Ints, states: int, queue: list[np.int64]) -> None:
+    if cost < walks[walk]:
+        walks[walk] = cost
+        heappush(queue, (np.int64(cost) << 32) | (walk + states))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
+    """The places of `keys` with key k are `order[first[k] : first[k + 1]]`."""
+    first = np.zeros(count + 1, np.int32)
+    for key in keys:
+        first[key + 1] += 1
+    for k in range(count):
+        first[k + 1] += first[k]
+    order, at = np.empty(len(keys), np.int32), first[:count].copy()
+    for i in range(len(keys)):
+        order[at[keys[i]]] = i
+        at[keys[i]] += 1
+    return first, order
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths: Ints) -> Ints:
+    """By walk, the string that starts a cheapest way on: the shortest, then the least; -1 without any.
+
+    `order`: walks by cost. A link goes to a walk that costs no more, mostly one that has its string already.
+    """
+    strings = np.full(found.walks, -1, np.int32)
+    for i in range(len(found.row_walk)):
+        if costs[found.row_state[i]] == walks[found.row_walk[i]]:
+            _prefer(found.row_string[i], found.row_walk[i], strings, lengths)
+    first, links = _grouped(found.link_walk, found.walks)
+    changed = True
+    while changed:
+        changed = False
+        for walk in order:
+            for k in range(first[walk], first[walk + 1]):
+                callee, back = found.link_callee[links[k]], found.link_back[links[k]]
+                best = strings[callee] >= 0 and walks[callee] + costs[back] == walks[walk]
+                if best and _prefer(strings[callee], walk, strings, lengths):
+                    changed = True
+    return strings
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _prefer(string: int, walk: int, strings: Ints, lengths: Ints) -> bool:
+    known = strings[walk]
+    if known >= 0 and (lengths[known], known) <= (lengths[string], string):
+        return False
+    strings[walk] = string
+    return True
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def extend(
+    store: Arena, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
+) -> None:
+    """The costs of nodes and configurations from these numbers on, given those of all states."""
+    nodes[node_count : store.used[NODES]] = infinite
+    changed = True
+    while changed:  # nodes of one group lean on each other; all others are settled by the first pass
+        changed = False
+        for n in range(node_count, store.used[NODES]):
+            value = _of_node(store, states, nodes, n)
+            if value < nodes[n]:
+                nodes[n] = value
+                changed = True
+    for x in range(count, store.used[CONFIGURATIONS]):
+        configurations[x] = 0 if store.accepts[x] else min(infinite, _of_items(store, states, nodes, x))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _of_node(store: Arena, states: Ints, nodes: Ints, node: int) -> int:
+    least = 1 << 30
+    for k in range(store.edge_first[node], store.edge_first[node + 1]):
+        edge = store.edges[k]
+        if edge < 0:
+            return 0
+        least = min(least, states[edge >> 32] + nodes[edge & 0xFFFFFFFF])
+    return least
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _of_items(store: Arena, states: Ints, nodes: Ints, configuration: int) -> int:
+    least = 1 << 30
+    for k in range(store.item_first[configuration], store.item_first[configuration + 1]):
+        item = store.items[k]
+        least = min(least, states[item >> 32] + nodes[item & 0xFFFFFFFF])
+    return least
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def least_lexed_costs(
+    ending: Ints,
+    behind: NDArray[np.int32],
+    reach_offsets: Ints,
+    reach: Ints,
+    item_offsets: Ints,
+    items: NDArray[np.int32],
+    edge_offsets: Ints,
+    edges: NDArray[np.int32],
+    root: int,
+    width: int,
+    infinite: int,
+    most: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """As `least_costs`, for each of `width` contexts in which a rule can end: of controls and of configurations.
+
+    `ending[control]`: the context it ends in, or -1. `behind[state, context]`: the control that a return state is in
+    a context, or -1. A node's costs are by the context that is handed to it and the one in which the root is reached.
+    """
+    controls = np.full((len(ending), width), infinite, np.int32)
+    for x in range(len(ending)):
+        if ending[x] >= 0:
+            controls[x, ending[x]] = 0
+    nodes = np.full((len(edge_offsets) - 1, width, width), infinite, np.int32)
+    for k in range(width):
+        nodes[root, k, k] = 0
+    configurations = np.full((len(item_offsets) - 1, width), infinite, np.int32)
+    changed = True
+    while changed:
+        changed = False
+        for n in range(len(nodes)):
+            for e in range(edge_offsets[n], edge_offsets[n + 1]):
+                if edges[e, 0] < 0:
+                    continue
+                for k in range(width):
+                    x = behind[edges[e, 0], k]
+                    if x >= 0 and _lower_all(nodes[n, k], controls[x], nodes[edges[e, 1]], infinite, most):
+                        changed = True
+        for c in range(len(configurations)):
+            for i in range(item_offsets[c], item_offsets[c + 1]):
+                if items[i, 0] < len(controls) and _lower_all(
+                    configurations[c], controls[items[i, 0]], nodes[items[i, 1]], infinite, most
+                ):
+                    changed = True
+        for x in range(len(controls) - 1, -1, -1):
+            for r in range(reach_offsets[x], reach_offsets[x + 1]):
+                for k in range(width):
+                    reached = configurations[reach[r], k]
+                    if reached < infinite and min(reached + 1, most) < controls[x, k]:
+                        controls[x, k] = min(reached + 1, most)
+                        changed = True
+    return controls, configurations
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int, most: int) -> bool:
+    """into[k] = min(into[k], min over h of first[h] + then[h, k]); whether anything became less. Above `most` it counts
+    as that."""
+    lower = False
+    for h in range(len(first)):
+        if first[h] < infinite:
+            for k in range(len(into)):
+                value = min(first[h] + then[h, k], most) if then[h, k] < infinite else infinite
+                if value < into[k]:
+                    into[k] = value
+                    lower = True
+    return lower
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def within(costs: Ints, places: Ints, most: int, unknown: int, found: Ints) -> bool:
+    """Looks up what each place costs, `unknown` where there is none (below 0). Whether none that is costs more."""
+    near = True
+    for i in range(len(places)):
+        found[i] = costs[places[i]] if places[i] >= 0 else unknown
+        near &= places[i] < 0 or found[i] <= most
+    return bool(near)

@@ -1,0 +1,159 @@
+"""The exact distance, by search: additive distances charge a token that spans the end of a rule twice.
+
+Breadth first over distinct configurations, token by token, until one accepts. What a search finds is exact, so it
+may be remembered: a shortest path from e also holds the shortest path from everything on it, and a search from
+there would have visited no more than this one did. So the answers of `within` are a pure function of grammar,
+vocabulary, limits and configuration, whatever was searched before; memory only makes them faster. So do claims,
+by which other processes tell what the same search has found there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.claims import Claims, Completion
+from grammar_cache.successors.tables import SuccessorTables
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOutcome:
+    """`distance` tokens if known; else at least `least`, and `dry` if looking again would tell no more."""
+
+    distance: int | None
+    least: int
+    dry: bool
+
+
+class ExactSearch:
+    """Exact distances found so far, with the string that begins a shortest completion."""
+
+    def __init__(self, tables: SuccessorTables, claims: Claims | None = None) -> None:
+        """Without `claims`, nothing is learned from others, and nothing kept to tell them."""
+        self._tables = tables
+        self._claims = claims
+        self._known: dict[int, SearchOutcome] = {}
+        self._next: dict[int, int] = {}
+        self._untold: list[int] = []
+        self.searches = 0
+
+    def known(self, configuration: int) -> int | None:
+        """The exact distance, if a search has met this configuration on a shortest path."""
+        outcome = self._known.get(configuration)
+        return outcome.distance if outcome else None
+
+    def least(self, configuration: int) -> int:
+        """A lower bound on the distance, as far as searches from here have come."""
+        outcome = self._known.get(configuration)
+        return outcome.least if outcome else 0
+
+    def witness(self, configuration: int) -> int:
+        """The string that begins a shortest completion, given that the distance is known and above 0."""
+        return self._next[configuration]
+
+    def outcome(self, configuration: int) -> SearchOutcome | None:
+        """What a search told of a configuration."""
+        return self._known.get(configuration)
+
+    def learn(self, configuration: int, outcome: SearchOutcome, string: int = -1) -> None:
+        """What the same search told elsewhere, and the string that begins a shortest completion, if it found one."""
+        self._known[configuration] = outcome
+        if string >= 0:
+            self._next[configuration] = string
+
+    def recall(self, configurations: Iterable[int]) -> None:
+        """Learns what is claimed of these, where it stands and nothing that is known contradicts it."""
+        if self._claims is None:
+            return
+        for completion in self._claims.completions(c for c in configurations if c not in self._known):
+            if self._agrees(completion):
+                strings = reversed((*completion.strings, -1))
+                for distance, (at, string) in enumerate(zip(reversed(completion.configurations), strings, strict=True)):
+                    self.learn(at, SearchOutcome(distance, distance, False), string)
+            else:
+                self._claims.rejected += 1
+
+    def untold(self) -> list[Completion]:
+        """What searches have found since this was last asked: a shortest completion from where each began."""
+        begun, self._untold = self._untold, []
+        return [self._completion(configuration) for configuration in begun]
+
+    def within(self, configuration: int, tokens: int, fuel: int) -> bool:
+        """Whether the exact distance is at most `tokens`, as far as the fuel tells."""
+        self.recall([configuration])
+        outcome = self._known.get(configuration)
+        if outcome is None or (outcome.distance is None and not outcome.dry and outcome.least <= tokens):
+            outcome = self._search(configuration, tokens, fuel)
+        return outcome.distance is not None and outcome.distance <= tokens
+
+    def _search(self, start: int, horizon: int, fuel: int) -> SearchOutcome:
+        self.searches += 1
+        levels = [[start]]
+        seen = {start}
+        while True:
+            accepting = [c for c in levels[-1] if self._tables.accepts(c)]
+            depth = len(levels) - 1
+            if accepting:
+                self._record(levels, set(accepting))
+                if self._claims is not None:
+                    self._untold.append(start)
+                return self._known[start]
+            if not levels[-1]:
+                outcome = SearchOutcome(None, INFINITE, True)
+                break
+            if depth == horizon:
+                outcome = SearchOutcome(None, horizon + 1, False)
+                break
+            following: list[int] = []
+            self._tables.expand(levels[-1], fuel)
+            for configuration in levels[-1]:
+                successors = self._tables.successors(configuration)
+                fuel -= successors.cost
+                for after in successors.configurations.tolist():
+                    if after not in seen:
+                        seen.add(after)
+                        following.append(after)
+                if fuel < 0:
+                    break
+            if fuel < 0:
+                outcome = SearchOutcome(None, depth + 1, True)
+                break
+            levels.append(following)
+        self._known[start] = outcome
+        return outcome
+
+    def _record(self, levels: list[list[int]], accepting: set[int]) -> None:
+        """Walks the levels back from the end: what lies on a shortest path learns its distance and next string."""
+        ahead = accepting
+        for configuration in accepting:
+            self._known[configuration] = SearchOutcome(0, 0, False)
+        for distance, level in enumerate(reversed(levels[:-1]), start=1):
+            here: set[int] = set()
+            for configuration in level:
+                string = self._tables.shortest_into(configuration, ahead)
+                if string is not None:
+                    here.add(configuration)
+                    self._known[configuration] = SearchOutcome(distance, distance, False)
+                    self._next[configuration] = string
+            ahead = here
+
+    def _agrees(self, completion: Completion) -> bool:
+        """Whether it may be a shortest one, which a search from here finds: as far as is known already."""
+        on_way = completion.configurations
+        if len(set(on_way)) < len(on_way):
+            return False
+        for left, configuration in enumerate(reversed(on_way)):
+            known = self._known.get(configuration)
+            if known is None or known.distance == left:
+                continue
+            if known.distance is not None or known.dry or known.least > left:
+                return False
+        return True
+
+    def _completion(self, configuration: int) -> Completion:
+        on_way, strings = [configuration], list[int]()
+        while not self._tables.accepts(on_way[-1]):
+            strings.append(self._next[on_way[-1]])
+            on_way.append(self._tables.after(on_way[-1], strings[-1]))
+        return Completion(tuple(on_way), tuple(strings))

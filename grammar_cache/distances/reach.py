@@ -1,0 +1,169 @@
+"""What one token reaches from each state, found rule by rule: no stack is made, and what rules share is walked once.
+
+A *walk* begins in a state, at a node of the vocabulary's trie: in a state that costs are wanted of, at the root; or in
+the entry of a rule that is called in the middle of a token, at the node that the token has come to. Of every walk
+there are its `rows`, the states of its own rule in which tokens end; its `links`, the rules that it calls and where it
+goes on behind them; and its ends, the nodes at which its rule is over. A walk that several others need is made once:
+they go on from its ends. So left recursion needs no care either (Scott and Johnstone, "GLL Parsing", 2010).
+
+Nothing is looked at below a token that leads its walk where a shorter token led before, or one as short and less: what
+follows is found from there. That may leave out a cheaper token, never one that costs rely on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.configurations.arena import Ints
+from grammar_cache.distances.reach_kernels import walked
+from grammar_cache.distances.reach_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.network.network import Network
+from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.vocabulary.trie import Children
+
+_ENDS_PER_WALK = 8
+"""Most walks end at far fewer nodes, and those that end at more are few."""
+_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 2)}
+"""Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more. To go
+round again takes longer than to clear more room, and that longer than most walks."""
+
+
+class Reach(NamedTuple):
+    """Walks by number, the first ones from the states that were asked for, in their order.
+
+    Row i: tokens of walk `row_walk[i]`, of which `row_string[i]` is the shortest, end in `row_state[i]`. Link i: tokens
+    of walk `link_walk[i]` go on in walk `link_callee[i]`, and behind it in state `link_back[i]`.
+    """
+
+    walks: int
+    row_walk: Ints
+    row_state: Ints
+    row_string: Ints
+    link_walk: Ints
+    link_callee: Ints
+    link_back: Ints
+
+
+def reach(
+    network: Network, words: TokenArrays, children: Children, states: Ints, limit: int, interrupt: Interrupt
+) -> Reach:
+    """What tokens reach from these states: it depends on nothing but what can be read from there.
+
+    Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
+    """
+    rules = _rules(network, children, interrupt)
+    room = {table: 1 << max(least, (each * len(states)).bit_length()) for table, (least, each) in _ROOM.items()}
+    while True:
+        found = _empty(room, words.longest, network.states.count)
+        status = walked(rules, words, children, states, found)
+        if found.used[WALKS] > limit or found.used[ENDS] > _ENDS_PER_WALK * limit:
+            raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
+        if status == 0:
+            return _reach(found, words)
+        interrupt.check()
+        for table, count in zip(TABLES, found.used.tolist(), strict=True):
+            if 2 * count > room[table]:  # others that are as good as full too, so as not to go round once for each
+                room[table] *= 4
+
+
+def _rules(network: Network, children: Children, interrupt: Interrupt) -> Readable:
+    s = network.states
+    byte_first, in_order, root_first, root = _by_class(network.classes, network.class_count, children)
+    after, width = _by_state(network.classes, network.class_count, s.move_first, s.move_class, s.move_to)
+    return Readable(
+        network.classes,
+        byte_first,
+        in_order,
+        root_first,
+        root,
+        after,
+        width,
+        s.move_first,
+        s.move_class,
+        s.call_first,
+        s.call_rule,
+        s.call_back,
+        s.final,
+        np.array(network.entry, np.int32),
+        interrupt.flag,
+    )
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tuple[Ints, NDArray[np.uint8], Ints, Ints]:
+    """Bytes, and children of the root, by class; see `Readable`."""
+    byte_first, root_first = np.zeros(count + 1, np.int32), np.zeros(count + 1, np.int32)
+    in_order, root = np.empty(256, np.uint8), np.empty(children.first[1], np.int32)
+    for byte in range(256):
+        byte_first[classes[byte] + 1] += 1
+    for c in range(len(root)):
+        root_first[classes[children.byte[c]] + 1] += 1
+    for of in range(count):
+        byte_first[of + 1] += byte_first[of]
+        root_first[of + 1] += root_first[of]
+    at = byte_first.copy()
+    for byte in range(256):
+        in_order[at[classes[byte]]] = byte
+        at[classes[byte]] += 1
+    at = root_first.copy()
+    for ends in (False, True):
+        for c in range(len(root)):
+            if children.ends[c] == ends:
+                root[at[classes[children.byte[c]]]] = c
+                at[classes[children.byte[c]]] += 1
+    return byte_first, in_order, root_first, root
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _by_state(
+    classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Ints, move_to: Ints
+) -> tuple[Ints, Ints]:
+    """Where each state goes by class, or -1, and how many bytes it reads."""
+    sizes = np.bincount(classes, minlength=count)
+    after, width = np.full((len(move_first) - 1, count), -1, np.int32), np.zeros(len(move_first) - 1, np.int32)
+    for state in range(len(width)):
+        for m in range(move_first[state], move_first[state + 1]):
+            after[state, move_class[m]] = move_to[m]
+            width[state] += sizes[move_class[m]]
+    return after, width
+
+
+def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
+    def columns(table: str, count: int) -> list[Ints]:
+        return [np.empty(room[table], np.int32) for _ in range(count)]
+
+    def slots(table: str) -> Ints:
+        return np.full(2 * room[table], -1, np.int32)
+
+    return Found._make(
+        [
+            np.zeros(len(TABLES), np.int64),
+            *(*columns("walks", 4), slots("walks")),
+            *(*columns("rows", 2), np.empty(room["rows"], np.int64), slots("rows")),
+            *(np.full(states, -1, np.int32), np.empty(states, np.int32)),
+            *columns("links", 4),
+            *columns("ends", 2),
+            *(*columns("places", 5), slots("places")),
+            *(np.full(longest + 1, -1, np.int32), np.zeros(1, np.int32)),
+        ]
+    )
+
+
+def _reach(found: Found, words: TokenArrays) -> Reach:
+    rows, links = slice(found.used[ROWS]), slice(found.used[LINKS])
+    return Reach(
+        int(found.used[WALKS]),
+        found.row_walk[rows],
+        found.row_state[rows],
+        words.string[found.row_best[rows] & 0xFFFFFFFF],
+        found.link_walk[links],
+        found.link_callee[links],
+        found.link_back[links],
+    )

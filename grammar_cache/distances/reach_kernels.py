@@ -1,0 +1,209 @@
+"""The compiled walks of `reach`, noted in `walk_tables`.
+
+They are built without reference counts: counting those of all arrays at each call took twenty times as long as the
+work. So they make no arrays; whoever calls them makes room.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from grammar_cache.configurations.arena import FULL, STOPPED, Ints
+from grammar_cache.distances.reach_tables import (
+    ENDS,
+    LINKS,
+    NOT_BEGUN,
+    PLACES,
+    Found,
+    Readable,
+    place_of,
+    rank,
+    row_of,
+    walk_of,
+)
+from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.vocabulary.trie import Children
+
+_ENDED = -1
+"""In a place, instead of a state: the walk's rule is over here."""
+_SEARCH = 8
+"""Children that are looked through in the time that finding one takes."""
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def walked(rules: Readable, words: TokenArrays, children: Children, states: Ints, found: Found) -> int:
+    """All walks that these states need: 0, FULL or STOPPED."""
+    for state in states:
+        if walk_of(found, state, 0) < 0:
+            return FULL
+    for number in range(len(states)):
+        if rules.stop[0]:
+            return STOPPED
+        if not _begin(rules, words, found, number, 0):
+            return FULL
+        depth = 0
+        while depth <= found.deepest[0]:
+            while found.waiting[depth] >= 0:
+                if not _level(rules, words, children, found, depth):
+                    return FULL
+            depth += 1
+        for place in range(found.used[PLACES]):
+            found.place_slots[found.place_slot[place]] = -1
+        found.used[PLACES] = 0
+        found.deepest[0] = 0
+    return 0
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _level(rules: Readable, words: TokenArrays, children: Children, found: Found, depth: int) -> bool:
+    """Goes on from the places of one depth that wait; False where room is short.
+
+    First all of them come to rest, so that of tokens as long as each other the least goes on, whatever the order.
+    """
+    last = -1
+    while found.waiting[depth] >= 0:
+        place = found.waiting[depth]
+        found.waiting[depth] = found.place_older[place]
+        found.place_older[place] = last
+        last = place
+        if not _rest(rules, words, found, place, depth):
+            return False
+    while last >= 0:
+        if not _go_on(rules, words, children, found, last, depth):
+            return False
+        last = found.place_older[last]
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _rest(rules: Readable, words: TokenArrays, found: Found, place: int, depth: int) -> bool:
+    """Notes a rule that ends here: who called it goes on behind it."""
+    walk, state, node = found.place_walk[place], found.place_state[place], found.place_node[place]
+    if rules.final[state] and node != found.walk_node[walk]:
+        known = found.used[PLACES]
+        if place_of(found, walk, _ENDED, node) < 0:
+            return False
+        if found.used[PLACES] > known:
+            end = found.used[ENDS]
+            if end == len(found.end_node):
+                return False
+            found.end_node[end], found.end_older[end] = node, found.walk_ends[walk]
+            found.walk_ends[walk] = end
+            found.used[ENDS] = end + 1
+            link = found.walk_links[walk]
+            while link >= 0:
+                back, ends = found.link_back[link], words.string[node] >= 0
+                if not _come(rules, found, found.link_walk[link], back, node, depth, ends):
+                    return False
+                link = found.link_older[link]
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found, place: int, depth: int) -> bool:
+    """The calls and moves that follow a place, unless a shorter token, or one as short and less, led there too."""
+    walk, state, node = found.place_walk[place], found.place_state[place], found.place_node[place]
+    begun = found.walk_node[walk]
+    if node != begun and words.string[node] >= 0:
+        back = begun == 0 and state == found.walk_state[walk]
+        if back or found.row_best[row_of(found, walk, state, depth, node)] != rank(depth, node):
+            return True
+    for k in range(rules.call_first[state], rules.call_first[state + 1]):
+        callee = walk_of(found, rules.entry[rules.call_rule[k]], node)
+        if callee < 0 or not _begin(rules, words, found, callee, depth):
+            return False
+        if not _link(rules, words, found, walk, callee, rules.call_back[k]):
+            return False
+    if node == 0:
+        return bool(_from_root(rules, words, children, found, walk, state))
+    first, past = children.first[node], children.first[node + 1]
+    if rules.width[state] * _SEARCH >= past - first:
+        led = -1  # where a token has led that is as short as those after it, and less
+        for c in range(first, past):
+            after = rules.after[state, rules.classes[children.byte[c]]]
+            if after < 0 or (after == led and children.ends[c]):
+                continue
+            if not _come(rules, found, walk, after, children.node[c], depth + 1, children.ends[c]):
+                return False
+            if children.ends[c] and not rules.final[after]:
+                led = after
+        return True
+    for m in range(rules.move_first[state], rules.move_first[state + 1]):
+        of = rules.move_class[m]
+        for b in range(rules.class_first[of], rules.class_first[of + 1]):
+            c = first + np.searchsorted(children.byte[first:past], rules.class_bytes[b])
+            if c == past or children.byte[c] != rules.class_bytes[b]:
+                continue
+            if not _come(rules, found, walk, rules.after[state, of], children.node[c], depth + 1, children.ends[c]):
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _from_root(rules: Readable, words: TokenArrays, children: Children, found: Found, walk: int, state: int) -> bool:
+    """The moves from a place at the root, where the least token of a class stands for the others."""
+    for m in range(rules.move_first[state], rules.move_first[state + 1]):
+        of = rules.move_class[m]
+        after = rules.after[state, of]
+        for b in range(rules.root_first[of], rules.root_first[of + 1]):
+            c = rules.root[b]
+            if not _come(rules, found, walk, after, children.node[c], 1, children.ends[c]):
+                return False
+            if children.ends[c] and not rules.final[after]:
+                break
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _link(rules: Readable, words: TokenArrays, found: Found, walk: int, callee: int, back: int) -> bool:
+    """A walk goes on in another, and behind its ends, the known ones first."""
+    link = found.used[LINKS]
+    if link == len(found.link_walk):
+        return False
+    found.link_walk[link], found.link_callee[link], found.link_back[link] = walk, callee, back
+    found.link_older[link] = found.walk_links[callee]
+    found.walk_links[callee] = link
+    found.used[LINKS] = link + 1
+    end = found.walk_ends[callee]
+    while end >= 0:
+        node = found.end_node[end]
+        if not _come(rules, found, walk, back, node, words.depth[node], words.string[node] >= 0):
+            return False
+        end = found.end_older[end]
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _begin(rules: Readable, words: TokenArrays, found: Found, walk: int, depth: int) -> bool:
+    """Puts a walk that hasn't begun yet at its first place."""
+    if found.walk_ends[walk] != NOT_BEGUN:
+        return True
+    found.walk_ends[walk] = -1
+    return bool(_come(rules, found, walk, found.walk_state[walk], found.walk_node[walk], depth, False))
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth: int, ends: bool) -> bool:
+    """A walk comes by a place, where a token may have its end; False where room is short.
+
+    Mostly a shorter token led there, or one as short and less: then nothing is to be looked at but a rule that ends.
+    """
+    if ends and node != found.walk_node[walk]:
+        row = row_of(found, walk, state, depth, node)
+        if row < 0:
+            return False
+        best = rank(depth, node)
+        if best < found.row_best[row]:
+            found.row_best[row] = best
+        elif best != found.row_best[row] and not rules.final[state]:
+            return True
+    known = found.used[PLACES]
+    place = place_of(found, walk, state, node)
+    if place < 0:
+        return False
+    if found.used[PLACES] > known:
+        found.place_older[place] = found.waiting[depth]
+        found.waiting[depth] = place
+        found.deepest[0] = max(found.deepest[0], depth)
+    return True

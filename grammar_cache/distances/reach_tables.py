@@ -1,0 +1,152 @@
+"""The tables that the walks of `reach` are noted in, and how compiled loops find what is in them.
+
+Nothing here makes arrays or counts references: see `rule_walks`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.configurations.arena import Ints, Longs
+
+TABLES = ("walks", "rows", "links", "ends", "places")
+WALKS, ROWS, LINKS, ENDS, PLACES = range(len(TABLES))
+NOT_BEGUN = -2
+"""Instead of the ends of a walk."""
+
+
+class Readable(NamedTuple):
+    """What the walks read of a network. `after[state, byte class]`: a state, or -1. `width[state]`: bytes it reads.
+
+    The bytes of class c are `class_bytes[class_first[c] : class_first[c + 1]]`; the root's children by such a byte
+    `root[root_first[c] : root_first[c + 1]]`, those that are no token first.
+    """
+
+    classes: NDArray[np.uint8]
+    class_first: Ints
+    class_bytes: NDArray[np.uint8]
+    root_first: Ints
+    root: Ints
+    after: Ints
+    width: Ints
+    move_first: Ints
+    move_class: Ints
+    call_first: Ints
+    call_rule: Ints
+    call_back: Ints
+    final: NDArray[np.bool_]
+    entry: Ints
+    stop: NDArray[np.uint8]
+
+
+class Found(NamedTuple):
+    """Arrays of walks, rows, links, ends and places, of which there are so many `used`. Lists end with -1.
+
+    A place is what a walk comes by: a state at a node of the trie. Places that are still to be looked at are a list for
+    each depth, `deepest[0]` the last one that has any. `…_slots` find walks, rows and places by content. Places go once
+    no walk is under way. `row_best`: the depth of a row's node and the node, as one number. `seen_row[state]` is the
+    row of the walk `seen_walk[state]`, the last one that came by that state: mostly the one that is asked for.
+    """
+
+    used: Longs
+    walk_state: Ints
+    walk_node: Ints
+    walk_links: Ints
+    walk_ends: Ints
+    walk_slots: Ints
+    row_walk: Ints
+    row_state: Ints
+    row_best: Longs
+    row_slots: Ints
+    seen_walk: Ints
+    seen_row: Ints
+    link_walk: Ints
+    link_callee: Ints
+    link_back: Ints
+    link_older: Ints
+    end_node: Ints
+    end_older: Ints
+    place_walk: Ints
+    place_state: Ints
+    place_node: Ints
+    place_older: Ints
+    place_slot: Ints
+    place_slots: Ints
+    waiting: Ints
+    deepest: Ints
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def walk_of(found: Found, state: int, node: int) -> int:
+    """The walk that begins there, or -1 where room is short."""
+    slot = _mixed(state, node, 0) & (len(found.walk_slots) - 1)
+    while found.walk_slots[slot] >= 0:
+        known = found.walk_slots[slot]
+        if found.walk_state[known] == state and found.walk_node[known] == node:
+            return int(known)
+        slot = (slot + 1) & (len(found.walk_slots) - 1)
+    walk = found.used[WALKS]
+    if walk == len(found.walk_state):
+        return -1
+    found.walk_slots[slot] = walk
+    found.walk_state[walk], found.walk_node[walk] = state, node
+    found.walk_links[walk], found.walk_ends[walk] = -1, NOT_BEGUN
+    found.used[WALKS] = walk + 1
+    return int(walk)
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
+    """The row of a walk and a state, made with this node if it is new; -1 where room is short."""
+    if found.seen_walk[state] == walk:
+        return int(found.seen_row[state])
+    slot = _mixed(walk, state, 1) & (len(found.row_slots) - 1)
+    while found.row_slots[slot] >= 0:
+        known = found.row_slots[slot]
+        if found.row_walk[known] == walk and found.row_state[known] == state:
+            found.seen_walk[state], found.seen_row[state] = walk, known
+            return int(known)
+        slot = (slot + 1) & (len(found.row_slots) - 1)
+    row = found.used[ROWS]
+    if row == len(found.row_walk):
+        return -1
+    found.row_slots[slot] = row
+    found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, rank(depth, node)
+    found.seen_walk[state], found.seen_row[state] = walk, row
+    found.used[ROWS] = row + 1
+    return int(row)
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def rank(depth: int, node: int) -> int:
+    """The less, the better."""
+    return int(np.int64(depth) << 32 | node)
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def place_of(found: Found, walk: int, state: int, node: int) -> int:
+    """The place, made if it is new; -1 where room is short."""
+    slot = _mixed(walk, state, node) & (len(found.place_slots) - 1)
+    while found.place_slots[slot] >= 0:
+        known = found.place_slots[slot]
+        same = found.place_node[known] == node and found.place_state[known] == state
+        if same and found.place_walk[known] == walk:
+            return int(known)
+        slot = (slot + 1) & (len(found.place_slots) - 1)
+    place = found.used[PLACES]
+    if place == len(found.place_walk):
+        return -1
+    found.place_slots[slot], found.place_slot[place] = place, slot
+    found.place_walk[place], found.place_state[place], found.place_node[place] = walk, state, node
+    found.used[PLACES] = place + 1
+    return int(place)
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _mixed(a: int, b: int, c: int) -> int:
+    code = np.int64(a) * 0x1E3779B97F4A7C15 ^ np.int64(b) * 0x3C6EF372FE94F82B ^ np.int64(c) * 0x5851F42D4C957F2D
+    return int(code ^ (code >> 31) & 0x7FFFFFFFF)

@@ -1,0 +1,259 @@
+"""Which tokens may come next, as one bit each, without walking the whole vocabulary at every new configuration.
+
+Most tokens stay inside the rule that an item is in, whatever lies below on the stack: what they are depends on the
+item's state alone, and is walked once for all grammars with that rule. The others end that rule on their way and go on
+below it; they begin with one of the `exits` of the state, and only there is the stack looked at, once for each
+configuration that a rule may end in.
+
+States of a rule mostly differ in few tokens: a key that may become a declared one differs from any other key in those
+that spell it on. So a state is walked beside another one, and only where the two part.
+
+This is for grammars without a lexer and for budgets that every such token fits; `bits` says where it can't tell. This
+module knows tokens and distances, but no request.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.configurations.arena import DEAD, Ints
+from grammar_cache.configurations.interner import ROOT, Configurations
+from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.masks.mask_kernels import below, inside, nearest, outlook
+from grammar_cache.masks.state_equivalence import LEVELS, alike
+from grammar_cache.successors.self_loops import Loop, byte_weights, region, wide_loop_at
+from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.vocabulary.rule_cache import Inside
+from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_bytes, union
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+_MOST_PARTS = 2
+"""Of so many parts a mask is put together when it is asked for the first time; of more it is made at once."""
+_REMEMBERED = 8
+"""States of a rule that a new one is compared with."""
+_NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Some:
+    """Tokens behind which no more than `farthest` tokens are needed."""
+
+    tokens: TokenBits
+    farthest: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mask:
+    """The parts of a mask, which others share, and how many tokens are needed behind any of theirs at most."""
+
+    parts: tuple[TokenBits, ...]
+    farthest: int
+
+    def joined(self, size: int) -> _Mask:
+        """The same in one part, in so many bytes."""
+        return _Mask((TokenBits.of(union(self.parts, size)),), self.farthest)
+
+
+class Masks:
+    """Masks of visited configurations, and the parts that they are made of; the least recently used go first."""
+
+    def __init__(
+        self, configurations: Configurations, distances: Distances, vocabulary: Vocabulary, limit_bytes: int
+    ) -> None:
+        self._configurations = configurations
+        self._distances = distances
+        self._vocabulary = vocabulary
+        self._words = TokenArrays.of(vocabulary)
+        self._path = np.empty(vocabulary.longest + 1, np.int32)
+        self._beside = np.empty(vocabulary.longest + 1, np.int32)
+        self._weights = byte_weights(vocabulary)
+        self._weight = int(self._weights.sum())
+        self._class_weights = _by_class(self._weights, configurations.network.classes)
+        self._recent: dict[int, deque[tuple[int, int]]] = {}
+        self._bytes = mask_bytes(vocabulary.size)
+        self._nothing = Inside(TokenBits.of(np.zeros(self._bytes, np.uint8)), -1, np.empty(0, np.int32))
+        self._stops = TokenBits.of(allowed(vocabulary.stop_ids, self._bytes))
+        self._alike: dict[int, Ints] = {}
+        self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
+        self._masks: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
+        self._often: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
+
+    def bits(self, configuration: int, tokens: int) -> Bits | None:
+        """One bit a token, little-endian, in multiples of 32; None if some token may need more than `tokens` behind it.
+
+        Read-only. Stop ids are set iff the text is complete.
+        """
+        mask = self._often.get(configuration) or self._masks.get(configuration)
+        if mask is None:
+            mask = self._made(configuration)
+            own = mask.parts[0].size_bytes if len(mask.parts) == 1 else 0
+            self._masks.keep(configuration, mask, 400 + own)
+        elif len(mask.parts) > 1:
+            mask = mask.joined(self._bytes)
+            self._often.keep(configuration, mask, 400 + mask.parts[0].size_bytes)
+        return union(mask.parts, self._bytes) if mask.farthest <= tokens else None
+
+    def _made(self, configuration: int) -> _Mask:
+        parts: list[TokenBits] = []
+        farthest = 0
+        self._distances.update()
+        for state, node in self._configurations.items(configuration):
+            known = self._inside(state)
+            parts.append(known.tokens)
+            if known.farthest >= 0:
+                farthest = max(farthest, known.farthest + self._distances.node_cost(node))
+            if len(known.exits):
+                under = self._under(state, known.exits, self._configurations.popped(node))
+                parts.append(under.tokens)
+                farthest = max(farthest, under.farthest)
+        if self._configurations.accepts(configuration):
+            parts.append(self._stops)
+        if len(parts) > _MOST_PARTS:
+            return _Mask(tuple(parts), farthest).joined(self._bytes)
+        return _Mask(tuple(parts), farthest)
+
+    def _inside(self, state: int) -> Inside:
+        place = self._distances.place(state)
+        known = self._vocabulary.solved.insides.get(place)
+        if known is None:
+            known = self._walked_inside(state)
+            self._vocabulary.solved.insides.keep(place, known, known.size_bytes)
+        return known
+
+    def _under(self, state: int, exits: Ints, after: int) -> _Some:
+        known = self._below.get((state, after))
+        if known is None:
+            known = self._walked_below(exits, after)
+            self._below.keep((state, after), known, _size(known))
+        return known
+
+    def _walked_inside(self, state: int) -> Inside:
+        """Walks the tokens, but for those that stay in a loop, or go on as they do from a state walked before."""
+        table, words = self._configurations, self._words
+        origin, alive = self._outlook(state)
+        whole = np.array([[1], [len(words.byte)], [origin]], np.int32)
+        if 2 * alive < self._weight:  # most tokens lead nowhere
+            self._beside[0] = DEAD
+            return self._walked(self._nothing, 0, _NO_KINDS, *whole)
+        first, kinds = self._alike_in(state)
+        loop = self._loop(state)
+        if loop is not None:
+            found = region(loop, self._vocabulary)
+            self._beside[:] = DEAD
+            before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
+            like = Inside(
+                found.tokens, self._dearest(loop.states[(found.shortest >= 0).any(axis=0)]), np.empty(0, np.int32)
+            )
+            return self._walked(like, first, kinds, found.exits, words.skip[found.exits], before)
+        like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
+        return self._walked(like, first, kinds, *whole)
+
+    def _outlook(self, state: int) -> tuple[int, int]:
+        """The configuration of a state by itself, and how much of the vocabulary begins with bytes that lead on."""
+        table = self._configurations
+        while True:
+            origin, alive = outlook(table.rules, table.store, state, self._class_weights)
+            if origin >= 0:
+                return int(origin), int(alive)
+            table.outcome(origin)
+
+    def _walked(self, like: Inside, first: int, kinds: Ints, begin: Ints, past: Ints, before: Ints) -> Inside:
+        """Walks the nodes from each `begin` to before `past`; what is known of all others is `like`.
+
+        `kinds` of the rule's states, from `first` on, say which read short texts alike.
+        """
+        table, costs = self._configurations, self._distances.state_costs
+        bits = like.tokens.copy()
+        exits = np.empty(self._vocabulary.trie.size, np.int32)
+        reached = np.zeros(0, np.bool_)
+        done, place, exit_count, kept, dearer = 0, 0, 0, 0, 0
+        while done < len(begin):
+            reached = self._longer(reached)
+            done, place, exit_count, kept, dearer, status = inside(
+                table.rules, table.store, self._words, self._vocabulary.deepest, kinds, first, LEVELS, costs,
+                begin, past, before, self._path, self._beside, done, place, bits, reached, exits, exit_count,
+                like.exits, kept, dearer,
+            )  # fmt: skip
+            if status < 0:
+                table.outcome(status)
+        farthest = like.farthest + dearer if like.farthest >= 0 else -1
+        return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[:exit_count].copy())
+
+    def _loop(self, state: int) -> Loop | None:
+        return wide_loop_at(self._configurations.rules, state, self._weights)
+
+    def _dearest(self, states: Ints) -> int:
+        return int(self._distances.state_costs[states].max(initial=-1))
+
+    def _walked_below(self, exits: Ints, after: int) -> _Some:
+        table = self._configurations
+        bits = np.zeros(self._bytes, np.uint8)
+        reached = np.zeros(0, np.bool_)
+        done = place = 0
+        while done < len(exits):
+            reached = self._longer(reached)
+            done, place, status = below(
+                table.rules, table.store, self._words, self._path, exits, after, done, place, bits, reached
+            )
+            if status < 0:
+                table.outcome(status)
+        return _Some(TokenBits.of(bits), self._farthest(reached, 0))
+
+    def _longer(self, reached: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """For each configuration that the store has room for."""
+        return np.concatenate([reached, np.zeros(len(self._configurations.store.accepts) - len(reached), np.bool_)])
+
+    def _farthest(self, reached: NDArray[np.bool_], least: int) -> int:
+        self._distances.update()
+        return int(self._distances.additive[: len(reached)][reached].max(initial=least))
+
+    def _nearest(self, state: int, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
+        """Of the states of the rule that were walked lately, the one that goes on as this one with most tokens.
+
+        What is inside of it, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead` of them.
+        """
+        table = self._configurations
+        recent = self._recent.setdefault(int(table.network.states.rule[state]), deque(maxlen=_REMEMBERED))
+        if not recent:
+            recent.extend(self._looping(table.row(origin)))
+        others = np.array([other for other, _ in recent], np.int32)
+        chosen, most = nearest(table.store, kinds, first, origin, others, self._class_weights)
+        other, like = recent[chosen] if most > dead else (DEAD, -1)
+        recent.append((origin, state))
+        known = self._vocabulary.solved.insides.get(self._distances.place(like)) if other != DEAD else None
+        return (self._nothing, DEAD) if known is None else (known, other)
+
+    def _looping(self, row: Ints) -> list[tuple[int, int]]:
+        """What most tokens lead to at first, if it is a loop: then what is inside of it is found quickly."""
+        table = self._configurations
+        after, which = np.unique(row, return_inverse=True)
+        items = table.items(int(after[np.bincount(which, self._class_weights).argmax()]))
+        if len(items) != 1 or items[0][1] != ROOT or self._loop(items[0][0]) is None:
+            return []
+        self._inside(items[0][0])
+        return [(self._outlook(items[0][0])[0], items[0][0])]
+
+    def _alike_in(self, state: int) -> tuple[int, Ints]:
+        """The first state of its rule, and what is alike in it."""
+        network = self._configurations.network
+        rule = int(network.states.rule[state])
+        known = self._alike.get(rule)
+        if known is None:
+            bounds = (*network.entry, network.states.count)
+            costs = self._distances.state_costs
+            known = alike(self._configurations.rules, costs, INFINITE, bounds[rule], bounds[rule + 1], LEVELS)
+            self._alike[rule] = known
+        return network.entry[rule], known
+
+
+def _by_class(weights: NDArray[np.int64], classes: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.bincount(classes, weights).astype(np.int64)
+
+
+def _size(some: _Some) -> int:
+    return some.tokens.size_bytes + 200

@@ -1,0 +1,62 @@
+"""The states of a network in flat arrays, and one at a time as an object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkState:
+    """One state: `moves` maps a byte class to a state, `calls` lists (rule, return state), in canonical order."""
+
+    moves: dict[int, int]
+    calls: tuple[tuple[int, int], ...]
+    final: bool
+    rule: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class States:
+    """The moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`, by byte class and by rule."""
+
+    move_first: Ints
+    move_class: Ints
+    move_to: Ints
+    call_first: Ints
+    call_rule: Ints
+    call_back: Ints
+    final: Flags
+    rule: Ints
+
+    @property
+    def count(self) -> int:
+        return len(self.final)
+
+    @property
+    def live(self) -> Flags:
+        """By state: whether anything follows within its rule."""
+        return (np.diff(self.move_first) > 0) | (np.diff(self.call_first) > 0)
+
+    def moves(self, state: int) -> list[tuple[int, int]]:
+        """Pairs (byte class, state after it)."""
+        own = slice(self.move_first[state], self.move_first[state + 1])
+        return list(zip(self.move_class[own].tolist(), self.move_to[own].tolist(), strict=True))
+
+    def calls(self) -> list[tuple[tuple[int, int], ...]]:
+        """Of every state its pairs (rule, return state)."""
+        found: list[tuple[tuple[int, int], ...]] = [()] * self.count
+        pairs = list(zip(self.call_rule.tolist(), self.call_back.tolist(), strict=True))
+        for state in np.flatnonzero(np.diff(self.call_first)).tolist():
+            found[state] = tuple(pairs[self.call_first[state] : self.call_first[state + 1]])
+        return found
+
+    def listed(self) -> list[NetworkState]:
+        """All as objects, for who wants to read them."""
+        calls, final, rule = self.calls(), self.final.tolist(), self.rule.tolist()
+        return [NetworkState(dict(self.moves(s)), calls[s], final[s], rule[s]) for s in range(self.count)]

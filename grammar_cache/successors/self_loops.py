@@ -1,0 +1,179 @@
+"""Loops that read much of a vocabulary, by content: the inside of a JSON string, of a comment, of an identifier.
+
+A *region* is a set of states of one rule that a state leads through back to itself. Which tokens stay in it, and where
+the others leave it, depends on nothing else, so that it is walked once for all grammars of a vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from grammar_cache.configurations.arena import Ints, Longs, NetworkArrays
+from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.vocabulary.rule_cache import Region
+from grammar_cache.vocabulary.token_set import Bits, TokenBits, mask_bytes
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+_LARGEST = 64
+"""States that are looked at: those of a JSON string are fewer."""
+_DEAD, _OUT = -1, -2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """The region of a state in one grammar: its `states`, that one first.
+
+    `after[place, byte]`: the place of the state after it, or that it leads nowhere, or out of the region.
+    """
+
+    states: Ints
+    after: NDArray[np.int8]
+
+    @property
+    def key(self) -> bytes:
+        """Equal for regions that read alike."""
+        return blake2b(self.after.tobytes(), digest_size=16).digest()
+
+
+def loop_at(rules: NetworkArrays, state: int) -> Loop | None:
+    """The region of a state; None if it doesn't lead back to itself.
+
+    States that call a rule, or that a rule may end in, are outside.
+    """
+    states = np.empty(_LARGEST, np.int32)
+    after = np.empty((_LARGEST, 256), np.int8)
+    size = _around(rules, state, states, after)
+    return Loop(states[:size], after[:size]) if size else None
+
+
+def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64]) -> Loop | None:
+    """The region of a state, if most tokens stay in it at first."""
+    loop = loop_at(rules, state)
+    stays = 0 if loop is None else weights[loop.after[0] >= 0].sum()
+    return loop if stays * 2 > weights.sum() else None
+
+
+def byte_weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """By byte, how much of the trie begins with it."""
+    trie = vocabulary.trie
+    first = vocabulary.children.node[: vocabulary.children.first[1]]
+    weights = np.zeros(256, np.int64)
+    weights[trie.byte[first]] = trie.skip[first] - first
+    return weights
+
+
+def region(loop: Loop, vocabulary: Vocabulary) -> Region:
+    """What tokens do in a region."""
+    known = vocabulary.solved.regions.get(loop.key)
+    if known is None:
+        known = _walked(loop, vocabulary)
+        vocabulary.solved.regions.keep(loop.key, known, known.size_bytes)
+    return known
+
+
+def _walked(loop: Loop, vocabulary: Vocabulary) -> Region:
+    words = TokenArrays.of(vocabulary)
+    bits = np.zeros(mask_bytes(vocabulary.size), np.uint8)
+    shortest, visited = np.full((256, len(loop.states)), -1, np.int32), np.zeros(256, np.int64)
+    exits, leaving = np.empty(vocabulary.trie.size, np.int32), np.empty(vocabulary.trie.size, np.int8)
+    path = np.zeros(vocabulary.longest + 1, np.int8)
+    count = _tokens_in(loop.after, words, path, bits, shortest, exits, leaving, visited)
+    return Region(TokenBits.of(bits), shortest, exits[:count].copy(), leaving[:count].copy(), visited)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _around(rules: NetworkArrays, state: int, states: Ints, after: NDArray[np.int8]) -> int:
+    """Fills `states` and `after`: how many states there are. They are numbered as bytes meet them, breadth first."""
+    row, size, i = np.empty(rules.classes.max() + 1, np.int32), 1, 0
+    near = np.full((len(states), 256), _DEAD, np.int8)
+    states[0] = state
+    while i < size:
+        s = states[i]
+        if rules.final[s] or rules.call_first[s] < rules.call_first[s + 1]:
+            near[i, 0] = _OUT  # never part of a region: nothing of it is looked at
+            i += 1
+            continue
+        row[:] = -1
+        for m in range(rules.move_first[s], rules.move_first[s + 1]):
+            row[rules.move_class[m]] = rules.move_to[m]
+        for byte in range(256):
+            to = row[rules.classes[byte]]
+            if to < 0:
+                continue
+            place = 0
+            while place < size and states[place] != to:
+                place += 1
+            if place == size and size < len(states):
+                states[size] = to
+                size += 1
+            near[i, byte] = place if place < size else _OUT
+        i += 1
+    back = np.zeros(size, np.bool_)
+    changed = True
+    while changed:
+        changed = False
+        for i in range(size):
+            for byte in range(256):
+                to = near[i, byte]
+                if not back[i] and (to == 0 or (to > 0 and back[to])):
+                    back[i] = changed = True
+    if not back[0]:
+        return 0
+    place_of, kept = np.full(size, _OUT, np.int8), 0
+    for i in range(size):
+        if back[i]:
+            place_of[i], states[kept] = kept, states[i]
+            kept += 1
+    for i in range(size):
+        if back[i]:
+            for byte in range(256):
+                to = near[i, byte]
+                after[place_of[i], byte] = place_of[to] if to >= 0 else to
+    return kept
+
+
+@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+def _tokens_in(
+    after: NDArray[np.int8],
+    words: TokenArrays,
+    path: NDArray[np.int8],
+    bits: Bits,
+    shortest: Ints,
+    exits: Ints,
+    leaving: NDArray[np.int8],
+    visited: Longs,
+) -> int:
+    """Sets the bits of the tokens that stay, and the `shortest` strings; notes the nodes at which others leave.
+
+    Returns how many nodes these are; `leaving` are the places before them. Others are counted: they are `visited`.
+    """
+    count, i, first = 0, 1, 0
+    while i < len(words.byte):
+        if words.depth[i] == 1:
+            first = words.byte[i]
+        before = path[words.depth[i] - 1]
+        to = after[before, words.byte[i]]
+        if to < 0:
+            if to == _OUT:
+                exits[count], leaving[count] = i, before
+                count += 1
+            else:
+                visited[first] += 1
+            i = words.skip[i]
+            continue
+        visited[first] += 1
+        path[words.depth[i]] = to
+        string = words.string[i]
+        if string >= 0:
+            known = shortest[first, to]
+            if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
+                shortest[first, to] = string
+            for t in range(words.offsets[string], words.offsets[string + 1]):
+                bits[words.ids[t] >> 3] |= np.uint8(1 << (words.ids[t] & 7))
+        i += 1
+    return count

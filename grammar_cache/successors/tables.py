@@ -1,0 +1,276 @@
+"""All successors of a configuration: what every token of the vocabulary leads to, walked once and remembered.
+
+The tables of a grammar are bounded in bytes, the least recently used go first; the distinct successors, which
+searches live on, are small and stay. This module knows tokens, but no distances.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.configurations.interner import DEAD, Configurations
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.successors.distinct_kernels import DISTINCT, NO_ROOM, SOURCE, WRITTEN, Walks, distinct_successors
+from grammar_cache.successors.loop_exits import LoopExits, surroundings
+from grammar_cache.successors.self_loops import byte_weights
+from grammar_cache.successors.token_kernels import TokenArrays, consume, consume_known, follow, whole_vocabulary
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Successors:
+    """The distinct configurations one token away, and the shortest string that leads to each, by which they ascend.
+
+    `cost`: what finding them took, in trie nodes visited; interning a configuration counts as so many of them.
+    """
+
+    configurations: NDArray[np.int32]
+    strings: NDArray[np.int32]
+    cost: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SuccessorTable:
+    """`strings` that are alive, ascending, and which of `successors.configurations` each leads to."""
+
+    strings: NDArray[np.int32]
+    which: NDArray[np.int32]
+    successors: Successors
+
+    @property
+    def size_bytes(self) -> int:
+        return self.strings.nbytes + self.which.nbytes
+
+
+_ROOM = 1024
+"""For so many successors at first, of all sources together."""
+_ENDLESS = 1 << 62
+"""Fuel that isn't spent."""
+_CONFIGURATION_COST = 1_000
+_ITEM_COST = 100
+"""In trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and edges."""
+
+
+class SuccessorTables:
+    """Token steps over the growing table of configurations, one at a time, in batches, and for the whole vocabulary."""
+
+    def __init__(
+        self, configurations: Configurations, vocabulary: Vocabulary, limit_bytes: int, interrupt: Interrupt
+    ) -> None:
+        self._configurations = configurations
+        self._vocabulary = vocabulary
+        self._limit = limit_bytes
+        self._interrupt = interrupt
+        self._tables: OrderedDict[int, SuccessorTable] = OrderedDict()
+        self._bytes = 0
+        self._successors: dict[int, Successors] = {}
+        self._words = TokenArrays.of(vocabulary)
+        self._classes: list[int] = configurations.network.classes.tolist()
+        self._weights = byte_weights(vocabulary)
+        self._surroundings: dict[int, LoopExits | None] = {}
+        self._path = np.empty(vocabulary.longest + 1, np.int32)
+        self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
+        self._found = np.empty(0, np.int32)
+
+    def accepts(self, configuration: int) -> bool:
+        """Whether the text that led here is in the language."""
+        return self._configurations.accepts(configuration)
+
+    def length(self, string: int) -> int:
+        """The bytes of a string."""
+        return int(self._vocabulary.lengths[string])
+
+    def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The configuration after each token: int32[rows, k] from int32[rows] and int32[rows, k]; DEAD where none."""
+        table, store, words = self._configurations, self._configurations.store, self._words
+        after = np.empty(tokens.shape, np.int32)
+        done = consume_known(
+            store.next, store.row, table.rules.classes, words.data, words.data_offsets, configurations, tokens, after
+        )
+        while done < after.size:
+            done, status = consume(table.rules, table.store, words, configurations, tokens, after, done)
+            if status < 0:
+                table.outcome(status)
+        return after
+
+    def follow(self, configuration: int, data: bytes) -> int:
+        """As `consume_bytes`; for few bytes that lead where texts have been, quicker than a call of a compiled loop."""
+        store, at = self._configurations.store, configuration
+        for byte in data:
+            row = store.row[at]
+            if row < 0:
+                return self.consume_bytes(configuration, data)
+            at = store.next[row, self._classes[byte]]
+            if at == DEAD:
+                return DEAD
+        return int(at)
+
+    def consume_bytes(self, configuration: int, data: bytes) -> int:
+        """The configuration after these bytes, or DEAD."""
+        table, done, status = self._configurations, 0, -1
+        text = np.frombuffer(data, np.uint8)
+        while status < 0:
+            done, configuration, status = follow(table.rules, table.store, text, done, configuration)
+            if status < 0:
+                table.outcome(status)
+        return configuration
+
+    def follow_reserved(self, configuration: int, data: bytes) -> int:
+        """As `follow`, for a text that was chosen: where the limit leaves no room, one configuration a byte is made."""
+        try:
+            return self.follow(configuration, data)
+        except LimitExceeded:
+            at = configuration
+            for byte in data:
+                at = self._configurations.step_reserved(at, byte) if at != DEAD else DEAD
+            return at
+
+    def after(self, configuration: int, string: int) -> int:
+        """The configuration after a string, or DEAD."""
+        return self.consume_bytes(configuration, self._vocabulary.strings[string])
+
+    def table(self, configuration: int) -> SuccessorTable:
+        """The whole-vocabulary table of a configuration."""
+        known = self._tables.get(configuration)
+        if known is not None:
+            self._tables.move_to_end(configuration)
+            return known
+        made = self._walk(configuration)
+        self._tables[configuration] = made
+        self._bytes += made.size_bytes
+        while self._bytes > self._limit and len(self._tables) > 1:
+            self._bytes -= self._tables.popitem(last=False)[1].size_bytes
+        return made
+
+    def successors(self, configuration: int) -> Successors:
+        """The distinct configurations one token away. What searches long asks this, so here it is told to stop."""
+        self._interrupt.check()
+        known = self._successors.get(configuration)
+        if known is None:
+            [known] = self._distinct([configuration], 0)
+            self._successors[configuration] = known
+        return known
+
+    def together(self, configurations: Sequence[int]) -> list[Successors]:
+        """The successors of each, for who doesn't ask again: found as in `expand`, and not remembered."""
+        self._interrupt.check()
+        return self._distinct(configurations, _ENDLESS) if configurations else []
+
+    def expand(self, configurations: Iterable[int], fuel: int) -> None:
+        """Finds the successors of all of them together, which is quicker than one by one, until the fuel is spent."""
+        self._interrupt.check()
+        unknown = [configuration for configuration in configurations if configuration not in self._successors]
+        if unknown:
+            self._successors.update(zip(unknown, self._distinct(unknown, fuel), strict=False))
+
+    def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
+        """The shortest, then least string that leads from a configuration into a set of others."""
+        successors = self.successors(configuration)
+        strings = [
+            string
+            for after, string in zip(successors.configurations.tolist(), successors.strings.tolist(), strict=True)
+            if after in targets
+        ]
+        return min(strings, key=lambda string: (self.length(string), string), default=None)
+
+    def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
+        """Of these, or of the first ones, the last of which takes the last of the fuel."""
+        table = self._configurations
+        walks, looked_at = self._walks(configurations)
+        broad = np.array([table.breadth(configuration) for configuration in configurations], np.int64)
+        costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
+        ends = np.zeros(len(configurations), np.int64)
+        progress = np.array([0, 0, 0, 0, 0, fuel], np.int64)
+        keys, status = np.empty(0, np.int64), NO_ROOM
+        try:
+            while status != 0:
+                if status == NO_ROOM:
+                    keys = np.concatenate([keys, np.empty(max(_ROOM, len(keys), int(progress[DISTINCT])), np.int64)])
+                else:
+                    table.outcome(status)
+                self._make_room()
+                status = distinct_successors(
+                    table.rules, table.store, self._words, self._path, walks, progress, self._shortest, self._found,
+                    costs, keys, ends,
+                )  # fmt: skip
+        finally:
+            self._shortest[self._found[: progress[DISTINCT]]] = -1  # nothing, unless a limit was met on the way
+        keys = keys[: progress[WRITTEN]]
+        reached, strings = (keys & 0xFFFFFFFF).astype(np.int32), (keys >> 32).astype(np.int32)
+        bounds = [0, *ends[: progress[SOURCE]].tolist()]
+        return [
+            Successors(reached[first:past].copy(), strings[first:past].copy(), cost)
+            for first, past, cost in zip(bounds, bounds[1:], costs.tolist(), strict=False)
+        ]
+
+    def _walks(self, configurations: Sequence[int]) -> tuple[Walks, NDArray[np.int64]]:
+        """What to look at, where it isn't known what tokens do, and by configuration how many nodes that leaves out."""
+        count, nothing = len(configurations), np.empty(0, np.int32)
+        around = [self._around(configuration) for configuration in configurations]
+        sources = np.array(configurations, np.int32)
+        whole = np.array([[1], [len(self._words.byte)]], np.int32)
+        if not any(around):
+            first, none = np.arange(count + 1, dtype=np.int32), np.zeros(count + 1, np.int32)
+            begin, past = np.repeat(whole, count, axis=1)
+            return Walks(first, begin, past, sources, none, nothing, nothing), np.zeros(count, np.int64)
+        walked, seeds = [], []
+        looked_at = np.zeros(count, np.int64)
+        for k, known in enumerate(around):
+            if known is None:
+                walked.append(np.concatenate([whole, sources[None, k : k + 1]]))
+                seeds.append(np.empty((2, 0), np.int32))
+                continue
+            surroundings, places = known
+            looked_at[k] = surroundings.visited
+            walked.append(np.stack([surroundings.begin, surroundings.past, places[surroundings.before]]))
+            seeds.append(np.stack([places[surroundings.ends], surroundings.shortest]))
+        begin, past, before = np.concatenate(walked, axis=1)
+        seed, string = np.concatenate(seeds, axis=1)
+        return Walks(_bounds(walked), begin, past, before, _bounds(seeds), seed, string), looked_at
+
+    def _around(self, configuration: int) -> tuple[LoopExits, NDArray[np.int32]] | None:
+        """Those of its only item, if that is all there is, and the configurations of their places."""
+        table, store = self._configurations, self._configurations.store
+        first, past = store.item_first[configuration : configuration + 2].tolist()
+        if table.rules.lexed or past != first + 1 or store.accepts[configuration]:
+            return None
+        state, node = divmod(int(store.items[first]), 1 << 32)
+        if state not in self._surroundings:
+            self._surroundings[state] = surroundings(table.rules, state, self._vocabulary, self._weights)
+        known = self._surroundings[state]
+        if known is None:
+            return None
+        items = [(one, node) for one in known.states.tolist()]
+        return known, np.array([table.of_items([item], accepting=False) for item in items], np.int32)
+
+    def _make_room(self) -> None:
+        """For each configuration that the store has room for."""
+        missing = len(self._configurations.store.accepts) - len(self._shortest)
+        if missing:
+            self._shortest = np.concatenate([self._shortest, np.full(missing, -1, np.int32)])
+            self._found = np.concatenate([self._found, np.empty(missing, np.int32)])
+
+    def _walk(self, configuration: int) -> SuccessorTable:
+        table, path = self._configurations, self._path
+        reached = np.full(len(self._vocabulary.strings), DEAD, np.int32)
+        path[0], place = configuration, 1
+        while place < len(self._words.byte):
+            place, status = whole_vocabulary(table.rules, table.store, self._words, path, place, reached)
+            if status < 0:
+                table.outcome(status)
+        successors = self.successors(configuration)
+        which = np.full(table.count, -1, np.int32)
+        which[successors.configurations] = np.arange(len(successors.configurations))
+        strings = np.flatnonzero(reached != DEAD).astype(np.int32)
+        return SuccessorTable(strings, which[reached[strings]], successors)
+
+
+def _bounds(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Where the columns of each begin and end, one behind the other."""
+    return np.cumsum([0, *(part.shape[1] for part in parts)], dtype=np.int32)

@@ -1,0 +1,238 @@
+"""The tokens of a model as byte strings, and the ids that end an answer.
+
+A token is text exactly if it has bytes here: special tokens, markers, stop tokens and holes have none, so no
+walk over the vocabulary can reach them. This module knows no tokenizer library and no grammar; how a file
+spells its tokens is the business of `tokenizer_file`. The arrays are shared by all that is compiled for the
+vocabulary: read them, never write to them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from hashlib import sha256
+from importlib import resources
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.arrays.disk_cache import load, save
+from grammar_cache.errors import VocabularyError
+from grammar_cache.vocabulary.rule_cache import RuleCache
+from grammar_cache.vocabulary.tokenizer_file import Files, read
+from grammar_cache.vocabulary.trie import Children, Trie, flatten
+
+_FORMAT = 1
+"""Of what is kept in a cache folder."""
+_CODE = ("vocabulary.py", "tokenizer_file.py", "spelling.py", "trie.py")
+_KEPT = ("data", "data_offsets", "token_offsets", "token_list", "string_of")
+
+
+class Vocabulary:
+    """Token ids and their bytes, both ways; tokens of equal bytes are all kept.
+
+    `strings` are the distinct byte strings in ascending order. The ids of string s are
+    `token_list[token_offsets[s] : token_offsets[s + 1]]`, ascending; the string of an id is
+    `string_of[id]`, or -1. The bytes of an id are `data[data_offsets[id] : data_offsets[id + 1]]`.
+    """
+
+    __slots__ = (
+        "children",
+        "data",
+        "data_offsets",
+        "deepest",
+        "fingerprint",
+        "lengths",
+        "longest",
+        "markers",
+        "single_bytes",
+        "size",
+        "solved",
+        "stop_ids",
+        "string_of",
+        "strings",
+        "token_bytes",
+        "token_list",
+        "token_offsets",
+        "trie",
+    )
+
+    size: int
+    """The highest id + 1, special and stop ids included. A model's logits may be longer: padding."""
+    token_bytes: tuple[bytes | None, ...]
+    """By id; None: special, marker, stop, hole or empty."""
+    stop_ids: tuple[int, ...]
+    """Ascending."""
+    markers: Mapping[int, str]
+    """Added but not special tokens that look like tags (`<think>`, `[INST]`): of a template, not text."""
+    trie: Trie
+    """Of `strings`."""
+    children: Children
+    """Of the trie's nodes."""
+    strings: tuple[bytes, ...]
+    lengths: NDArray[np.int32]
+    """The bytes of each string."""
+    string_of: NDArray[np.int32]
+    token_offsets: NDArray[np.int32]
+    token_list: NDArray[np.int32]
+    data: NDArray[np.uint8]
+    data_offsets: NDArray[np.int32]
+    longest: int
+    """The bytes of the longest token."""
+    deepest: NDArray[np.int32]
+    """By node of the trie, the bytes of the longest string that begins with the node's."""
+    single_bytes: NDArray[np.int32]
+    """Tokens of one byte, one for each such byte."""
+    fingerprint: str
+    """The same for the same size, bytes of every id and stop ids, and for nothing else (SHA-256 in hex)."""
+    solved: RuleCache
+    """What is known of rules over this vocabulary, for the next grammar that has them. It only saves time."""
+
+    def __init__(
+        self,
+        token_bytes: Sequence[bytes | None],
+        stop_ids: Iterable[int],
+        markers: Mapping[int, str] | None = None,
+    ) -> None:
+        self.stop_ids = tuple(sorted(set(stop_ids)))
+        if self.stop_ids and self.stop_ids[0] < 0:
+            raise VocabularyError(f"a stop id is negative: {self.stop_ids[0]}")
+        self.size = max(len(token_bytes), self.stop_ids[-1] + 1 if self.stop_ids else 0)
+        self.token_bytes = _text_tokens(token_bytes, self.stop_ids, self.size)
+        tags = {number: tag for number, tag in (markers or {}).items() if number not in self.stop_ids}
+        self.markers = MappingProxyType(tags)
+        self.data, self.data_offsets = flatten([token or b"" for token in self.token_bytes])
+        self.strings, self.token_offsets, self.token_list = _by_string(self.token_bytes)
+        self.string_of = _string_of(self.size, self.token_offsets, self.token_list)
+        self.trie = Trie.of(self.strings)
+        self.fingerprint = self._fingerprint()
+        self._measure()
+
+    def _measure(self) -> None:
+        """What follows quickly from the rest."""
+        lengths = np.diff(self.data_offsets)
+        self.lengths = lengths[self.token_list[self.token_offsets[:-1]]]
+        self.longest = int(self.lengths.max(initial=0))
+        self.single_bytes = self.token_list[self.token_offsets[:-1][self.lengths == 1]]
+        self.children = Children.of(self.trie)
+        self.deepest = self.trie.deepest()
+        self.solved = RuleCache()
+
+    @staticmethod
+    def from_pretrained(
+        path: str | PathLike[str], extra_stop_ids: Iterable[int] = (), *, cache: Path | None = None
+    ) -> Vocabulary:
+        """The vocabulary of a folder in Hugging Face format.
+
+        Stop ids: the tokenizer's end of text, those of the model's generation settings, and the extra ones. Where
+        there is a `cache` folder, what is made is kept in it for the next time, by the contents of the files.
+        """
+        files, extra = Files.of(Path(path)), frozenset(extra_stop_ids)
+        key = _key(files, extra) if cache is not None else None
+        if cache is None or key is None:
+            return _read(files, extra)
+        kept = cache / "vocabularies"
+        found = load(kept, key)
+        if found is not None:
+            return _restored(found)
+        made = _read(files, extra)
+        save(kept, key, _arrays(made))
+        return made
+
+    def text(self, ids: Iterable[int]) -> bytes:
+        """What the tokens spell; those that aren't text spell nothing."""
+        return b"".join(self._bytes_of(token) for token in ids)
+
+    def _bytes_of(self, token: int) -> bytes:
+        if not 0 <= token < self.size:
+            raise IndexError(f"token id {token} is outside a vocabulary of {self.size}")
+        return self.token_bytes[token] or b""
+
+    def _fingerprint(self) -> str:
+        # Lengths before bytes make the encoding injective; a fixed byte order makes it the same everywhere.
+        lengths = np.fromiter((len(token or b"") for token in self.token_bytes), "<i8", self.size)
+        stops = np.array(self.stop_ids, "<i8")
+        digest = sha256(b"swyb-vocabulary-1\0")
+        digest.update(np.array([self.size, len(stops)], "<i8").tobytes())
+        digest.update(lengths.tobytes() + self.data.tobytes() + stops.tobytes())
+        return digest.hexdigest()
+
+
+def _read(files: Files, extra_stop_ids: frozenset[int]) -> Vocabulary:
+    tokens = read(files)
+    return Vocabulary(tokens.token_bytes, tokens.stop_ids | extra_stop_ids, tokens.markers)
+
+
+def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
+    """What a kept vocabulary depends on: the files, the stop ids, and the code that reads them.
+
+    None where the code isn't there as text: another version couldn't be told from it.
+    """
+    digest = sha256(f"{_FORMAT} {sorted(extra_stop_ids)}\n".encode())
+    for name in _CODE:
+        code = resources.files("grammar_cache") / name
+        if not code.is_file():
+            return None
+        digest.update(sha256(code.read_bytes()).digest())
+    digest.update(files.digest())
+    return digest.hexdigest()
+
+
+def _arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
+    """What `_restored` makes the same vocabulary of."""
+    told = {"markers": list(vocabulary.markers.items()), "fingerprint": vocabulary.fingerprint}
+    arrays: dict[str, NDArray[Any]] = {name: getattr(vocabulary, name) for name in _KEPT}
+    arrays |= {f"trie_{part.name}": getattr(vocabulary.trie, part.name) for part in fields(Trie)}
+    arrays["stop_ids"] = np.array(vocabulary.stop_ids, np.int64)
+    arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+    return arrays
+
+
+def _restored(arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
+    vocabulary = Vocabulary.__new__(Vocabulary)
+    for name in _KEPT:
+        setattr(vocabulary, name, arrays[name])
+    vocabulary.trie = Trie(**{part.name: arrays[f"trie_{part.name}"] for part in fields(Trie)})
+    vocabulary.stop_ids = tuple(arrays["stop_ids"].tolist())
+    told = json.loads(arrays["told"].tobytes())
+    vocabulary.markers = MappingProxyType(dict(told["markers"]))
+    vocabulary.fingerprint = told["fingerprint"]
+    vocabulary.size = len(vocabulary.string_of)
+    data, offsets = vocabulary.data.tobytes(), vocabulary.data_offsets.tolist()
+    vocabulary.token_bytes = tuple([data[start:end] or None for start, end in pairwise(offsets)])
+    first = vocabulary.token_list[vocabulary.token_offsets[:-1]].tolist()
+    vocabulary.strings = tuple([vocabulary.token_bytes[token] or b"" for token in first])
+    vocabulary._measure()
+    return vocabulary
+
+
+def _text_tokens(tokens: Sequence[bytes | None], stop_ids: Sequence[int], size: int) -> tuple[bytes | None, ...]:
+    cleaned = [token or None for token in tokens]
+    cleaned.extend([None] * (size - len(cleaned)))
+    for stop in stop_ids:
+        cleaned[stop] = None
+    return tuple(cleaned)
+
+
+def _by_string(
+    tokens: Sequence[bytes | None],
+) -> tuple[tuple[bytes, ...], NDArray[np.int32], NDArray[np.int32]]:
+    """The distinct strings, and for each the ids that spell it as offsets into one list."""
+    # Sorted pairs put equal strings side by side with their ids ascending.
+    pairs = sorted((token, number) for number, token in enumerate(tokens) if token is not None)
+    starts = [at for at, (token, _) in enumerate(pairs) if at == 0 or token != pairs[at - 1][0]]
+    strings = tuple(pairs[at][0] for at in starts)
+    token_list = np.fromiter((number for _, number in pairs), np.int32, len(pairs))
+    return strings, np.array([*starts, len(pairs)], np.int32), token_list
+
+
+def _string_of(size: int, offsets: NDArray[np.int32], token_list: NDArray[np.int32]) -> NDArray[np.int32]:
+    string_of = np.full(size, -1, np.int32)
+    string_of[token_list] = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    return string_of

@@ -1,0 +1,102 @@
+"""The backend whose model runs in vLLM: tokens are chosen in its workers, and read again here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+
+from server.backends.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
+from server.backends.vllm.frontend.instance import Instance, opened
+from server.backends.vllm.frontend.model import FolderModel
+from server.backends.vllm.frontend.options import engine_args
+from server.backends.vllm.frontend.supervision import Patience, Supervisor
+from server.decoding.answer import Answer
+from server.decoding.parameters import Parameters
+from server.engines.contract import EngineError
+
+
+class VllmBackend(Backend):
+    """See `Backend`. A first start that fails is final; an engine that fails later is started anew, up to a bound."""
+
+    def __init__(
+        self,
+        folder: Path,
+        options: Sequence[str],
+        *,
+        name: str | None = None,
+        cache: Path | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        """`options`: vLLM's own; `cache`: see `FolderModel`. Raises ValueError for options that can't be kept."""
+        if not folder.is_dir():
+            raise ValueError(f"{folder} is not a model's folder")
+        args = partial(engine_args, folder, tuple(options))
+        config = args().create_engine_config()
+        self._model = self.model = FolderModel(folder, name, cache, config.model_config.max_model_len)
+        self._engines: int = config.parallel_config.data_parallel_size
+        self._transfers = config.kv_transfer_config is not None
+        self._args = args
+        self._supervisor = Supervisor(self._opened, patience or Patience())
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._active = 0
+        self._finishing = False
+
+    @property
+    def state(self) -> State:
+        running = self._supervisor.running
+        if running is not None and running.failed:
+            return State.RESTARTING  # the supervisor will see it in a moment
+        return self._supervisor.state
+
+    @property
+    def active(self) -> int:
+        return self._active
+
+    def check(self, parameters: Parameters, prompt_tokens: int) -> None:
+        if parameters.beam_width > 1 and self._engines > 1:
+            raise UnsupportedWork("swyb.beam_width", "beams share one engine's memory: not with data parallel engines")
+        if parameters.beam_width > 1 and self._transfers:
+            raise UnsupportedWork("swyb.beam_width", "beams share memory: not with one that is transferred elsewhere")
+        if parameters.beam_width == 1 and parameters.jump_forward == "text":
+            raise UnsupportedWork("swyb.jump_forward", "over forced text only beams jump: set swyb.beam_width above 1")
+        if self._supervisor.running is not None:  # else whoever runs it is told
+            self._supervisor.running.check(parameters, prompt_tokens)
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._supervisor.start()
+
+    def finish(self) -> None:
+        self._finishing = True
+        if self._supervisor.running is not None:
+            self._supervisor.running.finish()
+
+    def stop(self) -> None:
+        if self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._supervisor.stop(), self._loop).result()
+
+    async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        try:
+            self.check(work.parameters, len(work.prompt))
+        except UnsupportedWork as error:  # of somebody who didn't ask before
+            raise EngineError(str(error)) from error
+        instance = self._supervisor.running
+        if instance is None or instance.failed:
+            raise Unavailable(f"the engine is {self.state}")
+        self._active += 1
+        try:
+            async with aclosing(instance.run(work)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._active -= 1
+
+    async def _opened(self) -> Instance:
+        instance = await opened(self._args, self._model.vocabulary)
+        self._model.context_window = instance.context_window
+        if self._finishing:  # meanwhile
+            instance.finish()
+        return instance

@@ -1,0 +1,261 @@
+"""One start of vLLM's engine with its processes, from loading the model to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+from vllm import SamplingParams
+from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.exceptions import VLLMClientError
+from vllm.inputs.engine import tokens_input
+from vllm.outputs import RequestOutput
+from vllm.v1.engine.async_llm import AsyncLLM
+from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
+
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.offline.tabled_grammar import TabledGrammar
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.backends.backend import DoesNotFit, Piece, Work, first_work
+from server.backends.vllm.frontend.capacity import Capacity, Room, room_for
+from server.backends.vllm.frontend.loading import LoadedGrammars
+from server.backends.vllm.frontend.reading import searched
+from server.backends.vllm.frontend.sampling import beam_params, sampling_params
+from server.backends.vllm.frontend.transcript import Ended, Transcript
+from server.decoding.answer import Answer
+from server.decoding.forced_text import ForcedText
+from server.decoding.language import AnyText
+from server.decoding.parameters import Parameters
+from server.engines.contract import EngineError
+from server.interrupts import Interrupted, Interrupts
+
+LOADED_GRAMMARS = 64
+"""Kept in the workers for the next request, beside those in use."""
+
+HEARTBEAT_SECONDS = 0.1
+
+STEP_SECONDS = 300.0
+"""A step of beams that takes longer has failed; long prompts of others may be in it."""
+
+SHUTDOWN_SECONDS = 20
+"""Until processes that don't end by themselves are killed."""
+
+
+_ENDING = "the server is shutting down"
+
+
+class Instance:
+    """Made by `opened`; one event loop uses it."""
+
+    def __init__(self, llm: AsyncLLM, vocabulary: Vocabulary) -> None:
+        self.context_window: int = llm.model_config.max_model_len
+        self._llm = llm
+        self._vocabulary = vocabulary
+        self._grammars = LoadedGrammars(self._call, LOADED_GRAMMARS)
+        self._ids = count(1)
+        self._ended = asyncio.Event()
+        self._waits = Interrupts()
+        self._asked: set[str] = set()
+        self._finishing: asyncio.Task[None] | None = None
+        self._any_text = AnyText(vocabulary)
+        cache = llm.vllm_config.cache_config
+        self._block: int = cache.block_size
+        # One block is vLLM's own.
+        self._capacity = Capacity(Room(cache.num_gpu_blocks - 1, llm.vllm_config.scheduler_config.max_num_seqs))
+
+    @property
+    def failed(self) -> bool:
+        """Whether the engine has ended by itself."""
+        return bool(self._llm.errored)
+
+    def check(self, parameters: Parameters, prompt_tokens: int) -> None:
+        """Raises DoesNotFit for beams that can't be held."""
+        if parameters.beam_width > 1:
+            self._capacity.check(self._room(parameters, prompt_tokens))
+
+    async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        """As `Backend.run`. Raises DoesNotFit for beams that can't be held."""
+        need = self._room(work.parameters, len(work.prompt))
+        async with AsyncExitStack() as held:
+            try:
+                async with self._waits.scope():
+                    await held.enter_async_context(self._capacity.taken(need, firm=work.parameters.beam_width > 1))
+                    key = await held.enter_async_context(self._key(work))
+            except Interrupted:
+                yield Transcript(work, self._vocabulary).interrupted(Ended("shutdown", _ENDING))
+                return
+            events = await held.enter_async_context(aclosing(self._decoded(work, key)))
+            async for event in events:
+                yield event
+
+    def finish(self) -> None:
+        """As `Backend.finish`."""
+        self._waits.fire()
+        self._finishing = asyncio.create_task(self._give_up_all())
+
+    async def _give_up_all(self) -> None:
+        """The engine tells with its last output what it has of an answer."""
+        while not self.failed:
+            with suppress(EngineDeadError):  # who waits for it is told so
+                await self._llm.abort(list(self._asked))
+            await asyncio.sleep(HEARTBEAT_SECONDS)  # some may have been on their way
+
+    def _room(self, parameters: Parameters, prompt_tokens: int) -> Room:
+        return room_for(prompt_tokens + parameters.budget, parameters.beam_width, self._block)
+
+    def _decoded(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
+        if work.parameters.beam_width == 1:
+            return self._followed(work, key)
+        work = replace(work, parameters=work.parameters.seeded())
+        return searched(work, work.grammar or self._any_text, partial(self._news, work, key), STEP_SECONDS)
+
+    async def _news(self, work: Work, key: str | None, begun: tuple[int, ...]) -> AsyncGenerator[dict[str, Any] | None]:
+        """Of a search whose answers all begin with some tokens."""
+        name = f"swyb-{next(self._ids)}"
+        params = beam_params(work, name, key, begun)
+        async with aclosing(self._outputs((*work.prompt, *begun), params, name)) as outputs:
+            async for output in outputs:
+                yield output.kv_transfer_params
+
+    async def _followed(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
+        transcript = Transcript(work, self._vocabulary)
+        if not transcript.ended:
+            try:
+                async with aclosing(self._tokens(work, key)) as steps:
+                    async for tokens in steps:
+                        transcript.add(tokens)
+                        if text := transcript.news():
+                            yield Piece(text)
+                        if transcript.ended:
+                            break
+            except Ended as ended:
+                yield transcript.interrupted(ended)
+                return
+        yield transcript.answer()
+
+    async def until_ended(self) -> None:
+        """Returns when the engine has failed, or was closed."""
+        while not self.failed and not self._ended.is_set():
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+        self._fail_all()
+
+    async def close(self) -> None:
+        """Ends what is still under way, and all processes."""
+        if self._finishing is not None:
+            self._finishing.cancel()
+        self._grammars.close()
+        self._fail_all()
+        if self._llm.output_handler is not None:
+            self._llm.output_handler.cancel()  # it would call its end an error
+        await asyncio.to_thread(self._llm.shutdown, SHUTDOWN_SECONDS)
+
+    async def _tokens(self, work: Work, key: str | None) -> AsyncGenerator[list[int]]:
+        """Ids as they are chosen, until an end token or the budget ends them. Raises EngineError."""
+        name = f"swyb-{next(self._ids)}"
+        params = sampling_params(work, name, key, self._vocabulary)
+        async with aclosing(self._outputs(work.prompt, params, name)) as outputs:
+            async for output in outputs:
+                [completion] = output.outputs
+                yield list(completion.token_ids)
+                given_up = completion.finish_reason not in (None, "stop", "length")
+                if given_up and self._finishing is None:
+                    raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
+
+    async def _outputs(self, prompt: Sequence[int], params: SamplingParams, name: str) -> AsyncGenerator[RequestOutput]:
+        """Of one request. Raises EngineError."""
+        self._asked.add(name)
+        try:
+            # The engine writes into the list that it is given.
+            asked = self._llm.generate(tokens_input(list(prompt)), params, name)
+            async with aclosing(asked) as outputs:
+                async for output in outputs:
+                    yield output
+                    if self._finishing is not None:
+                        raise Ended("shutdown", _ENDING)
+        except EngineDeadError as error:
+            raise Ended("failure", "the engine has ended during this request") from error
+        except (EngineGenerateError, VLLMClientError) as error:
+            raise EngineError(f"the engine failed this request: {error}") from error
+        finally:
+            self._asked.discard(name)
+
+    def _key(self, work: Work) -> AbstractAsyncContextManager[str | None]:
+        grammar = work.grammar
+        if grammar is None:
+            return nullcontext()
+        if isinstance(grammar, ForcedText):
+            grammar = grammar.grammar  # jumps are taken here; the steps between them are the same
+        if type(grammar) not in (CompiledGrammar, TabledGrammar):
+            raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine's workers")
+        assert isinstance(grammar, CompiledGrammar), "both are"
+        return self._grammars.loaded(grammar, work.exchange)
+
+    async def _call(self, method: str, *arguments: object) -> Sequence[Any]:
+        """A method of the workers, on every rank of every engine, and what the first engine's ranks return.
+
+        Raises EngineError.
+        """
+        calling = asyncio.ensure_future(self._llm.collective_rpc(method, args=arguments))
+        ending = asyncio.ensure_future(self._ended.wait())  # a dead engine never answers
+        try:
+            await asyncio.wait({calling, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if not calling.done():
+                raise EngineError("the engine has ended during this request")
+            results: Sequence[Any] = calling.result()
+            return results
+        except EngineError:
+            raise
+        except Exception as error:  # the client tells what a worker raised as a bare Exception
+            raise EngineError(f"the engine's workers failed at {method}: {error}") from error
+        finally:
+            calling.cancel()
+            ending.cancel()
+
+    def _fail_all(self) -> None:
+        self._ended.set()
+        self._llm.output_processor.propagate_error(EngineDeadError())
+
+
+async def opened(args: Callable[[], AsyncEngineArgs], vocabulary: Vocabulary) -> Instance:
+    """Loads the model, in processes of vLLM's own, and warms it up. Raises what vLLM raises, or EngineError.
+
+    Cancelled, it leaves no process.
+    """
+    opening = asyncio.ensure_future(asyncio.to_thread(lambda: AsyncLLM.from_engine_args(args())))
+    try:
+        llm = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await _end_opening(opening)
+        raise
+    instance = Instance(llm, vocabulary)
+    try:
+        await _warm_up(instance, await asyncio.to_thread(first_work, vocabulary))
+    except BaseException:
+        await instance.close()
+        raise
+    return instance
+
+
+async def _warm_up(instance: Instance, constrained: Work) -> None:
+    beams = replace(constrained, parameters=replace(constrained.parameters, beam_width=2))
+    for work in (replace(constrained, grammar=None), constrained, beams):
+        with suppress(DoesNotFit):  # an engine that is too small for beams tells those who want some
+            async with aclosing(instance.run(work)) as events:
+                async for _ in events:
+                    pass
+
+
+async def _end_opening(opening: asyncio.Future[AsyncLLM]) -> None:
+    """A thread can't be stopped; without its processes it ends by itself."""
+    while not opening.done():
+        for process in multiprocessing.active_children():
+            process.kill()
+        await asyncio.wait([opening], timeout=HEARTBEAT_SECONDS)
+    if opening.exception() is None:
+        await asyncio.to_thread(opening.result().shutdown)

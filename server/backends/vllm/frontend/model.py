@@ -1,0 +1,27 @@
+"""What is known of a model in a local folder before vLLM has loaded it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.engines.chat import ChatEncoder
+from server.engines.contract import ChatModel, Message
+
+
+class FolderModel(ChatModel):
+    """See `ChatModel`. `context_window` is vLLM's to say: it may leave less than the model's own."""
+
+    def __init__(self, folder: Path, name: str | None, cache: Path | None, context_window: int) -> None:
+        """`cache`: the folder for what is made of the tokenizer; without one it is made at each start."""
+        self.name = name or folder.name
+        self.vocabulary = Vocabulary.from_pretrained(folder, cache=cache)
+        self.context_window = context_window
+        self._chat = ChatEncoder(folder, self.vocabulary)
+
+    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
+        return self._chat.encode(messages, most)
+
+    def split(self, text: str) -> list[int]:
+        return self._chat.split(text)

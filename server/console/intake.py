@@ -1,0 +1,49 @@
+"""Options of `swyb serve` for what comes slowly or not at all, and for the pages about the interface."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from server.console.options import positive
+from server.settings import Intake
+
+
+def add_intake(parser: ArgumentParser) -> None:
+    """How much and how long; see `Intake`."""
+    default = Intake()
+    parser.add_argument(
+        "--connections",
+        type=positive,
+        default=default.connections,
+        metavar="N",
+        help="connections that may be open (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--header-seconds",
+        type=positive,
+        default=default.header_seconds,
+        metavar="S",
+        help="seconds for a request's headers to come (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--body-seconds",
+        type=positive,
+        default=default.body_seconds,
+        metavar="S",
+        help="seconds for a request's body to come (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--bodies",
+        type=positive,
+        default=default.bodies,
+        metavar="N",
+        help="bodies of which only a part may have come (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--no-docs", action="store_true", help="no /docs and no /openapi.json, which need no key (default: both)"
+    )
+
+
+def intake_of(arguments: Namespace) -> Intake:
+    """What the command line says."""
+    return Intake(arguments.connections, arguments.header_seconds, arguments.body_seconds, arguments.bodies)

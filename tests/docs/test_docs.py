@@ -1,0 +1,241 @@
+"""What the documentation tells to type does what it says: samples, requests and their answers, command lines, links."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import runpy
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from grammar_cache import Vocabulary
+from server.backends.loop import EngineLoop
+from server.cli import COMMANDS, main, parse
+from server.protocol.completion import Certificate, ChatCompletion
+from server.protocol.errors import ApiError
+from server.protocol.reading import parse_chat, parse_json
+from server.service import Job, Service
+from server.settings import Settings
+from tests.cached import cache_folder, model_folder
+from tests.documents import ROOT, Document, documents, name_of, run, spans
+from tests.server.engines.scripted import ScriptedEngine
+from tests.server.engines.scripts import uniform
+from tests.server.running import Running, serving
+
+README = Document("README.md")
+DISTANCE = Document("docs/distance.md")
+ADDRESS = "http://127.0.0.1:8000"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    """A server with a model of random preferences."""
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """What refuses or prepares requests, with the embedded model's tokenizer and no model."""
+    vocabulary = Vocabulary.from_pretrained(model_folder())
+    found = Service(Settings(), EngineLoop(ScriptedEngine(vocabulary, uniform(vocabulary.size), context_window=8192)))
+    yield found
+    found.grammars.close()
+
+
+def requests_of_readme() -> list[dict[str, Any]]:
+    """The bodies of the curl examples."""
+    found = []
+    for _, code in README.blocks("sh"):
+        words = shlex.split(code)
+        if words[0] == "curl":
+            assert words[1] == f"{ADDRESS}/v1/chat/completions"
+            found.append(json.loads(words[words.index("-d") + 1]))
+    return found
+
+
+def answers_of_readme() -> list[dict[str, Any]]:
+    """What the examples are answered with."""
+    return [json.loads(code) for _, code in README.blocks("json")]
+
+
+def prepare(service: Service, body: dict[str, Any]) -> Job:
+    """All that is done before the first call of the model. Raises ApiError."""
+    return asyncio.run(service.prepare(parse_chat(parse_json(json.dumps(body).encode(), 512))))
+
+
+def test_each_curl_example_shows_its_answer() -> None:
+    """Three requests, and an answer below each."""
+    assert len(requests_of_readme()) == len(answers_of_readme()) == 3
+
+
+def test_curl_examples_are_those_of_the_script() -> None:
+    """The README and examples/curl.sh ask the same, but for a temperature."""
+    script = (ROOT / "examples" / "curl.sh").read_text()
+    bodies = [json.loads(body) for body in re.findall(r"^ask '(.*?)'$", script, re.DOTALL | re.MULTILINE)]
+    assert [{**body, "temperature": 0} for body in bodies] == [
+        {**body, "temperature": 0} for body in requests_of_readme()
+    ]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_answers_of_the_curl_examples_are_true(service: Service, number: int) -> None:
+    """A refusal is shown word for word; an answer belongs to the language, and its certificate is right."""
+    body, shown = requests_of_readme()[number], answers_of_readme()[number]
+    if "error" in shown:
+        with pytest.raises(ApiError) as refusal:
+            prepare(service, body)
+        assert refusal.value.body == shown
+        assert refusal.value.code.status == 400
+        return
+    assert set(shown) < set(ChatCompletion.model_fields)
+    assert set(shown["swyb"]) < set(Certificate.model_fields)
+    certified = prepare(service, body).certified
+    assert certified is not None
+    [choice] = shown["choices"]
+    text = choice["message"]["content"]
+    config = certified.grammar.consume_bytes(certified.grammar.start, text.encode())
+    assert config is not None
+    assert certified.grammar.accepts(config)
+    if "response_format" in body:
+        jsonschema.validate(json.loads(text), body["response_format"]["json_schema"]["schema"])
+    told = shown["swyb"]
+    assert (told["min_tokens"], told["exact"]) == (certified.minimum.tokens, certified.minimum.exact)
+    assert told["complete"]
+    assert told["budget"] == body["max_tokens"]
+    assert told["min_tokens"] <= told["tokens_used"] == shown["usage"]["completion_tokens"] <= told["budget"]
+
+
+def test_the_sample_for_the_openai_client_runs(running: Running) -> None:
+    """It prints what it says, against a real server."""
+    [code] = [code for _, code in README.blocks("python") if "openai" in code]
+    namespace: dict[str, Any] = {}
+    try:
+        for promised, printed in run(code.replace(ADDRESS, running.base), namespace):
+            assert printed == promised
+    finally:
+        namespace["client"].close()
+
+
+def test_the_sample_of_the_library_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It prints what it says, with the tokenizer of the embedded model."""
+    model_folder()
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / ".cache" / "swyb").symlink_to(cache_folder())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    [code] = [code for _, code in README.blocks("python") if "Vocabulary" in code]
+    for promised, printed in run(code, {}):
+        assert printed == promised
+
+
+def test_the_worked_example_of_the_distances_runs() -> None:
+    """The blocks run in order and print what they say."""
+    namespace: dict[str, Any] = {}
+    told = [line for _, code in DISTANCE.blocks("python") for line in run(code, namespace)]
+    assert len(told) > 10
+    for promised, printed in told:
+        assert printed == promised
+    grammar, vocabulary, opened = (namespace[name] for name in ("grammar", "vocabulary", "opened"))
+    rows = [(row[3], spans(row[4])) for row in DISTANCE.table("The example of the paper")]
+    assert rows == [
+        (str(grammar.distance(config)), [vocabulary.text(grammar.witness(config)).decode()]) for config in opened
+    ]
+
+
+@pytest.mark.parametrize("name", ["openai_sdk.py", "python_api.py"])
+def test_examples_run(running: Running, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each small program does what its name says, to the end."""
+    argument: object = running.base if name == "openai_sdk.py" else model_folder()
+    runpy.run_path(str(ROOT / "examples" / name))["main"](argument)
+    printed = capsys.readouterr().out
+    assert "refus" in printed.splitlines()[-1]
+    assert not any(not line.split(":", 1)[1].strip() for line in printed.splitlines())
+
+
+def test_command_lines_are_understood() -> None:
+    """Every `swyb` line of the README parses, its files exist, and the table lists all commands."""
+    lines = [line for _, code in README.blocks("sh") for line in code.splitlines() if line.startswith("swyb ")]
+    parsed = [parse(shlex.split(line)[1:]) for line in lines]
+    assert {arguments.command for arguments in parsed} == set(COMMANDS)
+    for file in re.findall(r"examples/\S+\w", README.text):
+        assert (ROOT / file).is_file(), file
+    assert [name_of(row) for row in README.table("On the command line")] == list(COMMANDS)
+
+
+def printed_of_readme() -> Iterator[tuple[list[str], list[str]]]:
+    """The words of each command whose output is shown, but for where it goes, and the lines that are shown."""
+    for _, code in README.blocks("console"):
+        for part in code.removeprefix("$ ").split("\n$ "):
+            command, *lines = part.splitlines()
+            yield shlex.split(command.partition(" > ")[0]), lines
+
+
+def shown_of(command: str) -> list[tuple[list[str], list[str]]]:
+    return [(words[1:], lines) for words, lines in printed_of_readme() if words[:2] == ["swyb", command]]
+
+
+def untimed(text: str) -> dict[str, Any]:
+    """A certificate without what differs from run to run."""
+    told: dict[str, Any] = json.loads(text)
+    assert told.pop("compile_ms") > 0
+    return told
+
+
+def test_what_certify_prints_is_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate word for word but for its time, and a refusal with its caret."""
+    model = ["--model", str(model_folder())]
+    (certified, lines), (refused, error) = shown_of("certify")
+    monkeypatch.chdir(ROOT)
+    assert main([*certified, *model]) == 0
+    printed = capsys.readouterr().out
+    assert untimed(printed) == untimed("\n".join(lines))
+    assert [line for line in printed.splitlines() if "_ms" not in line] == [line for line in lines if "_ms" not in line]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "query.gbnf").write_text(f"root ::= test\n{error[1].partition(' | ')[2]}\n")
+    assert main([*refused, *model]) == 1
+    assert capsys.readouterr().err.splitlines() == error
+
+
+@pytest.mark.model
+def test_what_generate_prints_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The embedded model's text, and its certificate."""
+    monkeypatch.chdir(ROOT)
+    [(words, (text, certificate))] = shown_of("generate")
+    assert main([*words, "--model", str(model_folder())]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"{text}\n"
+    assert untimed(printed.err.splitlines()[-1]) == untimed(certificate)
+
+
+def test_make_verbs_exist() -> None:
+    """What the pages tell to type, the Makefile knows."""
+    known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = {verb for page in documents() for verb in re.findall(r"(?:^|`)make ([a-z-]+)", page.text, re.MULTILINE)}
+    assert {"serve", "test"} <= told <= known
+
+
+@pytest.mark.parametrize("page", documents(), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Document) -> None:
+    """Relative links name files that are there, and headings that they have."""
+    for link in page.links:
+        if link.startswith("https://"):
+            continue
+        file, _, anchor = link.partition("#")
+        target = Document(str(((ROOT / page.name).parent / file).resolve().relative_to(ROOT.resolve())))
+        assert (ROOT / target.name).is_file(), link
+        assert not anchor or anchor in target.anchors, link
+
+
+def test_the_changelog_knows_the_version() -> None:
+    """The version of the package has an entry."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"## [{version}]" in Document("CHANGELOG.md").text

@@ -1,0 +1,253 @@
+"""The tables of the documentation agree with the code, and the architecture with the files and what they import."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import server.api
+from benchmarks.schemas import keywords as figures
+from grammar_cache import Constraint, GrammarError, Limits, Vocabulary
+from grammar_cache.compile import parse
+from grammar_cache.dialects.gbnf import compiler as gbnf
+from grammar_cache.dialects.json_schema.expressions import whitespace
+from grammar_cache.dialects.json_schema.numbers import numbers
+from grammar_cache.dialects.json_schema.schema import keywords
+from grammar_cache.dialects.json_schema.strings import formats
+from grammar_cache.dialects.regex import syntax as regex_syntax
+from server.protocol import chat
+from server.protocol import formats as formats_of_requests
+from server.protocol.chat import ChatRequest, SwybOptions
+from server.protocol.completion import Certificate
+from server.protocol.errors import ErrorCode
+from server.protocol.foreign_fields import MESSAGE, REQUEST
+from server.settings import Intake, Settings
+from tests.cached import model_folder
+from tests.documents import ROOT, Document, Row, name_of, spans
+
+API = Document("docs/api.md")
+SCHEMA = Document("docs/json-schema.md")
+SECURITY = Document("SECURITY.md")
+ARCHITECTURE = Document("docs/architecture.md")
+
+
+def names(table: list[Row]) -> list[str]:
+    found = [name_of(row) for row in table]
+    assert len(found) == len(set(found))
+    return found
+
+
+def values_of(cell: str) -> list[object]:
+    return [json.loads(value) for value in spans(cell)]
+
+
+def compile_schema(schema: object) -> tuple[str, ...]:
+    return parse(Constraint("json_schema", json.dumps(schema))).ignored
+
+
+def test_keyword_tables() -> None:
+    """The page lists the keywords and formats that the code has, each once."""
+    assert set(names(SCHEMA.table("Enforced"))) == keywords.ENFORCED
+    assert set(names(SCHEMA.table("Annotations"))) == keywords.ANNOTATIONS
+    assert set(names(SCHEMA.table("Refused"))) == set(keywords.REFUSED)
+    assert set(names(SCHEMA.table("Formats"))) == set(formats.FORMATS)
+
+
+def test_keyword_figures() -> None:
+    """The figures are those of the baseline and of the last count; who partly enforces says what is refused."""
+    assert figures.filled(SCHEMA.text, *figures.read_figures()) == SCHEMA.text
+    for row in SCHEMA.table("Enforced"):
+        assert ("Refused: " in row[4]) is (row[1] == "partly"), row
+
+
+@pytest.mark.parametrize("row", SCHEMA.table("Refused"), ids=name_of)
+def test_refused_keywords(row: Row) -> None:
+    """A listed keyword is refused with a pointer to it, but for the values that the table accepts."""
+    keyword, accepted = name_of(row), values_of(row[1])
+    samples: list[object] = [True, False, 0, 7, {}, {"a": {}}, [{}]]
+    for value in samples:
+        schema = {"properties": {"a": {keyword: value}}}
+        if any(value == other and type(value) is type(other) for other in accepted):
+            assert compile_schema(schema) == ()
+        else:
+            with pytest.raises(GrammarError) as refusal:
+                compile_schema(schema)
+            assert (refusal.value.code, refusal.value.pointer) == ("unsupported_feature", f"/properties/a/{keyword}")
+
+
+def test_annotations_have_no_effect() -> None:
+    """A listed annotation changes nothing and is not reported; a keyword of no draft is reported."""
+    plain = parse(Constraint("json_schema", '{"type": "string"}'))
+    for keyword in names(SCHEMA.table("Annotations")):
+        value: object = "https://json-schema.org/draft/2020-12/schema" if keyword == "$schema" else {}
+        assert parse(Constraint("json_schema", json.dumps({keyword: value, "type": "string"}))) == plain
+    assert compile_schema({"x-order": 1, "format": "phone"}) == (
+        "/x-order: annotation",
+        "/format: format phone is an annotation",
+    )
+
+
+def test_figures_in_the_text() -> None:
+    """Digits, indentation and counts are capped where the pages say; the start has ten times a step's fuel."""
+    assert numbers.DIGITS == 20
+    assert whitespace.DEEPEST_INDENTATION == 20
+    assert gbnf.MAX_COUNT == regex_syntax.MAX_COUNT == 10**9
+    assert Limits().start_fuel == 10 * Limits().step_fuel
+
+
+def test_the_embedded_vocabulary_lacks_bytes() -> None:
+    """SmolLM2 has 235 of the 256 single bytes as tokens, as docs/distance.md says."""
+    strings = Vocabulary.from_pretrained(model_folder()).strings
+    assert sum(len(string) == 1 for string in strings) == 235
+
+
+def wording(schema: Mapping[str, Any]) -> str:
+    """The values of a field as the tables tell them."""
+    options = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
+    if "oneOf" in options[0] and "discriminator" not in options[0]:
+        return " or ".join("object" if "$ref" in part else part["type"] for part in options[0]["oneOf"])
+    if any("$ref" in part or "oneOf" in part for part in options):
+        return "object"
+    if "enum" in options[0]:
+        first, *others = [f"`{value}`" for value in options[0]["enum"]]
+        return f"{', '.join([first, *others[:-1]])} or {others[-1]}"
+    names = [f"`{part['const']}`" if "const" in part else part["type"] for part in options]
+    kinds = [{"array": "list"}.get(name, name) for name in names]
+    text = kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    return ", ".join([text, *(f"{sign} {bound(options[0][key])}" for key, sign in signs.items() if key in options[0])])
+
+
+def bound(value: float) -> str:
+    size = abs(int(value))
+    power = f"2^{size.bit_length() - 1}" if size > 1 << 32 and size & (size - 1) == 0 else f"{size}"
+    return f"-{power}" if value < 0 else power
+
+
+@pytest.mark.parametrize(("heading", "model"), [("Request fields", ChatRequest), ("Options under `swyb`", SwybOptions)])
+def test_field_tables(heading: str, model: type[BaseModel]) -> None:
+    """Names, in the order of the model, with types, bounds and defaults."""
+    told = [(name_of(row), row[1]) for row in API.table(heading)]
+    fields = model.model_json_schema()["properties"]
+    assert told == [(name, wording(field)) for name, field in fields.items()]
+    if model is SwybOptions:
+        assert [values_of(row[2]) for row in API.table(heading)] == [[field["default"]] for field in fields.values()]
+
+
+def test_certificate_table() -> None:
+    """Every field of the certificate is explained."""
+    assert names(API.table("The answer")) == list(Certificate.model_fields)
+
+
+def test_format_table() -> None:
+    """Every type of response_format is listed, with its fields."""
+    schema = ChatRequest.model_json_schema()
+    kinds = schema["properties"]["response_format"]["anyOf"][0]["discriminator"]["mapping"]
+    rows = {name_of(row): spans(row[1]) for row in API.table("Constraints")}
+    assert set(rows) == set(kinds)
+    for kind, reference in kinds.items():
+        fields = set(schema["$defs"][reference.rsplit("/", 1)[1]]["properties"]) - {"type"}
+        assert fields <= set(rows[kind]), kind
+
+
+def test_error_table() -> None:
+    """Every code with its status and type."""
+    told = [(name_of(row), int(row[1]), spans(row[2])) for row in API.table("Errors")]
+    assert told == [(code.value, code.status, [code.type]) for code in ErrorCode]
+
+
+@pytest.mark.parametrize(("number", "fields"), [(0, REQUEST), (1, MESSAGE)])
+def test_tables_of_foreign_fields(number: int, fields: Mapping[str, Any]) -> None:
+    """Every field that is known and refused, its values that change nothing, and what to send instead."""
+    told = {name_of(row): (values_of(row[1]), row[2]) for row in API.table("Fields of other servers", number)}
+    assert told == {name: (list(field.neutral), field.instead) for name, field in fields.items()}
+
+
+def test_route_table() -> None:
+    """Every route of the server."""
+    modules = [
+        importlib.import_module(f"server.api.{found.name}") for found in pkgutil.iter_modules(server.api.__path__)
+    ]
+    routes = [route for module in modules for route in getattr(getattr(module, "router", None), "routes", ())]
+    assert set(names(API.table("HTTP interface"))) == {
+        f"{method} {route.path}" for route in routes for method in route.methods
+    }
+
+
+@pytest.mark.parametrize(("number", "limits"), [(0, Limits()), (1, Settings()), (2, Intake())])
+def test_limit_tables(number: int, limits: object) -> None:
+    """Every limit with its default."""
+    told = {name_of(row): int(row[1].replace(",", "")) for row in SECURITY.table("Limits", number)}
+    fields = {name: getattr(limits, name) for name in limits.__slots__}  # type: ignore[attr-defined]
+    assert told == {name: value for name, value in fields.items() if type(value) is int and name != "port"}
+
+
+def test_the_table_of_list_limits() -> None:
+    """The items that lists of a request may have."""
+    told = {name_of(row): int(row[1].replace(",", "")) for row in SECURITY.table("Limits", 3)}
+    assert told == {
+        "messages": chat.MESSAGES,
+        "parts": chat.PARTS,
+        "stop": chat.STOPS,
+        "choice": formats_of_requests.CHOICES,
+    }
+
+
+def test_the_servers_own_limits() -> None:
+    """The server keeps smaller tables than the library, as the table says; all else is the library's."""
+    assert Settings().limits == Limits(table_bytes=16_777_216)
+    assert "16,777,216" in SECURITY.text
+
+
+def test_the_architecture_has_every_file() -> None:
+    """One line for each module, and none for what isn't there. Who adds a module adds its line."""
+    told = re.findall(r"^\| `([^`]+\.py)` \|", ARCHITECTURE.text, re.MULTILINE)
+    files = [path for folder in ("grammar_cache", "server") for path in (ROOT / folder).rglob("*.py")]
+    assert sorted(told) == sorted(str(path.relative_to(ROOT)) for path in files if path.name != "__init__.py")
+    steps = re.findall(r"^(\d+)\. ", ARCHITECTURE.text, re.MULTILINE)
+    assert steps == [str(number) for number in range(1, len(steps) + 1)]
+    assert len(steps) <= 10
+    for file in re.findall(r"`((?:server|grammar_cache)/[^`]*)`", ARCHITECTURE.text):
+        assert (ROOT / file).exists(), file
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+_FRAMEWORKS = r"(fastapi|starlette|uvicorn|pydantic|torch|transformers|vllm)\b"
+_APART = ROOT / "server/backends/vllm"
+FORBIDDEN = {
+    "grammar_cache": rf"server\b|{_FRAMEWORKS}",
+    "server/decoding": rf"server\.(?!decoding\b)|{_FRAMEWORKS}",
+    "server/engines": (
+        r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|fewest\b|errors\b)|(fastapi|starlette|uvicorn)\b"
+    ),
+    "server/backends/vllm": (
+        r"server\.(?!engines\b|decoding\b|backend\b|exchange\b|interrupts\b)|(fastapi|starlette|uvicorn)\b"
+    ),
+}
+
+
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_nothing_flows_back_up(folder: str) -> None:
+    """The core, decoding and engines import nothing of the layers that the page says they don't know."""
+    for path in (ROOT / folder).rglob("*.py"):
+        if _APART in path.parents and ROOT / folder != _APART:
+            continue  # its workers take the steps
+        for module in imports(path):
+            assert not re.match(FORBIDDEN[folder], module), f"{path.name} imports {module}"

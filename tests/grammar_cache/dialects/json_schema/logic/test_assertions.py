@@ -1,0 +1,30 @@
+"""What atoms assert, and how they are named."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from grammar_cache.dialects.json_schema.logic.assertions import FactReader
+from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.schema.document import Document
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.limits import Limits
+
+
+def test_equal_facts_have_one_name_in_whatever_order_their_sets_are_written() -> None:
+    """Else the numbers of names, and so of rules, would depend on how a process hashes texts."""
+    one, other = _equal_sets_that_are_written_differently()
+    reader = FactReader(Document(True), Patterns(Limits()), lenient=False)
+    assert one == other
+    assert repr(one) != repr(other)
+    assert reader.make(Facts(types=one), "") == reader.make(Facts(types=other), "")
+    assert reader.make(Facts(types=one), "") != reader.make(Facts(), "")
+
+
+def _equal_sets_that_are_written_differently() -> tuple[frozenset[str], frozenset[str]]:
+    """Two texts whose hashes collide in a small table."""
+    for pair in combinations(map(str, range(100)), 2):
+        one, other = frozenset(pair), frozenset(reversed(pair))
+        if repr(one) != repr(other):
+            return one, other
+    raise AssertionError("no texts collide")

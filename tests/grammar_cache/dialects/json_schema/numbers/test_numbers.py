@@ -1,0 +1,117 @@
+"""Numbers between bounds, against exact decimal arithmetic and the reference validator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from grammar_cache.dialects.json_schema.compiler import parse
+from tests.expression_matcher import matches
+from tests.grammar_cache.dialects.json_schema.oracle import generates, is_valid
+
+BOUNDS = st.decimals(min_value=-2000, max_value=2000, places=2).map(lambda value: value.normalize())
+NUMBERS = st.decimals(min_value=-2100, max_value=2100, places=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers that a schema with bounds allows."""
+
+    kind: str
+    low: Decimal | None
+    high: Decimal | None
+    low_open: bool = False
+    high_open: bool = False
+
+    @property
+    def schema(self) -> str:
+        parts = [f'"type": "{self.kind}"']
+        if self.low is not None:
+            parts.append(f'"{"exclusiveMinimum" if self.low_open else "minimum"}": {self.low:f}')
+        if self.high is not None:
+            parts.append(f'"{"exclusiveMaximum" if self.high_open else "maximum"}": {self.high:f}')
+        return "{" + ", ".join(parts) + "}"
+
+    def __contains__(self, value: Decimal) -> bool:
+        above = self.low is None or value > self.low or (value == self.low and not self.low_open)
+        below = self.high is None or value < self.high or (value == self.high and not self.high_open)
+        return above and below and (self.kind == "number" or value == value.to_integral_value())
+
+
+RANGES = st.builds(
+    Range,
+    st.sampled_from(["integer", "number"]),
+    st.none() | BOUNDS,
+    st.none() | BOUNDS,
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(RANGES, st.lists(NUMBERS, max_size=6))
+@example(Range("number", Decimal(0), Decimal(1), True, True), [Decimal("0.001"), Decimal("0.999")])
+@example(Range("number", Decimal(-1), Decimal(0), True), [Decimal("-0.5"), Decimal("-1.001")])
+@example(Range("integer", Decimal("-99.5"), Decimal("100.5")), [Decimal(-100), Decimal(100), Decimal(101)])
+def test_bounds_are_exact(allowed: Range, candidates: list[Decimal]) -> None:
+    """A decimal is generated exactly if it lies between the bounds, and is an integer where that is asked."""
+    grammar = parse(allowed.schema)
+    steps = [Decimal(step) for step in ("-1", "-0.001", "0", "0.001", "1")]
+    near = [bound + step for bound in (allowed.low, allowed.high) if bound is not None for step in steps]
+    for value in (*candidates, *near):
+        text = f"{value + 0:f}"
+        plain = text.rstrip("0").rstrip(".") if "." in text else text
+        assert matches(grammar, plain.encode()) is (value in allowed), plain
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "expected"),
+    [
+        ({"type": "integer"}, "12345678901234567890", True),
+        ({"type": "integer"}, "123456789012345678901", False),
+        ({"type": "integer"}, "01", False),
+        ({"type": "integer"}, "1.0", False),
+        ({"type": "number"}, "-1.5e-7", True),
+        ({"type": "number"}, "1E+279", True),
+        ({"type": "number"}, "1e999", False),
+        ({"type": "number"}, "1.", False),
+        ({"type": "number"}, ".5", False),
+        ({"type": "number"}, "+1", False),
+        ({"type": "number", "minimum": 0}, "1e5", True),
+        ({"type": "number", "exclusiveMinimum": 0}, "0.0", False),
+        ({"type": "number", "exclusiveMinimum": 0}, "0e5", False),
+        ({"type": "number", "exclusiveMinimum": 0}, "0.01e5", True),
+        ({"type": "number", "maximum": 1}, "1.000", True),
+        ({"type": "number", "maximum": 1}, "1.0001", False),
+        ({"type": "number", "maximum": 1.7976931348623157e308}, "12.5", True),
+        ({"type": "number", "minimum": -1.7976931348623157e308}, "-12.5", True),
+        ({"type": "number", "minimum": 5e-324}, "0.1", True),
+        ({"type": "number", "minimum": 5e-324}, "0.0", False),
+        ({"type": "integer", "minimum": 1e21}, "1000000000000000000000", True),
+        ({"type": "integer", "minimum": 1e21}, "999999999999999999999", False),
+        ({"minimum": 3, "maximum": 2}, "2", False),
+        ({"minimum": 3, "maximum": 2}, "null", True),
+    ],
+)
+def test_numbers_are_written_as_json_and_capped(schema: Any, text: str, expected: bool) -> None:
+    """Syntax, caps on digits, exponents, and bounds far outside of what is written."""
+    assert generates(schema, text) is expected
+
+
+@pytest.mark.parametrize("bound", [1, 0.3, 1000.1, 123456.789, 0.1234567890123456])
+def test_no_number_is_rounded_onto_an_open_bound(bound: float) -> None:
+    """Texts just below an exclusive maximum are valid for a reader that keeps numbers as floats."""
+    schema = {"type": "number", "exclusiveMaximum": bound}
+    grammar = parse(json.dumps(schema))
+    units = [Decimal(10) ** -digits for digits in range(1, 24)]
+    exact = Decimal(repr(bound))
+    below = [f"{exact - unit:f}" for unit in units] + [f"{exact.quantize(unit, ROUND_FLOOR):f}" for unit in units[:15]]
+    generated = [text for text in below if matches(grammar, text.encode())]
+    assert generated
+    assert all(is_valid(schema, text) for text in generated)

@@ -1,0 +1,262 @@
+"""Distances against brute force: bounds that never lie, that some token always lowers, with a witness each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.errors import EmptyLanguage
+from grammar_cache.expression import EMPTY, Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
+from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.limits import Limits
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+from tests.expression_matcher import matches
+from tests.strategies import LITTLE, SEARCH, Case, cases, examples
+
+A, B, C = Bytes(b"a"), Bytes(b"b"), Bytes(b"c")
+
+
+def compiled(vocabulary: list[bytes | None], start: Expression, **rules: Expression) -> CompiledGrammar:
+    tokens = Vocabulary(vocabulary, [len(vocabulary)])
+    return compile_expression(Grammar({"s": start, **rules}, "s"), tokens, Limits())
+
+
+def boundaries(grammar: CompiledGrammar, longest: int, most: int = 30) -> Iterator[tuple[bytes, int]]:
+    """Texts that whole tokens spell, breadth first, with their configurations."""
+    todo, seen = [(b"", grammar.start)], {b""}
+    for text, configuration in todo:
+        yield text, configuration
+        for token in grammar.vocabulary.token_list.tolist():
+            longer = text + grammar.vocabulary.text([token])
+            after = grammar.consume(configuration, token)
+            if after is not None and longer not in seen and len(longer) <= longest and len(seen) < most:
+                seen.add(longer)
+                todo.append((longer, after))
+
+
+def successors(grammar: CompiledGrammar, configuration: int) -> list[int]:
+    tokens = np.arange(grammar.vocabulary.size, dtype=np.int32)[None]
+    found = grammar.consume_batch(np.array([configuration], np.int32), tokens)[0]
+    return [after for after in found.tolist() if after >= 0]
+
+
+def check_distances(case: Case) -> None:
+    grammar = case.compiled()
+    if grammar is None:
+        assert case.true_distance.of(b"").most is None
+        return
+    for text, configuration in boundaries(grammar, case.longest + 2):
+        distance, truth = grammar.distance(configuration), case.true_distance.of(text)
+        assert (distance == 0) == grammar.accepts(configuration)
+        if len(text) <= case.longest:
+            assert grammar.accepts(configuration) == (text in case.words)
+        if distance is None:
+            assert truth.most is None
+            continue
+        assert distance >= truth.least
+        if distance > 0:
+            ahead = [grammar.distance(after) for after in successors(grammar, configuration)]
+            assert any(after is not None and after < distance for after in ahead), text
+        check_witness(case, grammar, text, configuration, distance)
+
+
+def check_witness(case: Case, grammar: CompiledGrammar, text: bytes, configuration: int, distance: int) -> None:
+    witness = grammar.witness(configuration)
+    assert len(witness) <= distance
+    assert all(case.vocabulary.token_bytes[token] for token in witness)
+    whole = text + case.vocabulary.text(witness)
+    if len(whole) <= 24:  # brute force slows down with the square of the length
+        assert matches(case.grammar, whole)
+    after = grammar.consume_bytes(grammar.start, whole)
+    assert after is not None
+    assert grammar.accepts(after)
+
+
+@given(cases())
+@examples(120)
+def test_distances_are_consistent_upper_bounds(case: Case) -> None:
+    """At every token boundary: 0 iff accepting, never below the truth, lowered by some token, witnessed."""
+    check_distances(case)
+
+
+@pytest.mark.full
+@given(cases())
+@examples(1000)
+def test_distances_are_consistent_upper_bounds_at_length(case: Case) -> None:
+    """The same as in the quick tier, on many more grammars and vocabularies."""
+    check_distances(case)
+
+
+@given(cases(single_bytes=True))
+@examples(60)
+def test_a_living_text_has_a_distance_where_every_byte_is_a_token(case: Case) -> None:
+    """With all single bytes in the vocabulary no living prefix is without a known completion, search or not."""
+    grammar = case.compiled(Limits(start_fuel=0, step_fuel=0))
+    if grammar is None:
+        assert not case.words
+        return
+    prefixes = {word[:i] for word in case.words for i in range(len(word) + 1)}
+    for text in prefixes:
+        configuration = grammar.consume_bytes(grammar.start, text)
+        assert configuration is not None
+        assert grammar.distance(configuration) is not None
+
+
+def check_minimum(case: Case) -> None:
+    truth = case.true_distance.of(b"")
+    for limits in (SEARCH, LITTLE):
+        grammar = case.compiled(limits)
+        if grammar is None:
+            assert truth.most is None or limits is LITTLE
+            continue
+        minimum = grammar.minimum
+        assert truth.least <= minimum.tokens
+        if minimum.exact and truth.most is not None:
+            assert minimum.tokens <= truth.most
+        witness = grammar.witness(grammar.start)
+        assert len(witness) <= minimum.tokens
+        end = grammar.consume_bytes(grammar.start, case.vocabulary.text(witness))
+        assert end is not None
+        assert grammar.accepts(end)
+
+
+@given(cases())
+@examples(120)
+def test_the_minimum_is_exact(case: Case) -> None:
+    """The fewest tokens of a text are those of brute force where they claim to be, else enough for the witness."""
+    check_minimum(case)
+
+
+@pytest.mark.full
+@given(cases())
+@examples(1000)
+def test_the_minimum_is_exact_at_length(case: Case) -> None:
+    """The same as in the quick tier, on many more grammars and vocabularies."""
+    check_minimum(case)
+
+
+def test_the_papers_worked_example() -> None:
+    """Dyck words and an x with one token a character: after n opening parentheses n + 1 tokens are missing."""
+    body = Alt((Seq((Bytes(b"("), Ref("b"), Bytes(b")"), Ref("b"))), EMPTY))
+    grammar = compiled([b"(", b")", b"x"], Seq((Ref("b"), Bytes(b"x"))), b=body)
+    after = [grammar.consume_bytes(grammar.start, b"(" * n) for n in range(5)]
+    assert [grammar.distance(configuration) for configuration in after if configuration is not None] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+    assert grammar.minimum.tokens == 1
+    assert after[3] is not None
+    assert grammar.witness(after[3]) == (1, 1, 1, 2)
+
+
+def test_a_token_that_spans_the_end_of_a_rule_is_found_by_search() -> None:
+    """Where only a token across the end of a rule goes on, the additive bound knows no end, and the search does."""
+    rules = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C))))}
+    grammar = compiled([b"x", b"ab"], Seq((Ref("x"), B)), **rules)
+    assert grammar._distances.additive[grammar.start] == INFINITE
+    assert (grammar.minimum.tokens, grammar.minimum.exact) == (2, True)
+    assert grammar.witness(grammar.start) == (0, 1)
+    assert grammar.distance(grammar.start) == 2
+
+
+def test_a_token_may_be_a_whole_text_of_several_rules() -> None:
+    """S → A B with the vocabulary {ab} is one token long, whether its rules are inlined or called."""
+    assert compiled([b"ab"], Seq((Ref("x"), Ref("y"))), x=A, y=B).minimum.tokens == 1
+    rules = {"x": Alt((A, Seq((Ref("x"), C)))), "y": Alt((B, Seq((Ref("y"), C))))}
+    grammar = compiled([b"ab"], Seq((Ref("x"), Ref("y"))), **rules)
+    assert (grammar.minimum.tokens, grammar.minimum.exact) == (1, True)
+    assert grammar.witness(grammar.start) == (0,)
+
+
+def test_an_item_at_the_end_of_its_rule_leaves_the_witness_to_what_follows() -> None:
+    """Where a rule may end or go on, the witness is a token of what comes behind it, not of the rule."""
+    body = Alt((A, Seq((A, C, Ref("x")))))
+    grammar = compiled([b"a", b"b", b"c"], Seq((Ref("x"), B)), x=body)
+    configuration = grammar.consume_bytes(grammar.start, b"aca")
+    assert configuration is not None
+    assert grammar.distance(configuration) == 1
+    assert grammar.witness(configuration) == (1,)
+
+
+def test_inside_a_token_no_distance_is_needed() -> None:
+    """A text that only one long token spells is kept, though no token begins in its middle."""
+    grammar = compiled([b"abc", b"c"], Alt((Bytes(b"abc"), Bytes(b"ca"))))
+    assert grammar.minimum.tokens == 1
+    middle = grammar.consume_bytes(grammar.start, b"ab")
+    assert middle is not None
+    assert grammar.distance(middle) == 1
+    lost = grammar.consume(grammar.start, 1)
+    assert lost is not None
+    assert grammar.distance(lost) is None
+
+
+@pytest.mark.parametrize("vocabulary", [[b"b"], [b"aa"], [None, b"a"], []])
+def test_a_language_that_the_vocabulary_cannot_spell_is_refused(vocabulary: list[bytes | None]) -> None:
+    """No token, only foreign ones, or ones too long for any text: refused when compiled."""
+    with pytest.raises(EmptyLanguage):
+        compiled(vocabulary, Seq((A, A, A)) if b"aa" in vocabulary else Seq((A, B)))
+
+
+def test_long_texts_have_their_length_as_distance() -> None:
+    """A thousand letters are a thousand tokens away, or half as many where the vocabulary has pairs."""
+    assert compiled([b"a"], Repeat(A, 1000, None)).minimum.tokens == 1000
+    grammar = compiled([b"a", b"aa"], Repeat(A, 1000, 2000))
+    assert grammar.minimum.tokens == 500
+    assert len(grammar.witness(grammar.start)) == 500
+
+
+def test_distances_of_deep_stacks_are_sums() -> None:
+    """After n opening brackets the distance is n + 1, for any n, without a search for each."""
+    grammar = compiled([b"[", b"]", b"x"], Alt((Seq((Bytes(b"["), Ref("s"), Bytes(b"]"))), Bytes(b"x"))))
+    configuration: int | None = grammar.start
+    for depth in range(300):
+        assert configuration is not None
+        assert grammar.distance(configuration) == depth + 1
+        configuration = grammar.consume(configuration, 0)
+    assert grammar._tightening.searches <= 1  # for the minimum, of which every grammar has one
+
+
+def test_pruning_never_loses_what_single_bytes_spell() -> None:
+    """Under a loop every longer token is left out of the additive bound, which still finds the end."""
+    grammar = compiled([b"a", b"ab", b"b"], Seq((Repeat(A, 0, None), B)))
+    assert grammar.minimum.tokens == 1
+    assert grammar.witness(grammar.start) in ((1,), (2,))
+
+
+def test_a_minimum_without_fuel_is_a_bound_and_says_so() -> None:
+    """Where no search is paid for, the minimum is the additive bound and not called exact."""
+    start = Seq((Ref("x"), B))
+    grammar = Grammar({"s": start, "x": Alt((Bytes(b"xa"), Seq((Ref("x"), C))))}, "s")
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b"], [4])
+    dry, paid = (compile_expression(grammar, vocabulary, Limits(start_fuel=fuel)) for fuel in (0, 100_000))
+    assert (dry.minimum.tokens, dry.minimum.exact) == (3, False)
+    assert len(dry.witness(dry.start)) == 3
+    assert (paid.minimum.tokens, paid.minimum.exact) == (2, True)
+    assert len(paid.witness(paid.start)) == 2
+
+
+def test_a_shorter_completion_is_found_beyond_the_reach_of_the_exact_search() -> None:
+    """A token saved at every rule end: the beam search finds them all where the exact one gets lost in brackets."""
+    nested = [Seq((Bytes(opening), Ref("s"), Bytes(end))) for opening, end in ((b"(", b")"), (b"[", b"]"))]
+    rules = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C)))), "s": Alt((*nested, Repeat(Seq((Ref("x"), B)), 15, 15)))}
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"(", b"[", b")", b"]"], [8])
+    found = [compile_expression(Grammar(rules, "s"), vocabulary, Limits(start_fuel=fuel)) for fuel in (0, 1_000_000)]
+    assert [(g.minimum.tokens, g.minimum.exact) for g in found] == [(45, False), (30, False)]
+    assert vocabulary.text(found[1].witness(found[1].start)) == b"xab" * 15
+    assert len(found[1].witness(found[1].start)) == 30
+
+
+def test_the_witness_needs_no_question_before_it() -> None:
+    """A witness asked for first, before the minimum, fits the minimum all the same."""
+    rules: dict[str, Expression] = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C)))), "s": Repeat(Seq((Ref("x"), B)), 5, 5)}
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b"], [4])
+    grammar = compile_expression(Grammar(rules, "s"), vocabulary, Limits())
+    witness = grammar.witness(grammar.start)
+    assert len(witness) <= grammar.minimum.tokens

@@ -1,0 +1,218 @@
+"""Exact distances: the search agrees with brute force, and no answer depends on what was asked before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
+from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.limits import Limits
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+from tests.grammar_cache.distances.test_additive import boundaries
+from tests.strategies import LITTLE, Case, cases, examples
+
+A, B, C = Bytes(b"a"), Bytes(b"b"), Bytes(b"c")
+
+
+def distance_within(grammar: CompiledGrammar, configuration: int, tokens: int) -> int:
+    return int(grammar.distances(np.array([configuration], np.int32), tokens)[0])
+
+
+def check_search(case: Case) -> None:
+    grammar = case.compiled()
+    if grammar is None:
+        return
+    for text, configuration in boundaries(grammar, case.longest, 12):
+        truth = case.true_distance.of(text)
+        search = ExactSearch(grammar._tables)
+        for tokens in (3, 0, 1, 2, 4):
+            found = search.within(configuration, tokens, 1_000_000)
+            if tokens < truth.least:
+                assert not found
+            elif truth.most is not None and truth.most <= tokens:
+                assert found
+        known = search.known(configuration)
+        if known:
+            assert truth.least <= known and (truth.most is None or known <= truth.most)
+            string = case.vocabulary.strings[search.witness(configuration)]
+            after = grammar.consume_bytes(configuration, string)
+            assert after is not None
+            assert search.known(after) == known - 1
+
+
+@given(cases())
+@examples(80)
+def test_the_search_agrees_with_brute_force(case: Case) -> None:
+    """Asked for any horizon in any order, it finds a completion iff there is one, and its path leads there."""
+    check_search(case)
+
+
+@pytest.mark.full
+@given(cases())
+@examples(800)
+def test_the_search_agrees_with_brute_force_at_length(case: Case) -> None:
+    """The same as in the quick tier, on many more grammars and vocabularies."""
+    check_search(case)
+
+
+def check_horizon(case: Case) -> None:
+    grammar = case.compiled()
+    if grammar is None:
+        return
+    for text, configuration in boundaries(grammar, case.longest, 12):
+        truth = case.true_distance.of(text)
+        for tokens in range(-1, 6):
+            distance = distance_within(grammar, configuration, tokens)
+            if distance > tokens:
+                assert distance in (INFINITE, 0)
+                assert truth.most is None or truth.most > tokens or tokens < 0
+            else:
+                assert distance >= truth.least
+                assert len(grammar.witness(configuration)) <= distance
+
+
+@given(cases())
+@examples(80)
+def test_what_is_viable_at_the_horizon_is_exact(case: Case) -> None:
+    """With few tokens left a configuration is viable iff brute force completes it, and then its witness fits."""
+    check_horizon(case)
+
+
+@pytest.mark.full
+@given(cases())
+@examples(800)
+def test_what_is_viable_at_the_horizon_is_exact_at_length(case: Case) -> None:
+    """The same as in the quick tier, on many more grammars and vocabularies."""
+    check_horizon(case)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something asked of a grammar after a text, with some tokens left."""
+
+    kind: str
+    text: bytes
+    tokens: int
+
+    def answer(self, grammar: CompiledGrammar) -> object:
+        at = grammar.consume_bytes(grammar.start, self.text)
+        if self.kind == "minimum":
+            return grammar.minimum
+        if at is None:
+            return None
+        match self.kind:
+            case "distances":
+                return distance_within(grammar, at, self.tokens)
+            case "mask":
+                return grammar.mask(at, self.tokens).tolist()
+            case "any mask":
+                return grammar.mask(at).tolist()
+            case "only token":
+                return grammar.only_token(at, self.tokens)
+            case "proposals":
+                return grammar.proposals(at).tolist()
+            case "finite":
+                return grammar.distance(at) is None
+            case _:
+                raise AssertionError(self.kind)
+
+
+KINDS = ["distances", "distances", "mask", "any mask", "only token", "proposals", "minimum", "finite"]
+
+
+@st.composite
+def interviews(draw: st.DrawFn) -> tuple[Case, list[Question], list[Question]]:
+    """A case, questions about it, and the same questions in another order."""
+    case = draw(cases())
+    texts = st.lists(st.sampled_from(case.letters), max_size=case.longest).map(bytes)
+    asked = draw(
+        st.lists(st.builds(Question, st.sampled_from(KINDS), texts, st.integers(0, 5)), min_size=2, max_size=12)
+    )
+    return case, asked, draw(st.permutations(asked))
+
+
+def check_purity(interview: tuple[Case, list[Question], list[Question]]) -> None:
+    case, asked, reordered = interview
+    for limits in (LITTLE, Limits(start_fuel=100_000, step_fuel=100_000, table_bytes=0)):
+        first, second = case.compiled(limits), case.compiled(limits)
+        if first is None or second is None:
+            assert first is second
+            return
+        answers = {question: question.answer(first) for question in asked}
+        assert {question: question.answer(second) for question in reordered} == answers
+        assert {question: question.answer(first) for question in reordered} == answers
+
+
+@given(interviews())
+@examples(120)
+def test_answers_do_not_depend_on_what_was_asked_before(
+    interview: tuple[Case, list[Question], list[Question]],
+) -> None:
+    """The same questions in another order, or once more, get the same answers, also where searches run dry."""
+    check_purity(interview)
+
+
+@pytest.mark.full
+@given(interviews())
+@examples(1000)
+def test_answers_do_not_depend_on_what_was_asked_before_at_length(
+    interview: tuple[Case, list[Question], list[Question]],
+) -> None:
+    """The same as in the quick tier, on many more interviews."""
+    check_purity(interview)
+
+
+def test_what_the_search_from_the_start_found_counts_for_whatever_is_asked_first() -> None:
+    """A small search that would run dry is answered from the path of the large one, which always comes before it."""
+    item = Alt((Bytes(b"xa"), Seq((Ref("x"), C))))
+    rules = Grammar({"s": Repeat(Seq((Ref("x"), B)), 8, 8), "x": item}, "s")
+    vocabulary = Vocabulary([b"x", b"a", b"ab", b"b"], [4])
+
+    def fresh() -> CompiledGrammar:
+        return compile_expression(rules, vocabulary, Limits(start_fuel=10_000_000, step_fuel=1))
+
+    asked_first, asked_later = fresh(), fresh()
+    text = vocabulary.text(asked_later.witness(asked_later.start)[:1])
+    assert asked_later.minimum.tokens == 16
+    answers = [distance_within(g, g.consume_bytes(g.start, text) or 0, 15) for g in (asked_first, asked_later)]
+    assert answers == [15, 15]
+
+
+def test_a_search_without_fuel_finds_only_what_is_there_already() -> None:
+    """No fuel: a configuration that accepts is within any horizon, and nothing else is known to be."""
+    grammar = compile_expression(
+        Grammar({"s": Alt((Seq((A, Ref("s"), B)), C))}, "s"), Vocabulary([b"a", b"b", b"c"], [3]), Limits()
+    )
+    search = ExactSearch(grammar._tables)
+    assert not search.within(grammar.start, 100, 0)
+    assert search.known(grammar.start) is None
+    end = grammar.consume_bytes(grammar.start, b"c")
+    assert end is not None
+    assert search.within(end, 0, 0)
+    assert search.known(end) == 0
+
+
+def test_a_search_runs_once() -> None:
+    """What a search found, it knows for every configuration on its path; asking again searches no more."""
+    grammar = compile_expression(
+        Grammar({"s": Alt((Seq((A, Ref("s"), B)), C))}, "s"), Vocabulary([b"a", b"b", b"c"], [3]), Limits()
+    )
+    deep = grammar.consume_bytes(grammar.start, b"aaaa")
+    assert deep is not None
+    search = ExactSearch(grammar._tables)
+    assert [search.within(deep, tokens, 100_000) for tokens in (4, 5, 6)] == [False, True, True]
+    done = search.searches
+    at: int | None = deep
+    for left in (5, 4, 3, 2, 1):
+        assert at is not None
+        assert search.known(at) == left
+        at = grammar.consume_bytes(at, grammar.vocabulary.strings[search.witness(at)])
+    assert not search.within(deep, 4, 100_000)
+    assert search.searches == done == 2

@@ -1,0 +1,311 @@
+"""A real server that is slow, away, full, flushed, read-only or poisoned: callers get a miss, quickly, and go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+
+from grammar_cache.distances.claims import Claim
+from grammar_cache.limits import Limits
+from grammar_cache.store import breaker, contract, seals, write_behind
+from grammar_cache.store.database import Database, Known
+from tests.grammar_cache.store.backends.redis_server import RedisServer, running
+from tests.grammar_cache.store.databases import HASTY, LONGEST, PATIENT, SECRET, counted, database, until
+
+KEY, OTHER = b"k" * 16, b"o" * 16
+CLAIM = Claim(2, (7, 8))
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    """For a test that harms it."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are short, and nothing is given up."""
+    for module in (breaker, write_behind):
+        monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
+        monkeypatch.setattr(module, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(write_behind, "ATTEMPTS", 10**9)
+
+
+def keep(address: str, grammar_id: str = "grammar", artefact: bytes = b"artefact") -> None:
+    with database(address) as opened:
+        opened.keep(grammar_id, artefact)
+        opened.learn(grammar_id, {KEY: CLAIM})
+
+
+def name(grammar_id: str = "grammar") -> str:
+    return seals.Seals(SECRET).name(grammar_id, Limits())
+
+
+def found(opened: Database) -> bool:
+    return opened.load("grammar") == Known(b"artefact", {KEY: CLAIM})
+
+
+def missed_quickly(opened: Database) -> None:
+    """Many requests, and none of them waits for what isn't there."""
+    begun = time.monotonic()
+    for _ in range(100):
+        assert opened.load("grammar") == Known()
+        opened.acquire(name(), "me")
+    assert time.monotonic() - begun < LONGEST
+    assert counted(opened)["skipped"] > 100
+
+
+def test_a_late_answer_is_no_leave_to_compile(server: RedisServer) -> None:
+    """One whose lease isn't granted in time asks again; then it goes on without, and what is written is written."""
+    with database(server.address) as other:
+        assert other.acquire(name(), "other")
+    with database(server.address, HASTY) as opened:
+        with server.frozen():
+            asked = [opened.acquire(name(), "me") for _ in range(breaker.FAILURES + 1)]
+            assert asked == [None] * len(asked)
+            assert opened.once("another", lambda: None, lambda: "made", LONGEST) == "made"
+        assert opened._guard.leasing.open
+        assert opened.writing
+
+
+def test_a_server_that_is_lost(server: RedisServer) -> None:
+    """Killed with connections open: misses; when it is back, what was to be written meanwhile is."""
+    with database(server.address) as opened:
+        opened.keep("grammar", b"artefact")
+        opened.learn("grammar", {KEY: CLAIM})
+        until(lambda: found(opened))
+        server.kill()
+        missed_quickly(opened)
+        opened.keep("grammar", b"artefact")
+        opened.learn("grammar", {KEY: CLAIM})
+        server.start()
+        until(lambda: found(opened))
+
+
+def test_a_server_that_is_lost_while_it_is_asked(server: RedisServer) -> None:
+    """It takes the question, and dies before the answer."""
+    keep(server.address)
+    with database(server.address, PATIENT) as opened:
+        assert found(opened)
+        with server.frozen():
+            begun = time.monotonic()
+            asked = opened._guard._threads.submit(opened.load, "grammar")
+            until(lambda: counted(opened)["calls"] > 2)
+            server.process.kill()
+            assert asked.result(LONGEST) == Known()
+            assert time.monotonic() - begun < LONGEST
+
+
+def test_a_server_that_is_down_at_first(server: RedisServer) -> None:
+    """It is found as soon as it is there."""
+    server.kill()
+    with database(server.address) as opened:
+        missed_quickly(opened)
+        server.start()
+        keep(server.address)
+        until(lambda: found(opened))
+
+
+def test_a_server_that_hangs(server: RedisServer) -> None:
+    """It is stopped, and goes on later."""
+    keep(server.address)
+    with database(server.address, HASTY) as opened:
+        until(lambda: found(opened))
+        with server.frozen():
+            missed_quickly(opened)
+        until(lambda: found(opened))
+    assert counted(opened)["timeouts"] >= 3
+
+
+def test_a_server_that_is_flushed(server: RedisServer) -> None:
+    """A miss, and what is written then is there again."""
+    keep(server.address)
+    with database(server.address) as opened, server.client() as client:
+        assert found(opened)
+        client.flushall()
+        client.script_flush()
+        assert opened.load("grammar") == Known()
+        keep(server.address)
+        assert found(opened)
+        assert "errors" not in counted(opened)
+
+
+def test_a_server_that_is_full(server: RedisServer) -> None:
+    """What is there is read as before; what doesn't fit is dropped in the end, and later there is room."""
+    keep(server.address)
+    noise = Random(1).randbytes(2_000_000)
+    with server.client() as client, database(server.address) as opened:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", "1mb")
+        opened.keep("large", noise)
+        until(lambda: opened._guard.writing.open)
+        assert found(opened)
+        assert not opened._guard.reading.open
+        client.config_set("maxmemory", "0")
+        until(lambda: opened.load("large").artefact == noise)
+        until(lambda: not opened._guard.writing.open)
+
+
+def test_a_replica_is_read_and_not_written(server: RedisServer) -> None:
+    """Until it is made a master, as when it takes over from one that was lost."""
+    keep(server.address)
+    with running("--replicaof", "127.0.0.1", str(server.port)) as replica, database(replica.address) as opened:
+        until(lambda: found(opened))
+        opened.keep("other", b"another")
+        until(lambda: opened._guard.writing.open)
+        assert found(opened)
+        server.kill()
+        assert found(opened)
+        with replica.client() as client:
+            client.execute_command("REPLICAOF", "NO", "ONE")
+        until(lambda: opened.load("other").artefact == b"another")
+
+
+def test_a_server_that_evicts(server: RedisServer) -> None:
+    """It keeps what it has room for: some are found, and these are right."""
+    artefacts = {f"{seed}": Random(seed).randbytes(300_000) for seed in range(40)}
+    with server.client() as client, database(server.address) as opened:
+        client.config_set("repl-backlog-size", "16kb")  # counts too, and is never evicted
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        client.config_set("maxmemory", str(client.info("memory")["used_memory"] + 5_000_000))
+        for done, (grammar_id, artefact) in enumerate(artefacts.items()):
+            opened.keep(grammar_id, artefact)
+            until(lambda: counted(opened).get("written", 0) > done)  # noqa: B023
+        loaded = {grammar_id: opened.load(grammar_id).artefact for grammar_id in artefacts}
+    right = [grammar_id for grammar_id, artefact in loaded.items() if artefact is not None]
+    assert 0 < len(right) < 40
+    assert all(loaded[grammar_id] == artefacts[grammar_id] for grammar_id in right)
+
+
+def _other_version(monkeypatch: pytest.MonkeyPatch) -> tuple[bytes, bytes]:
+    """Artefact and claim as a process would seal them whose schema is another."""
+    with monkeypatch.context() as patch:
+        patch.setattr(seals, "SCHEMA", contract.SCHEMA + 1)
+        later = seals.Seals(SECRET)
+    place = name().encode()
+    return later.sealed(b"swyb artefact", place, b"x"), later.sealed(b"swyb claim", place + KEY, b"\0\0\0\0")
+
+
+Poison = Callable[[bytes, bytes], tuple[bytes, bytes]]
+POISONS: dict[str, Poison] = {
+    "other bytes": lambda artefact, claim: (b"poison" * 10, b"\0" * 36),
+    "nothing": lambda artefact, claim: (b"\0", b"\0"),
+    "cut": lambda artefact, claim: (artefact[:-1], claim[:-1]),
+    "longer": lambda artefact, claim: (artefact + b"\0", claim + b"\0"),
+    "a lower distance": lambda artefact, claim: (artefact, b"\0\0\0\1" + claim[4:]),
+    "one bit": lambda artefact, claim: (artefact[:3] + bytes([artefact[3] ^ 1]) + artefact[4:], b"\1" + claim[1:]),
+    "too long": lambda artefact, claim: (artefact + bytes(1 << 20), claim + bytes(5000)),
+}
+
+
+@pytest.mark.parametrize("poison", POISONS.values(), ids=POISONS)
+def test_poisoned_values(shared_server: RedisServer, poison: Poison) -> None:
+    """Somebody without the secret has changed them: rejected, counted, and mended by who writes next."""
+    with shared_server.client() as client:
+        client.flushall()
+        keep(shared_server.address)
+        artefact, table = (f"swyb:1:{{{name()}}}:{kind}" for kind in ("artefact", "table"))
+        bad = poison(client.get(artefact), client.hget(table, KEY))
+        client.set(artefact, bad[0])
+        client.hset(table, KEY, bad[1])
+    with database(shared_server.address, artefact_bytes=1 << 19) as opened:
+        expected = b"artefact" if poison is POISONS["a lower distance"] else None
+        assert opened.load("grammar") == Known(expected, {})
+        assert counted(opened)["rejected"] >= 1
+        opened.keep("grammar", b"artefact")
+        opened.learn("grammar", {KEY: CLAIM})
+        if poison is not POISONS["too long"]:
+            until(lambda: found(opened))
+
+
+def test_values_of_another_version(shared_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sealed with the right secret under another schema: not believed here."""
+    artefact, claim = _other_version(monkeypatch)
+    with shared_server.client() as client, database(shared_server.address) as opened:
+        client.flushall()
+        client.set(f"swyb:1:{{{name()}}}:artefact", artefact)
+        client.hset(f"swyb:1:{{{name()}}}:table", KEY, claim)
+        assert opened.load("grammar") == Known()
+        assert counted(opened)["rejected"] == 2
+
+
+def test_right_values_in_wrong_places(shared_server: RedisServer) -> None:
+    """Another grammar's artefact and another configuration's claim are sealed all right, but not for here."""
+    with shared_server.client() as client, database(shared_server.address) as opened:
+        client.flushall()
+        keep(shared_server.address, "one", b"one")
+        keep(shared_server.address, "two", b"two")
+        one, two = (f"swyb:1:{{{name(grammar_id)}}}" for grammar_id in ("one", "two"))
+        client.set(f"{one}:artefact", client.get(f"{two}:artefact"))
+        client.hset(f"{one}:table", OTHER, client.hget(f"{one}:table", KEY))
+        client.hset(f"{one}:table", KEY, client.hget(f"{two}:table", KEY))
+        assert opened.load("one") == Known()
+        assert counted(opened)["rejected"] == 3
+
+
+def test_keys_of_other_types(shared_server: RedisServer) -> None:
+    """Somebody has put lists where ours should be: they are not read, and give way."""
+    with shared_server.client() as client, database(shared_server.address) as opened:
+        client.flushall()
+        for kind in ("artefact", "table", "info", "lease"):
+            client.rpush(f"swyb:1:{{{name()}}}:{kind}", "x")
+        assert opened.load("grammar") == Known()
+        assert opened.acquire(name(), "me")
+        assert not opened.acquire(name(), "you")
+        opened.keep("grammar", b"artefact")
+        opened.learn("grammar", {KEY: CLAIM})
+        until(lambda: found(opened))
+        assert "errors" not in counted(opened)
+
+
+def test_a_hash_of_300_000_fields(server: RedisServer) -> None:
+    """Somebody has put it where a table should be: the server isn't asked for its fields, and the grammar is found."""
+    keep(server.address)
+    with server.client() as client, database(server.address) as opened:
+        for begin in range(0, 300_000, 50_000):
+            fields = {number.to_bytes(16, "big"): b"x" * 30 for number in range(begin, begin + 50_000)}
+            client.hset(f"swyb:1:{{{name()}}}:table", mapping=fields)
+            client.hset(f"swyb:1:{{{name()}}}:info", mapping=fields)
+        client.config_resetstat()
+        for _ in range(3):
+            assert opened.load("grammar") == Known(b"artefact", {})
+            assert opened.news({"grammar": 7}) == {}
+        assert opened.catalogue(LONGEST).infos()
+        read = set(client.info("commandstats"))
+        assert not read & {f"cmdstat_{command}" for command in ("hgetall", "hkeys", "hvals", "hscan")}
+        opened.learn("grammar", {KEY: CLAIM})
+        until(lambda: found(opened))
+
+
+@pytest.mark.full
+def test_a_master_that_is_lost_is_followed_by_its_replica(tmp_path) -> None:
+    """A sentinel promotes the replica; the store finds it by itself, and goes on writing."""
+    with running() as master, running("--replicaof", "127.0.0.1", str(master.port)):
+        settings = tmp_path / "sentinel.conf"
+        lines = [
+            f"monitor main 127.0.0.1 {master.port} 1",
+            "down-after-milliseconds main 300",
+            "failover-timeout main 2000",
+        ]
+        settings.write_text("".join(f"sentinel {line}\n" for line in lines))
+        sentinel = RedisServer(settings=settings)
+        try:
+            sentinel.start()
+            with sentinel.client() as client:
+                until(lambda: client.sentinel_slaves("main"))
+            with database(f"redis+sentinel://127.0.0.1:{sentinel.port}/main") as opened:
+                opened.keep("grammar", b"artefact")
+                opened.learn("grammar", {KEY: CLAIM})
+                until(lambda: found(opened))
+                with master.client() as client:
+                    until(lambda: client.wait(1, 1000))  # for the replica to have it
+                master.kill()
+                opened.keep("later", b"after the master was lost")
+                until(lambda: opened.load("later").artefact == b"after the master was lost")
+                assert found(opened)
+        finally:
+            sentinel.close()

@@ -1,0 +1,139 @@
+"""Distinct successors: those that reading token by token finds, in loops that most tokens stay in and elsewhere."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammar_cache import Constraint, Vocabulary, compile_grammar
+from grammar_cache.configurations.interner import DEAD
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.successors.self_loops import byte_weights, wide_loop_at
+from tests.strategies import Case, cases, examples
+
+SCHEMA = '{"type": "array", "items": {"type": ["string", "integer"]}}'
+KEYS = '{"type": "object", "properties": {"ab": {"type": "string"}, "abc": {"type": "null"}}}'
+TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"\\", b'"', b",", b"]", b"7"]), min_size=1, max_size=5)
+LETTERS = [bytes([byte]) for byte in range(0x20, 0x7F)]
+
+
+def check_successors(grammar: CompiledGrammar, configuration: int) -> None:
+    """The configurations that all tokens lead to, one by one, and for each its shortest, then least string."""
+    vocabulary = grammar.vocabulary
+    expected: dict[int, int] = {}
+    for string in sorted(range(len(vocabulary.strings)), key=lambda s: (len(vocabulary.strings[s]), s)):
+        after = grammar._tables.after(configuration, string)
+        if after != DEAD:
+            expected.setdefault(after, string)
+    found = grammar._tables.successors(configuration)
+    assert dict(zip(found.configurations.tolist(), found.strings.tolist(), strict=True)) == expected
+    assert found.strings.tolist() == sorted(found.strings.tolist())
+
+
+def places(grammar: CompiledGrammar, most: int) -> list[int]:
+    """Configurations that tokens lead to, the nearest first."""
+    met, done = [grammar.start], 0
+    while done < len(met) and len(met) < most:
+        met += [one for one in grammar._tables.successors(met[done]).configurations.tolist() if one not in met]
+        done += 1
+    return met[:most]
+
+
+@given(cases())
+@examples(60)
+def test_successors_are_what_tokens_lead_to(case: Case) -> None:
+    """Of random grammars over random vocabularies."""
+    grammar = case.compiled()
+    if grammar is None:
+        return
+    for configuration in places(grammar, 12):
+        check_successors(grammar, configuration)
+
+
+@given(st.sampled_from([SCHEMA, KEYS]), st.sets(TEXTS.map(b"".join), max_size=30))
+@examples(60)
+def test_successors_in_a_loop(schema: str, words: set[bytes]) -> None:
+    """Inside of strings, and of keys that may still become declared ones, where tokens aren't read for each stack."""
+    vocabulary = Vocabulary(sorted({*words, *LETTERS}), [len({*words, *LETTERS})])
+    grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)
+    met = places(grammar, 25)
+    for configuration in met:
+        check_successors(grammar, configuration)
+    assert any(grammar._tables._around(configuration) is not None for configuration in met)
+
+
+def test_states_beside_a_loop_are_known_by_it() -> None:
+    """The first letters of a declared key go on as any key does, but for one byte."""
+    vocabulary = Vocabulary(LETTERS, [len(LETTERS)])
+    grammar = compile_grammar(Constraint("json_schema", KEYS), vocabulary)
+    for text in (b'{"', b'{"a', b'{"x'):
+        configuration = grammar.consume_bytes(grammar.start, text)
+        assert configuration is not None
+        known = grammar._tables._around(configuration)
+        assert known is not None
+        others = int((known[0].before == known[1].tolist().index(configuration)).sum())
+        assert known[0].visited >= len(LETTERS) - others - 2
+
+
+def test_together_or_one_by_one() -> None:
+    """Many at once give what each gives alone; the last one takes the last of the fuel."""
+    vocabulary = Vocabulary(LETTERS, [len(LETTERS)])
+    together, alone = (compile_grammar(Constraint("json_schema", KEYS), vocabulary) for _ in range(2))
+    many = places(alone, 40)
+    texts = [alone._tables.successors(one) for one in many]
+    few = places(together, 2)
+    together._tables._successors.clear()
+    together._tables.expand(few, 0)
+    assert len(together._tables._successors) == 1
+    met, done = [together.start], 0
+    while done < len(met) and len(met) < 40:
+        level = met[done:]
+        together._tables.expand(level, 10**9)
+        assert together._tables._successors.keys() >= set(level)
+        done = len(met)
+        for one in level:
+            met += [c for c in together._tables.successors(one).configurations.tolist() if c not in met]
+    for one, expected in zip(met[:40], texts, strict=False):
+        found = together._tables.successors(one)
+        assert found.strings.tolist() == expected.strings.tolist()
+        assert found.cost == expected.cost
+
+
+def test_a_limit_leaves_no_traces() -> None:
+    """What was found before it was met isn't taken for known by what is asked later."""
+    tokens = [*LETTERS, b"[[", b"[n", b"nul", b"12"]
+    grammar = compile_grammar(
+        Constraint("json_schema", '{"type": ["array", "null"]}'), Vocabulary(tokens, [len(tokens)])
+    )
+    tables, table = grammar._tables, grammar._configurations
+    whole, met = table.rules, 0
+    tables._successors.clear()
+    table.store.row[:] = -1  # as if nothing had been expanded
+    for limit in range(1, 100):
+        table.rules = whole._replace(limit=limit)
+        try:
+            tables.successors(grammar.start)
+        except LimitExceeded:
+            met += 1
+            assert (tables._shortest == -1).all()
+    assert met
+    check_successors(grammar, grammar.start)
+
+
+def test_a_wide_loop_is_one_that_most_tokens_stay_in() -> None:
+    """The inside of a string is, digits aren't."""
+    vocabulary = Vocabulary(LETTERS, [len(LETTERS)])
+    grammar = compile_grammar(Constraint("json_schema", SCHEMA), vocabulary)
+    weights = byte_weights(vocabulary)
+    assert weights.sum() == len(LETTERS)
+
+    def loops(text: bytes) -> bool:
+        configuration = grammar.consume_bytes(grammar.start, text)
+        assert configuration is not None
+        [(state, _), *_] = grammar._configurations.items(configuration)
+        return wide_loop_at(grammar._configurations.rules, state, weights) is not None
+
+    assert loops(b'["a')
+    assert not loops(b"[12")
+    assert not loops(b"[")

@@ -1,0 +1,281 @@
+"""What `/openapi.json` says is what the parser does; null is absence in every object; the page asks no other host."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.api.description import TAKEN, described
+from server.app import create_app
+from server.backends.loop import EngineLoop
+from server.protocol import chat as c
+from server.protocol import formats as f
+from server.protocol import grammars as g
+from server.protocol.errors import ApiError
+from server.protocol.foreign_fields import MESSAGE, REQUEST
+from server.protocol.reading import parse_chat, parse_grammar
+from server.protocol.strict import StrictModel
+from server.settings import Settings
+from tests.server.engines.scripted import ScriptedEngine
+from tests.server.engines.scripts import uniform
+from tests.server.running import VOCABULARY, Running, error_of, request, serving
+
+Object = dict[str, Any]
+
+
+def _format(value: object) -> object:
+    return parse_chat(request(response_format=value))
+
+
+def _message(value: object) -> object:
+    return parse_chat({"messages": [value]})
+
+
+def _part(value: object) -> object:
+    return _message({"role": "user", "content": [value]})
+
+
+def _named(value: object) -> object:
+    return _format({"type": "json_schema", "json_schema": value})
+
+
+CHAT: Object = {
+    **request(),
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "top_k": 3,
+    "seed": 1,
+    "n": 1,
+    "max_tokens": 3,
+    "max_completion_tokens": 3,
+    "stop": "x",
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "response_format": {"type": "text"},
+    "grammar": 'root ::= "a"',
+    "json_schema": {"type": "null"},
+    "swyb": {},
+    "user": "u",
+    "metadata": {"a": None},
+    "safety_identifier": "s",
+    "prompt_cache_key": "k",
+}
+CONSTRAINT: Object = {"whitespace": "any", "lenient": True, "start": "s", "lexer": "dynamic"}
+REGISTERED: Object = {
+    "name": "n",
+    "response_format": {"type": "json_object"},
+    "grammar": {"name": "sql"},
+    "json_schema": "{}",
+    "swyb": CONSTRAINT,
+    "precompute": {"height": 1},
+}
+OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
+    c.ChatRequest: (CHAT, parse_chat),
+    c.ChatMessage: ({"role": "user", "content": "x"}, _message),
+    c.TextPart: ({"type": "text", "text": "x"}, _part),
+    c.StreamOptions: (
+        {"include_usage": True, "include_obfuscation": False, "continuous_usage_stats": False},
+        lambda value: parse_chat(request(stream_options=value)),
+    ),
+    c.SwybOptions: (
+        {**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text"},
+        lambda value: parse_chat(request(swyb=value)),
+    ),
+    c.ConstraintOptions: (CONSTRAINT, lambda value: parse_grammar({"name": "n", "swyb": value})),
+    f.TextFormat: ({"type": "text"}, _format),
+    f.JsonObjectFormat: ({"type": "json_object", "schema": {"const": None}}, _format),
+    f.JsonSchemaFormat: ({"type": "json_schema", "json_schema": {"schema": True}}, _format),
+    f.NamedSchema: ({"schema": {"const": None}, "name": "n", "description": "d", "strict": True}, _named),
+    f.GrammarFormat: ({"type": "grammar", "grammar": "x", "syntax": "lark"}, _format),
+    f.NamedGrammar: ({"name": "sql"}, lambda value: parse_chat(request(grammar=value))),
+    f.RegexFormat: ({"type": "regex", "regex": "a", "pattern": "a", "value": "a"}, _format),
+    f.ChoiceFormat: ({"type": "choice", "choice": ["a"]}, _format),
+    g.GrammarRequest: (REGISTERED, parse_grammar),
+    g.Precompute: (
+        {"height": 1, "configurations": 5},
+        lambda value: parse_grammar({"name": "n", "precompute": value}),
+    ),
+}
+"""Of each model an object with all of its fields, and how it is read as a part of a request."""
+
+
+def models(base: type[StrictModel] = StrictModel) -> set[type[StrictModel]]:
+    return {model for child in base.__subclasses__() for model in (child, *models(child))}
+
+
+def outcome(read: Callable[[object], object], value: object) -> object:
+    """What becomes of it: the request, or the error."""
+    try:
+        return read(value)
+    except ApiError as error:
+        return error.body
+
+
+def test_there_is_an_object_of_each_model() -> None:
+    """With every field, accepted as it is."""
+    assert set(OBJECTS) == models()
+    for model, (example, read) in OBJECTS.items():
+        assert set(example) == set(model.member_names()), model
+        read(example)
+
+
+@pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
+@given(data=st.data())
+def test_null_is_absence(model: type[StrictModel], data: st.DataObject) -> None:
+    """Of any fields at once, in every object of a request: the same request, or the same error."""
+    example, read = OBJECTS[model]
+    nulls = data.draw(st.sets(st.sampled_from(sorted(example)), min_size=1))
+    present = {name: value for name, value in example.items() if name not in nulls}
+    assert outcome(read, present | dict.fromkeys(nulls)) == outcome(read, present)
+
+
+@pytest.mark.parametrize("stop", [None, "", "x", ["x"], []])
+def test_what_clients_send_as_stop(running: Running, stop: object) -> None:
+    """Official clients send null; none of it is a failure of the server's."""
+    assert running.chat(stop=stop, max_tokens=3).status_code == 200
+
+
+@cache
+def description() -> Object:
+    backend = EngineLoop(ScriptedEngine(VOCABULARY, uniform(VOCABULARY.size)))
+    return described(create_app(Settings(), backend))
+
+
+def references(value: object) -> set[str]:
+    return set(re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', json.dumps(value)))
+
+
+def test_the_description_is_whole() -> None:
+    """Every reference leads to a model, and every route says what it takes and answers, errors in our shape."""
+    told = description()
+    schemas = told["components"]["schemas"]
+    assert references(told) <= set(schemas)
+    for path, operations in told["paths"].items():
+        for operation in operations.values():
+            assert "200" in operation["responses"]
+            errors = {status for status in operation["responses"] if status[0] in "45"}
+            assert "422" not in errors
+            for status in errors:
+                assert references(operation["responses"][status]) == {"ProblemBody"}
+            assert ("401" in errors) is path.startswith("/v1/") is ("security" in operation)
+    taken = {
+        schema
+        for path in told["paths"].values()
+        for post in [path.get("post", {})]
+        for schema in references(post.get("requestBody", {}))
+    }
+    assert taken == {model.__name__ for model in TAKEN}
+
+
+@pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
+def test_the_description_has_the_fields_that_the_parser_takes(model: type[StrictModel]) -> None:
+    """Exactly those: a listed one is never unknown, and one that isn't listed always is."""
+    schema = description()["components"]["schemas"][model.__name__]
+    foreign = {c.ChatRequest: REQUEST, c.ChatMessage: MESSAGE}.get(model, {})
+    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]) == {*model.member_names(), *foreign}
+    example, read = OBJECTS[model]
+    for name in foreign:
+        for value in schema["properties"][name]["enum"]:
+            read({**example, name: value})
+    if model is not c.TextPart:  # its complaint is older
+        with pytest.raises(ApiError) as caught:
+            read({**example, "nobody_has_this": 1})
+        assert caught.value.code == "unknown_parameter"
+
+
+@pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
+@given(data=st.data())
+def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObject) -> None:
+    """Objects of some fields, some of them null: what the parser takes is valid by the description."""
+    example, read = OBJECTS[model]
+    kept = data.draw(st.sets(st.sampled_from(sorted(example))))
+    nulls = data.draw(st.sets(st.sampled_from(sorted(example))))
+    value = {name: part for name, part in example.items() if name in kept} | dict.fromkeys(nulls)
+    told = {**description(), "$ref": f"#/components/schemas/{model.__name__}"}
+    valid = jsonschema.Draft202012Validator(told).is_valid(value)
+    assert valid is isinstance(outcome(read, value), StrictModel)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"guided_json": {}}, 'send response_format {"type": "json_schema"'),
+        ({"guided_regex": "a"}, 'send response_format {"type": "regex"'),
+        ({"guided_choice": ["a"]}, 'send response_format {"type": "choice"'),
+        ({"guided_grammar": "a"}, "send grammar"),
+        ({"structured_outputs": {}}, "send response_format"),
+        ({"regex": "a"}, 'send response_format {"type": "regex"'),
+        ({"ebnf": "a"}, "send grammar"),
+        ({"tools": [{}]}, "send response_format"),
+        ({"swyb": {"beam": 2}}, "did you mean beam_width? Known here: whitespace, lenient, start, lexer, beam_width"),
+        ({"swyb": {"zzz": 2}}, "Known here: whitespace"),
+        ({"max_token": 2}, "did you mean max_tokens?"),
+        ({"response_format": {"type": "regex", "regx": "a"}}, "did you mean regex? Known here: type, regex"),
+        ({"messages": [{"role": "user", "content": "x", "contents": "y"}]}, "did you mean content?"),
+        ({"stream_options": {"x": 1}}, "Known here: include_usage"),
+    ],
+)
+def test_errors_say_what_to_send(change: Object, message: str) -> None:
+    """Instead of others' fields, and instead of what was misspelt."""
+    with pytest.raises(ApiError) as caught:
+        parse_chat(request(**change))
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize("name", sorted(REQUEST))
+def test_every_foreign_field_says_what_to_do(name: str) -> None:
+    """What to send instead, or to leave it out."""
+    with pytest.raises(ApiError) as caught:
+        parse_chat(request(**{name: {"x": "other"}}))
+    assert caught.value.message.endswith(REQUEST[name].instead)
+    assert len(REQUEST[name].instead) > 10
+
+
+def test_a_long_name_is_not_repeated() -> None:
+    """Nor compared: only its beginning."""
+    for change in ({"x" * 1_000_000: 1}, {"swyb": {"x" * 1_000_000: 1}}):
+        with pytest.raises(ApiError) as caught:
+            parse_chat(request(**change))
+        assert len(json.dumps(caught.value.body)) < 2_000
+
+
+def test_the_page_asks_no_other_host(running: Running) -> None:
+    """All that it names is ours, it is there, and its policy forbids the browser all else."""
+    page = running.client.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    named = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(named) == 4
+    assets = [name for name in named if not name.startswith("data:")]
+    assert all(re.fullmatch(r"docs/[a-z.-]+", name) for name in assets)
+    answers = [page, *(running.client.get(f"/{name}") for name in assets)]
+    for answer in answers:
+        assert answer.status_code == 200
+        policy = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+        assert policy["default-src"] == "'none'"
+        assert {source for sources in policy.values() for source in sources.split()} <= {
+            "'none'", "'self'", "'unsafe-inline'", "data:",
+        }  # fmt: skip
+        assert "'unsafe-inline'" not in policy["script-src"]
+    assert running.client.get("/docs/start.js").text.count("://") == 0
+    assert "validatorUrl: null" in running.client.get("/docs/start.js").text
+
+
+def test_the_description_tells_nothing_of_the_server() -> None:
+    """It is the same whatever the settings, the model and the key are, and open; unless it is switched off."""
+    with serving(settings=Settings(api_key="s3cret", name="hidden", running=7)) as keyed:
+        told = keyed.client.get("/openapi.json")
+        assert told.status_code == 200
+        assert told.json() == json.loads(json.dumps(description()))
+        assert keyed.client.get("/docs").status_code == 200
+    with serving(settings=Settings(docs=False)) as closed:
+        for path in ("/docs", "/openapi.json", "/docs/start.js"):
+            assert error_of(closed.client.get(path))["code"] == "not_found"

@@ -1,0 +1,155 @@
+"""What vLLM gives to a logits processor, without vLLM: as much of its interfaces as the filter touches.
+
+The names are those of `vllm/v1/sample/logits_processor/interface.py` (V1) and of
+`vllm/v1/worker/gpu/sample/logits_processor/interface.py` (V2).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.backends.vllm.wire.requests import KEY, RowRequest
+
+
+class MoveDirectionality(Enum):
+    UNIDIRECTIONAL = auto()
+    SWAP = auto()
+
+
+@dataclass(frozen=True)
+class BatchUpdate:
+    batch_size: int
+    removed: Sequence[int]
+    added: Sequence[tuple[int, Any, list[int] | None, list[int]]]
+    moved: Sequence[tuple[int, int, MoveDirectionality]]
+
+
+class V1LogitsProcessor(ABC):
+    @classmethod
+    def validate_params(cls, sampling_params: Any) -> None:
+        return None
+
+    @abstractmethod
+    def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool) -> None: ...
+
+    @abstractmethod
+    def apply(self, logits: torch.Tensor) -> torch.Tensor: ...
+
+    @abstractmethod
+    def is_argmax_invariant(self) -> bool: ...
+
+    @abstractmethod
+    def update_state(self, batch_update: BatchUpdate | None) -> None: ...
+
+
+class V2LogitsProcessor(ABC):
+    def __init__(self, vllm_config: Any, req_states: Any) -> None: ...  # noqa: B027
+
+    @classmethod  # noqa: B027
+    def validate_params(cls, sampling_params: Any) -> None: ...
+
+    def add_request(self, req_idx: int, sampling_params: Any) -> bool:
+        return True
+
+    def apply_staged_writes(self) -> None: ...  # noqa: B027
+
+    @abstractmethod
+    def apply(self, logits: torch.Tensor, ctx: Any) -> torch.Tensor: ...
+
+
+@dataclass
+class Sampling:
+    """Of vLLM's `SamplingParams`, what the filter reads."""
+
+    extra_args: dict[str, Any] | None = None
+    temperature: float = 0.0
+    n: int = 1
+    seed: int | None = None
+    min_tokens: int = 0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    logit_bias: dict[int, float] | None = None
+    allowed_token_ids: list[int] | None = None
+    bad_words: list[str] | None = field(default_factory=list)
+    structured_outputs: Any = None
+
+
+def sampling(request: RowRequest | None) -> Sampling:
+    return Sampling({KEY: request.to_dict()} if request else None)
+
+
+def no_split(text: str) -> list[int]:
+    """Of a tokenizer that nothing should ask."""
+    raise AssertionError(f"{text!r} is to be split")
+
+
+def installed() -> bool:
+    return importlib.util.find_spec("vllm") is not None
+
+
+def fake_modules() -> dict[str, ModuleType]:
+    """Modules of the names that the filter imports."""
+    found = {}
+    for name, processor in (
+        ("vllm.v1.sample.logits_processor.interface", V1LogitsProcessor),
+        ("vllm.v1.worker.gpu.sample.logits_processor.interface", V2LogitsProcessor),
+    ):
+        module = found[name] = ModuleType(name)
+        module.LogitsProcessor, module.MoveDirectionality = processor, MoveDirectionality  # type: ignore[attr-defined]
+    return found
+
+
+def filter_class(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`BudgetFilter` over fakes of vLLM's interfaces, imported anew."""
+    for name, module in fake_modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+        for parent in (name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1)):
+            monkeypatch.setitem(sys.modules, parent, ModuleType(parent))
+    monkeypatch.delitem(sys.modules, "server.backends.vllm.worker.filter", raising=False)
+    found = importlib.import_module("server.backends.vllm.worker.filter").BudgetFilter
+    monkeypatch.delitem(sys.modules, "server.backends.vllm.worker.filter")
+    return found
+
+
+def config(folder: str = "somewhere", speculative: object = None) -> Any:
+    """A `VllmConfig`."""
+    return SimpleNamespace(model_config=SimpleNamespace(model=folder), speculative_config=speculative)
+
+
+def made(cls: Any, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, states: Any = None) -> Any:
+    """A filter for this vocabulary, whatever the model's folder; with the states of V2, or for V1."""
+    names = cls.__init__.__globals__
+    monkeypatch.setitem(names, "Vocabulary", SimpleNamespace(from_pretrained=lambda folder, cache: vocabulary))
+    monkeypatch.setitem(names, "warm_up", lambda vocabulary: None)
+    monkeypatch.setitem(names, "ChatEncoder", lambda folder: SimpleNamespace(split=no_split))
+    return cls(config(), torch.device("cpu"), False) if states is None else cls(config(), states)
+
+
+class States:
+    """Of V2's `LogitsProcRequestState`: tokens of each slot, on the device."""
+
+    def __init__(self, slots: int, length: int) -> None:
+        self.all_token_ids = SimpleNamespace(gpu=torch.full((slots, length), -7, dtype=torch.int32))
+
+    def write(self, slot: int, tokens: Sequence[int]) -> None:
+        self.all_token_ids.gpu[slot, : len(tokens)] = torch.tensor(tokens, dtype=torch.int32)
+
+
+def context(slots: Sequence[int], lengths: Sequence[int]) -> Any:
+    """Of V2's `LogitsContext`: the slot of each row, and how long its text is."""
+    bound: NDArray[np.int32] = np.array(lengths, np.int32)
+    return SimpleNamespace(idx_mapping_np=np.array(slots, np.int32), seq_lens_upper_bound_np=bound)

@@ -1,0 +1,131 @@
+"""What requests tell the filter: there and back unchanged, and nothing else gets through."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.backends.vllm.wire.requests import BEAM, KEY, NEUTRAL, RowRequest, check, request_of, row_of
+from server.decoding.parameters import Ending, Parameters, Promotion, Ranking, Softmax
+from tests.server.backends.vllm.fakes import Sampling, sampling
+from tests.strategies import examples
+
+REQUEST = RowRequest("r", "g", 7, Parameters(9, seed=3))
+
+parameters = st.builds(
+    Parameters,
+    budget=st.integers(0, 1 << 20),
+    beam_width=st.integers(1, 9),
+    answers=st.integers(1, 9),
+    jump_forward=st.sampled_from((False, True, "text")),
+    stops=st.lists(st.binary(max_size=3), max_size=2).map(tuple),
+    alpha=st.floats(0, 1),
+    candidates=st.integers(1, 999),
+    temperature=st.floats(0, 5),
+    top_p=st.floats(0, 1),
+    top_k=st.integers(0, 999),
+    seed=st.integers(0, (1 << 64) - 1),
+    promotion=st.sampled_from(get_args(Promotion)),
+    softmax=st.sampled_from(get_args(Softmax)),
+    ranking=st.sampled_from(get_args(Ranking)),
+    ending=st.sampled_from(get_args(Ending)),
+)
+
+
+@given(parameters, st.none() | st.text(), st.lists(st.integers(0, 9)).map(tuple))
+@examples(60)
+def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[int, ...]):
+    """Through JSON."""
+    request = RowRequest("r", grammar, 4, chosen, begun)
+    assert RowRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("beam_width", 0),
+        ("answers", True),
+        ("jump_forward", "tokens"),
+        ("jump_forward", 1),
+        ("stops", "ab"),
+        ("begun", [1.0]),
+        ("begun", 3),
+        ("stops", [b"ab"]),
+        ("stops", ["xy"]),
+        ("promotion", "best"),
+        ("ending", 1),
+        ("budget", -1),
+        ("budget", 2.5),
+        ("budget", True),
+        ("seed", None),
+        ("seed", 1 << 64),
+        ("seed", -1),
+        ("candidates", 0),
+        ("temperature", float("nan")),
+        ("temperature", float("inf")),
+        ("temperature", "1"),
+        ("top_p", 1.5),
+        ("alpha", -0.1),
+        ("grammar", 5),
+        ("request", None),
+        ("prompt_tokens", -3),
+    ],
+)
+def test_other_values_are_refused(name: str, value: Any):
+    with pytest.raises(ValueError, match=f"{KEY}.{name}"):
+        RowRequest.from_dict(REQUEST.to_dict() | {name: value})
+
+
+@pytest.mark.parametrize("data", [None, [], "x", {}, {"grammar": "g"}, REQUEST.to_dict() | {"more": 1}])
+def test_other_shapes_are_refused(data: object):
+    with pytest.raises(ValueError, match=KEY):
+        RowRequest.from_dict(data)
+
+
+def test_requests_of_others_are_none_of_ours():
+    for extra in (None, {}, {"other": 1}):
+        assert request_of(Sampling(extra)) is None
+        check(Sampling(extra, temperature=1.0, seed=5))
+    assert request_of(sampling(REQUEST)) == REQUEST
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n", 2),
+        ("seed", 0),
+        ("min_tokens", 1),
+        ("presence_penalty", 0.5),
+        ("frequency_penalty", -0.5),
+        ("repetition_penalty", 1.1),
+        ("logit_bias", {1: 2.0}),
+        ("allowed_token_ids", [1]),
+        ("bad_words", ["x"]),
+        ("structured_outputs", object()),
+    ],
+)
+def test_what_would_choose_other_tokens_is_refused(name: str, value: Any):
+    """Each by its name; at the value that does nothing it passes."""
+    told = sampling(REQUEST)
+    check(told)
+    setattr(told, name, value)
+    with pytest.raises(ValueError, match=name):
+        check(told)
+
+
+def test_rows_of_beams_have_names():
+    assert row_of(Sampling({BEAM: "r/1"})) == "r/1"
+    for extra in (None, {}, {BEAM: 3}, {KEY: REQUEST.to_dict()}):
+        assert row_of(Sampling(extra)) is None
+
+
+def test_all_fields_are_told_apart():
+    """A field without a check would pass anything."""
+    names = {field.name for kind in (RowRequest, Parameters) for field in fields(kind)}
+    assert names - {"parameters"} == set(REQUEST.to_dict())
+    assert set(NEUTRAL) >= {"n", "seed", "min_tokens", "structured_outputs", "thinking_token_budget"}

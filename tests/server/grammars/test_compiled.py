@@ -1,0 +1,234 @@
+"""The cache of compiled grammars."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from grammar_cache import Constraint, GrammarSyntaxError, Limits, compile_grammar
+from server.grammars import compiled as module
+from server.grammars.compiled import Certified, Grammars
+from tests.server.running import VOCABULARY
+
+
+def make(count: int = 8, states: int = 1_000_000, longest_answer: int = 100) -> Grammars:
+    """A cache for the tests' vocabulary."""
+    return Grammars(
+        VOCABULARY,
+        longest_answer=longest_answer,
+        limits=Limits(),
+        count=count,
+        states=states,
+        threads=2,
+    )
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of all grammars that were compiled, in order."""
+    seen: list[str] = []
+
+    def counting(constraint: Constraint, *rest: Any) -> Any:
+        seen.append(constraint.text)
+        return compile_grammar(constraint, *rest)
+
+    monkeypatch.setattr(module, "compile_grammar", counting)
+    return seen
+
+
+def regex(text: str) -> Constraint:
+    """A constraint."""
+    return Constraint("regex", text)
+
+
+async def _all(cache: Grammars, *texts: str) -> list[Certified]:
+    try:
+        return [await cache.get(regex(text)) for text in texts]
+    finally:
+        cache.close()
+
+
+def test_a_grammar_is_compiled_once(compiled: list[str]) -> None:
+    """The second request gets the same grammar, and is told that it was kept."""
+    first, second = asyncio.run(_all(make(), "[ab]{3}", "[ab]{3}"))
+    assert (first.source, second.source) == ("miss", "hit")
+    assert second.grammar is first.grammar
+    assert compiled == ["[ab]{3}"]
+
+
+def test_a_grammar_without_room_is_compiled_anew(compiled: list[str]) -> None:
+    """Those under way keep the one that they have; who asks next gets one with room."""
+
+    async def meanwhile() -> tuple[Certified, Certified, Certified]:
+        cache = make()
+        try:
+            first = await cache.get(regex("[ab]{3}"))
+            table = first.grammar._configurations
+            table.limit = table.count
+            second = await cache.get(regex("[ab]{3}"))
+            return first, second, await cache.get(regex("[ab]{3}"))
+        finally:
+            cache.close()
+
+    first, second, third = asyncio.run(meanwhile())
+    assert (first.grammar.full, second.grammar.full) == (True, False)
+    assert third.grammar is second.grammar is not first.grammar
+    assert [one.source for one in (first, second, third)] == ["miss", "miss", "hit"]
+    assert compiled == ["[ab]{3}"] * 2
+
+
+def test_options_are_part_of_what_is_kept() -> None:
+    """The same schema with other whitespace is another grammar."""
+
+    async def both() -> tuple[Certified, Certified]:
+        cache = make()
+        try:
+            loose = await cache.get(Constraint("json_schema", '{"const": [1]}', whitespace="any"))
+            return loose, await cache.get(Constraint("json_schema", '{"const": [1]}', whitespace="compact"))
+        finally:
+            cache.close()
+
+    loose, compact = asyncio.run(both())
+    assert loose.grammar_id != compact.grammar_id
+    assert compact.source == "miss"
+
+
+def test_what_is_known_beforehand() -> None:
+    """The minimum and a shortest answer are there before any decoding."""
+    [known] = asyncio.run(_all(make(), "(the quick|the quick name)!"))
+    assert (known.minimum.tokens, known.minimum.exact) == (3, True)
+    assert known.witness_text == "the quick!"
+
+
+def test_a_witness_that_no_answer_can_hold_is_not_made() -> None:
+    """A language whose shortest text is longer than the context window has a minimum, but no example."""
+    [known] = asyncio.run(_all(make(longest_answer=100), "x{101}"))
+    assert (known.minimum.tokens, known.witness_text) == (101, None)
+
+
+def test_concurrent_requests_share_one_compilation(compiled: list[str]) -> None:
+    """Whoever asks while a grammar is compiled waits for it, also if the first one goes away."""
+
+    async def ask() -> tuple[Certified, Certified]:
+        cache = make()
+        try:
+            first = asyncio.create_task(cache.get(regex("[ab]{4}")))
+            others = [asyncio.create_task(cache.get(regex("[ab]{4}"))) for _ in range(2)]
+            await asyncio.sleep(0)
+            first.cancel()
+            one, two = await asyncio.gather(*others)
+            return one, two
+        finally:
+            cache.close()
+
+    one, two = asyncio.run(ask())
+    assert one.grammar is two.grammar
+    assert compiled == ["[ab]{4}"]
+
+
+def test_compiling_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a grammar is compiled, the event loop goes on."""
+    goes_on = threading.Event()
+
+    def blocked(*arguments: Any) -> Any:
+        assert goes_on.wait(10)
+        return compile_grammar(*arguments)
+
+    monkeypatch.setattr(module, "compile_grammar", blocked)
+
+    async def ask() -> Certified:
+        cache = make()
+        try:
+            task = asyncio.create_task(cache.get(regex("a")))
+            await asyncio.sleep(0.01)
+            goes_on.set()
+            return await task
+        finally:
+            cache.close()
+
+    assert asyncio.run(ask()).source == "miss"
+
+
+def test_the_count_is_bounded(compiled: list[str]) -> None:
+    """The least recently used grammar goes first."""
+    cache = make(count=2)
+    asyncio.run(_all(cache, "a", "b", "a", "c", "a", "b"))
+    assert cache.kept == 2
+    assert compiled == ["a", "b", "c", "b"]
+
+
+def test_the_size_is_bounded() -> None:
+    """Grammars that weigh more than all kept ones may are dropped, even the newest."""
+    cache = make(states=1)
+    assert asyncio.run(_all(cache, "[ab]{9}"))[0].states > 1
+    assert cache.kept == 0
+
+
+def test_a_grammar_that_has_grown_counts_with_its_growth() -> None:
+    """What decoding adds to a kept grammar counts when the cache is next used."""
+
+    async def grow() -> tuple[int, int]:
+        cache = make(states=150)
+        try:
+            [grown] = [await cache.get(regex("[a-z]{1,200}"))]
+            before = cache.kept
+            grown.grammar.consume_bytes(grown.grammar.start, b"a" * 190)
+            await cache.get(regex("b"))
+            return before, cache.kept
+        finally:
+            cache.close()
+
+    before, after = asyncio.run(grow())
+    assert (before, after) == (1, 1)
+
+
+def test_a_refusal_is_not_kept(compiled: list[str]) -> None:
+    """A bad grammar is refused each time, and leaves nothing behind."""
+
+    async def twice() -> int:
+        cache = make()
+        try:
+            for _ in range(2):
+                with pytest.raises(GrammarSyntaxError):
+                    await cache.get(regex("("))
+            return cache.kept
+        finally:
+            cache.close()
+
+    assert asyncio.run(twice()) == 0
+    assert compiled == ["(", "("]
+
+
+def test_nobody_waits_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that go away before their grammar's turn leave no work behind, and may come again."""
+    goes_on = threading.Event()
+    begun: list[str] = []
+
+    def blocked(constraint: Constraint, *rest: Any) -> Any:
+        begun.append(constraint.text)
+        assert goes_on.wait(10)
+        return compile_grammar(constraint, *rest)
+
+    monkeypatch.setattr(module, "compile_grammar", blocked)
+
+    async def ask() -> Certified:
+        cache = make()
+        try:
+            tasks = [asyncio.create_task(cache.get(regex(text))) for text in "abcdefgh"]
+            while len(begun) < 2:
+                await asyncio.sleep(0.001)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            again = asyncio.create_task(cache.get(regex("h")))
+            await asyncio.sleep(0.01)
+            goes_on.set()
+            return await again
+        finally:
+            cache.close()
+
+    assert asyncio.run(ask()).witness_text == "h"
+    assert sorted(begun) == ["a", "b", "h"]  # two threads had begun

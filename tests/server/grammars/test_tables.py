@@ -1,0 +1,48 @@
+"""Distances computed offline, on request: for all who share a store."""
+
+from __future__ import annotations
+
+from server.settings import Settings
+from tests.server.grammars.test_named import listing, register
+from tests.server.grammars.test_sharing import redis, settings
+from tests.server.running import Running, error_of, eventually, serving
+
+__all__ = ["redis", "settings"]
+
+NESTED = 'root ::= "a" mid "ue" | "c"\nmid ::= "b" root "tr"'
+"""The token `true` ends two rules at once: each rule for itself needs more."""
+
+
+def test_a_table_is_computed_for_all_who_share_the_store(settings: Settings) -> None:
+    """Whoever opens the grammar from then on uses it and says so; answers are complete within every budget."""
+    with serving(settings=settings) as first:
+        before = first.chat(grammar=NESTED, max_tokens=9).json()["swyb"]
+        told = register(first, name="nested", grammar=NESTED, precompute={"height": 6}).json()
+        table = told["table"]
+        assert table["height"] == 6 < table["entries"]
+        assert (told["grammar_id"], before["table"]) == (before["grammar_id"], None)
+        assert [each["table"] for each in listing(first)["data"]] == [table]
+        database = first.service.database
+        assert database is not None
+        eventually(lambda: database.table(told["grammar_id"]) is not None)
+        with serving(settings=settings) as second:
+            for server in (first, second):
+                for budget in range(1, 12):
+                    body = server.chat(grammar={"name": "nested"}, max_tokens=budget, temperature=0).json()
+                    assert body["swyb"]["table"] == table["name"]
+                    assert body["usage"]["completion_tokens"] <= budget
+                    text = body["choices"][0]["message"]["content"]
+                    levels = text.count("ab")
+                    assert text == "ab" * levels + "c" + "true" * levels
+            assert second.service.grammars.compiled == 0
+
+
+def test_a_table_needs_a_store_and_has_its_limits(running: Running, settings: Settings) -> None:
+    """What can't be kept for all isn't computed, and no client asks for hours of work."""
+    refused = error_of(register(running, name="nested", grammar=NESTED, precompute={"height": 6}))
+    assert (refused["code"], refused["param"]) == ("unsupported_parameter", "precompute")
+    with serving(settings=settings) as server:
+        for wrong in ({"height": -1}, {}, {"height": 1, "configurations": 10**6}, {"height": 1, "seconds": 1}):
+            answer = register(server, name="nested", grammar=NESTED, precompute=wrong)
+            assert (answer.status_code, error_of(answer)["param"].partition(".")[0]) == (400, "precompute")
+        assert listing(server)["data"] == []
