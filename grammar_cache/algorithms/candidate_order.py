@@ -6,12 +6,12 @@ from math import exp, log
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Ints: TypeAlias = NDArray[np.int32]
+from grammar_cache.array_types import Floats, Ints
+from grammar_cache.jit import jit_no_arrays
+
 Places: TypeAlias = NDArray[np.intp]
-Floats: TypeAlias = NDArray[np.float64]
 
 
 def ordered(tokens: Ints, values: Floats, distances: Ints, most: int, after: Ints) -> tuple[Places, int | None]:
@@ -32,7 +32,7 @@ def leading(values: Floats, count: int) -> Places:
     return order
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def log_sum(values: Floats) -> float:
     """The logarithm of the sum of their exponentials; at least one, and finite."""
     top = values[0]
@@ -44,7 +44,7 @@ def log_sum(values: Floats) -> float:
     return float(top + log(total))
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def _order(tokens: Ints, values: Floats, distances: Ints, most: int, after: Ints, order: Places) -> tuple[int, int]:
     """How many there are in `order`, and where the lost one is, or -1."""
     count, lost = 0, -1
@@ -68,7 +68,7 @@ def _order(tokens: Ints, values: Floats, distances: Ints, most: int, after: Ints
     return count, lost
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def _lead(values: Floats, order: Places) -> None:
     count = 0
     for i in range(len(values)):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import Longs
+from grammar_cache.array_types import Longs
+from grammar_cache.jit import jit_inline
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def push(heap: Longs, size: int, number: int) -> int:
     """Adds a number to `size` others, given that there is room: how many there are now."""
     at = size
@@ -21,7 +21,7 @@ def push(heap: Longs, size: int, number: int) -> int:
     return size + 1
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def pop(heap: Longs, size: int) -> int:
     """Takes the least of `size` numbers out: how many there are now."""
     size -= 1
@@ -29,7 +29,7 @@ def pop(heap: Longs, size: int) -> int:
     return size
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def replace(heap: NDArray[Any], size: int, number: Any) -> None:
     """Puts a number in place of the least of `size`. It branches little: wrong guesses of the processor cost most."""
     at, child = 0, 1

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.heap import replace
+from grammar_cache.jit import jit_inline, jit_no_arrays
 
 Values: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int32]
@@ -41,7 +41,7 @@ def highest(values: Values, count: int, most: float = np.inf) -> Ids | None:
     return ids if _highest(values, values.view(np.int32), np.float32(most), maxima, tops, keys, ids) else None
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def _highest(values: Values, bits: Ids, most: np.float32, maxima: Values, tops: Values, keys: Keys, ids: Ids) -> bool:
     """Fills `ids`, and returns whether all values are at most so much; else they aren't compared.
 
@@ -69,7 +69,7 @@ def _highest(values: Values, bits: Ids, most: np.float32, maxima: Values, tops: 
     return True
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _group_maxima(values: Values, most: np.float32, maxima: Values) -> bool:
     """Whether all values are at most so much; then `maxima` has the highest of each group."""
     odd = False
@@ -91,7 +91,7 @@ def _group_maxima(values: Values, most: np.float32, maxima: Values) -> bool:
     return not odd
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _least(maxima: Values, tops: Values) -> np.float32:
     """The k-th best of more than k groups' highest values: `tops` float32[k] is a heap of the best."""
     tops[:] = -np.inf
@@ -111,14 +111,14 @@ def _least(maxima: Values, tops: Values) -> np.float32:
     return np.float32(least)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _key(bits: np.int32, at: int) -> np.int64:
     """Orders like the value with these bits, and among equal values against the index. -0.0 equals 0.0."""
     ordered = np.int64(bits) ^ ((np.int64(bits) >> 31) & _PLACES)
     return np.int64(((0 if ordered == _MINUS_ZERO else ordered) << 32) | (_PLACES - at))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _take(keys: Keys, key: np.int64) -> None:
     """In place of the worst, if it is better."""
     if key > keys[0]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any
 
-import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Longs: TypeAlias = NDArray[np.int64]
+from grammar_cache.jit import jit_inline
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def distinct(keys: Longs, size: int) -> int:
+@jit_inline
+def distinct(keys: NDArray[Any], size: int) -> int:
     """Sorts the first `size` keys in place and leaves out repetitions: how many are left. (Shell's sort.)"""
     gap = 1
     while 3 * gap + 1 < size:

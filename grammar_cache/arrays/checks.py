@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
 from grammar_cache.errors import ArtefactError
-
-Ints = NDArray[np.int32]
 
 
 def require(right: bool | np.bool_, otherwise: str) -> None:

@@ -7,14 +7,11 @@ The compiled loops of `network_arrays`. They check each index before they follow
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from grammar_cache.array_types import Flags, Ints, Longs, Octets
 from grammar_cache.automata.automaton_cache import reduced
 from grammar_cache.automata.subset_kernels import CALL
-from grammar_cache.configurations.arena import Flags, Ints, Longs
-
-Bytes = NDArray[np.uint8]
+from grammar_cache.jit import jit
 
 MOVES = (
     "",
@@ -34,8 +31,8 @@ CALLS = (
 )
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def class_count(classes: Bytes) -> int:
+@jit
+def class_count(classes: Octets) -> int:
     """How many classes 256 bytes have, if they are numbered by first byte; else 0."""
     count = 0
     for of in classes:
@@ -45,7 +42,7 @@ def class_count(classes: Bytes) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def rules_of(entry: Ints, count: int) -> Ints:
     """By state its rule; the rules begin at `entry`, which ascends from 0."""
     rule = np.zeros(count, np.int32)
@@ -54,14 +51,14 @@ def rules_of(entry: Ints, count: int) -> Ints:
     return rule
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _divides(first: Ints, parts: int, total: int) -> bool:
     if len(first) != parts + 1 or first[0] != 0 or first[-1] != total:
         return False
     return bool((first[1:] >= first[:-1]).all())
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def wrong_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> int:
     """Moves are deterministic, in canonical order, and stay within their rule, or what is wrong of `MOVES`."""
     count = len(rule)
@@ -80,7 +77,7 @@ def wrong_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> in
     return 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, opened: Ints, lexer: int) -> int:
     """Calls return to their own rule; those of the `lexer`, and no others, by way of a return, which opens a state.
 
@@ -109,10 +106,10 @@ def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, o
     return 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def reduced_rules(
     bounds: Ints,
-    classes: Bytes,
+    classes: Octets,
     move_first: Ints,
     move_class: Ints,
     move_to: Ints,
@@ -120,7 +117,7 @@ def reduced_rules(
     call_rule: Ints,
     call_back: Ints,
     final: Flags,
-) -> tuple[Bytes, Longs, Ints, Ints, Ints]:
+) -> tuple[Octets, Longs, Ints, Ints, Ints]:
     """The automata of all rules as `Reduced` has them: the bytes that its digests are of, one rule's behind another's.
 
     Of these bytes, of labels, and of rules that are called, there are told which begin a rule, [rules + 1] each; before
@@ -156,7 +153,7 @@ def reduced_rules(
     return data[: first[-1]], first, label_first, called, called_first
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _put(data: Bytes, place: int, more: Bytes) -> int:
+@jit
+def _put(data: Octets, place: int, more: Octets) -> int:
     data[place : place + len(more)] = more
     return place + len(more)

@@ -11,9 +11,9 @@ from hashlib import blake2b
 from threading import Lock
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.builder import Builder
 from grammar_cache.automata.byte_classes import merged
 from grammar_cache.automata.complete_dfa import CompleteDfaCache
@@ -23,9 +23,7 @@ from grammar_cache.automata.nfa import Nfa, byte_classes
 from grammar_cache.automata.subset_kernels import CALL
 from grammar_cache.expression import Expression
 from grammar_cache.interrupt import Interrupt
-
-Ints = NDArray[np.int32]
-Flags = NDArray[np.bool_]
+from grammar_cache.jit import jit
 
 LARGEST = 4_000_000
 """Numbers (of 4 bytes) in all automata that are kept."""
@@ -176,7 +174,7 @@ class CachedRule:
         return self._nfa
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def reduced(
     first: Ints, labels: Ints, heads: Ints, classes: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint8], Ints, Ints, Ints, Ints]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints, Octets
 from grammar_cache.automata.subset_kernels import CALL
-
-Ints = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
+from grammar_cache.jit import jit
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def merged(first: Ints, labels: Ints, heads: Ints, classes: Bytes) -> Bytes:
+@jit
+def merged(first: Ints, labels: Ints, heads: Ints, classes: Octets) -> Octets:
     """For every byte, of the classes that no state tells apart from its own, the first."""
     count = np.int64(classes.max()) + 1
     sizes = np.zeros(count + 1, np.int64)
@@ -47,8 +44,8 @@ def merged(first: Ints, labels: Ints, heads: Ints, classes: Bytes) -> Bytes:
     return same_as[classes]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def common(classes: Bytes) -> Bytes:
+@jit
+def common(classes: Octets) -> Octets:
     """One partition of the bytes for all rules, uint8[rules, 256] to uint8[256]: classes are numbered by first byte."""
     found = np.zeros(256, np.uint8)
     seen = np.full((256, 256), -1, np.int32)
@@ -65,9 +62,9 @@ def common(classes: Bytes) -> Bytes:
     return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def spread(
-    first: Ints, labels: Ints, heads: Ints, own: Bytes, offset: int, width: int
+    first: Ints, labels: Ints, heads: Ints, own: Octets, offset: int, width: int
 ) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
     """A rule's moves and calls over common classes, states numbered from `offset` on.
 

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.array_types import Flags, Ints, Octets
 from grammar_cache.automata.dfa import Dfa, minimised, too_many_states
 from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
 from grammar_cache.interrupt import Interrupt
-
-Ints = NDArray[np.int32]
-Flags = NDArray[np.bool_]
-Bytes = NDArray[np.uint8]
+from grammar_cache.jit import jit
 
 WORK = 32
 """Transitions that each product of an intersection may have, for each state that a rule may have."""
@@ -38,13 +35,13 @@ class CompleteDfa:
     `least` is the minimal automaton of the same language, where it is known.
     """
 
-    classes: Bytes
+    classes: Octets
     table: Ints
     final: Flags
     least: Dfa | None = None
 
     @staticmethod
-    def of(dfa: Dfa, classes: Bytes) -> CompleteDfa:
+    def of(dfa: Dfa, classes: Octets) -> CompleteDfa:
         """Of a minimal automaton, with a sink for what it doesn't read."""
         table, final = _filled(dfa.first, dfa.labels, dfa.heads, dfa.final, int(classes[-1]) + 1)
         return CompleteDfa(classes, table, final, dfa)
@@ -149,7 +146,7 @@ def standing(total: CompleteDfa, interrupt: Interrupt) -> EmbeddedDfa:
     return EmbeddedDfa(dfa.size, *_edges(dfa.first, dfa.labels, dfa.heads, dfa.final, total.classes))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _filled(first: Ints, labels: Ints, heads: Ints, final: Flags, width: int) -> tuple[Ints, Flags]:
     """The table of an automaton and its final states, with a sink."""
     sink = len(final)
@@ -161,7 +158,7 @@ def _filled(first: Ints, labels: Ints, heads: Ints, final: Flags, width: int) ->
     return table, ends
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _transitions(table: Ints) -> tuple[Ints, Ints, Ints]:
     """Tails, labels and heads."""
     states, width = table.shape
@@ -173,8 +170,8 @@ def _transitions(table: Ints) -> tuple[Ints, Ints, Ints]:
     return tails, labels, heads
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _edges(first: Ints, labels: Ints, heads: Ints, final: Flags, classes: Bytes) -> tuple[Ints, Ints]:
+@jit
+def _edges(first: Ints, labels: Ints, heads: Ints, final: Flags, classes: Octets) -> tuple[Ints, Ints]:
     """Edges (source, low byte, high byte, target) and final states."""
     low, high = np.zeros(256, np.int32), np.zeros(256, np.int32)
     for byte in range(256):
@@ -197,8 +194,8 @@ def _edges(first: Ints, labels: Ints, heads: Ints, final: Flags, classes: Bytes)
     return edges[:size].copy(), ends[:count].copy()
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _told_apart(a: Bytes, b: Bytes) -> tuple[Bytes, Ints, Ints]:
+@jit
+def _told_apart(a: Octets, b: Octets) -> tuple[Octets, Ints, Ints]:
     """Classes for two automata, and what class of each is the first in every one."""
     classes = np.zeros(256, np.uint8)
     ours, theirs = np.empty(256, np.int32), np.empty(256, np.int32)
@@ -211,7 +208,7 @@ def _told_apart(a: Bytes, b: Bytes) -> tuple[Bytes, Ints, Ints]:
     return classes, ours[:count].copy(), theirs[:count].copy()
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _dead(table: Ints, final: Flags) -> int:
     """A state that accepts nothing and leads to itself alone, -1 if there is none."""
     for s in range(len(table) - 1, -1, -1):
@@ -229,7 +226,7 @@ DENSE = 1 << 16
 """Pairs of states up to which their numbers stand in a table, and above which in a dictionary."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _product(
     a: Ints,
     b: Ints,

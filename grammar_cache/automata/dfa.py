@@ -10,14 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.minimisation import minimal_unless
 from grammar_cache.automata.nfa import Nfa
 from grammar_cache.automata.subset_kernels import CALL, STOPPED, TOO_LARGE, automaton
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
-
-Ints = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +75,7 @@ def determinise(
 
 def minimised(tails: Ints, labels: Ints, heads: Ints, final: Flags, interrupt: Interrupt) -> Dfa:
     """The minimal automaton. Raises Interrupted."""
-    stopped, *columns = minimal_unless(tails, labels, heads, final, interrupt.flag)
+    stopped, first, of_label, of_head, ends = minimal_unless(tails, labels, heads, final, interrupt.flag)
     if stopped:
         interrupt.check()
-    return Dfa(*columns)
+    return Dfa(first, of_label, of_head, ends)

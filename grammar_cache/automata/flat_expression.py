@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
 from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not, Range, Ref, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
-
-Ints = NDArray[np.int32]
 
 BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT = range(9)
 """What follows: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of bounds. SEQ, ALT, AND count,

@@ -5,17 +5,14 @@ After Valmari and Lehtinen, "Efficient minimization of DFAs with partial transit
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Ints: TypeAlias = NDArray[np.int32]
-Longs: TypeAlias = NDArray[np.int64]
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.jit import jit, jit_inline
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def minimal(
     tails: Ints, labels: Ints, heads: Ints, final: NDArray[np.bool_]
 ) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
@@ -28,7 +25,7 @@ def minimal(
     return first, of_label, of_head, ends
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def minimal_unless(
     tails: Ints, labels: Ints, heads: Ints, final: NDArray[np.bool_], stop: NDArray[np.uint8]
 ) -> tuple[bool, Ints, Ints, Ints, NDArray[np.bool_]]:
@@ -76,7 +73,7 @@ def minimal_unless(
     return False, first[: found + 1], of_label[:size], of_head[:size], ends[order[:found]]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _largest(keys: Ints) -> int:
     largest = 0
     for key in keys:
@@ -84,7 +81,7 @@ def _largest(keys: Ints) -> int:
     return largest
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _by_key(keys: Ints, count: int) -> tuple[Longs, Longs]:
     """Where each key's places begin in the order of keys, and the places so: a sort that keeps ties in order."""
     first = np.zeros(count + 1, np.int64)
@@ -99,7 +96,7 @@ def _by_key(keys: Ints, count: int) -> tuple[Longs, Longs]:
     return first, places
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _able_to_end(tails: Ints, heads: Ints, final: NDArray[np.bool_]) -> NDArray[np.bool_]:
     starts, into = _by_key(heads, len(final))
     alive = final.copy()
@@ -121,7 +118,7 @@ def _able_to_end(tails: Ints, heads: Ints, final: NDArray[np.bool_]) -> NDArray[
     return alive
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def stable_blocks(
     tails: NDArray[np.int32], labels: NDArray[np.int32], heads: NDArray[np.int32], final: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
@@ -130,7 +127,7 @@ def stable_blocks(
     return blocks
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _stable(
     tails: Ints, labels: Ints, heads: Ints, final: NDArray[np.bool_], stop: NDArray[np.uint8]
 ) -> tuple[bool, Ints]:
@@ -186,7 +183,7 @@ def _stable(
     return False, b_set.astype(np.int32)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _mark(
     e: int, elems: Longs, place: Longs, of: Longs, first: Longs, marked: Longs, touched: Longs, count: int
 ) -> int:
@@ -205,7 +202,7 @@ def _mark(
     return count
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _split(
     elems: Longs, of: Longs, first: Longs, past: Longs, marked: Longs, touched: Longs, count: int, sets: int
 ) -> int:

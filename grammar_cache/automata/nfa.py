@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
 from grammar_cache.expression import Range
-
-Ints = NDArray[np.int32]
+from grammar_cache.jit import jit
 
 _UTF8_LIMITS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 
@@ -63,7 +62,7 @@ class Nfa:
         return bool(_accepts(self.size, self.edges if reads else self.edges[:0], self.skips, self.calls, passable))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def ordered(table: Ints, column: int, keys: int) -> tuple[Ints, Ints]:
     """Where the rows of each key begin once they are in the order of that column, and the rows so; ties stay."""
     size, width = table.shape
@@ -80,7 +79,7 @@ def ordered(table: Ints, column: int, keys: int) -> tuple[Ints, Ints]:
     return first, rows
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints, passable: NDArray[np.bool_]) -> bool:
     links = np.empty((len(edges) + len(skips) + len(calls), 2), np.int32)
     size = 0
@@ -117,7 +116,7 @@ def byte_classes(nfas: Iterable[Nfa]) -> NDArray[np.uint8]:
     return cut[:256].cumsum(dtype=np.uint8)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _cut(edges: Ints, cut: NDArray[np.uint8]) -> None:
     for i in range(len(edges)):
         cut[edges[i, 1]] = 1

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
 from grammar_cache.automata.flat_expression import ALT, AND, BYTES, CALL_OF, CLASS, INLINED, NOT, REPEAT, SEQ
+from grammar_cache.jit import jit
 
-Ints: TypeAlias = NDArray[np.int32]
 
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def booleans(ops: Ints, root: int) -> Ints:
     """The And and Not nodes that a node needs, ascending, none that stands inside another."""
     seen = np.zeros(len(ops), np.bool_)
@@ -43,7 +39,7 @@ def booleans(ops: Ints, root: int) -> Ints:
     return np.flatnonzero(found).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def excerpt(ops: Ints, root: int) -> Ints:
     """All that a node needs, as a program of its own that ends with it: equal excerpts mean equal languages.
 

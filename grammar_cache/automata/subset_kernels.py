@@ -6,18 +6,17 @@ Transitions are three columns: tails (states), labels, heads (states). A label i
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.sorting import distinct
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.automata.nfa import ordered
+from grammar_cache.jit import jit, jit_inline
 
-Ints: TypeAlias = NDArray[np.int32]
-Longs: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
+S = TypeVar("S", bound=np.generic)
 
 DONE, TOO_LARGE, STOPPED = 0, 1, 2
 """How a construction ended."""
@@ -31,7 +30,7 @@ CALL = 256
 """Labels from here on are calls."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def automaton(
     states: int,
     edges: Ints,
@@ -68,7 +67,7 @@ def automaton(
     return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def subsets(
     edge_first: Ints, edges: Ints, skip_first: Ints, skips: Ints, limit: int, stop: NDArray[np.uint8]
 ) -> tuple[int, Ints, Ints, Ints, Flags]:
@@ -139,14 +138,14 @@ def subsets(
     return DONE, tails[:transitions], labels[:transitions], heads[:transitions], final[:count]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _doubled(array: NDArray[np.generic]) -> NDArray[np.generic]:
+@jit
+def _doubled(array: NDArray[S]) -> NDArray[S]:
     grown = np.zeros(2 * len(array), array.dtype)
     grown[: len(array)] = array
     return grown
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _size(subset: Ints, edge_first: Ints, edges: Ints) -> int:
     """How many labels there are on the edges of a subset."""
     size = 0
@@ -156,7 +155,7 @@ def _size(subset: Ints, edge_first: Ints, edges: Ints) -> int:
     return size
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _listed(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> bool:
     """What a subset reads, each (label, target) as 32 bits and 32; whether they ascend."""
     count, last, ascending = 0, np.int64(-1), True
@@ -171,7 +170,7 @@ def _listed(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> bool:
     return ascending
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _alike(pairs: Longs, previous: int, begin: int, past: int) -> bool:
     """Whether the targets of one label are those of the label before, as they mostly are in a class of characters."""
     if begin - previous != past - begin:
@@ -182,7 +181,7 @@ def _alike(pairs: Longs, previous: int, begin: int, past: int) -> bool:
     return differing == 0
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _closure(
     targets: Longs,
     edge_first: Ints,
@@ -214,7 +213,7 @@ def _closure(
     return size, steps
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _hash(members: Ints) -> int:
     code = len(members)
     for member in members:
@@ -223,7 +222,7 @@ def _hash(members: Ints) -> int:
     return code & 0x7FFFFFFFFFFFFFFF
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _find(members: Ints, code: int, slots: Ints, first: Longs, pool: Ints) -> int:
     """The number of a subset, -1 if it is new."""
     slot = code & (len(slots) - 1)
@@ -241,7 +240,7 @@ def _find(members: Ints, code: int, slots: Ints, first: Longs, pool: Ints) -> in
     return -1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _noted(slots: Ints, hashes: Longs, count: int) -> Ints:
     """The hash table with the last of `count` subsets in it: at most half of it is ever used."""
     begin = count - 1

@@ -6,23 +6,19 @@ once for each state that it leads to.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints, Longs
 from grammar_cache.automata.flat_expression import ALT, BYTES, CALL_OF, CLASS, INLINED, REPEAT, SEQ
 from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
-
-Ints: TypeAlias = NDArray[np.int32]
-Longs: TypeAlias = NDArray[np.int64]
+from grammar_cache.jit import jit
 
 CHECKED = 1024
 """Steps between two looks at whether to stop."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def construct(
     ops: Ints,
     root: int,
@@ -196,24 +192,24 @@ def construct(
     return DONE, size, edges[:edge_count], skips[: skip_count + 1], calls[:call_count]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _longer(table: Ints) -> Ints:
     grown = np.empty((2 * len(table), table.shape[1]), np.int32)
     grown[: len(table)] = table
     return grown
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _slot(key: int, size: int) -> int:
     code = key * -7046029254386353131  # 2^64 / the golden ratio, as a signed number
     return (code >> 32) & (size - 1)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _before(keys: Longs, values: Ints, node: int, target: int) -> int:
     """The state before a node and the state behind it, -1 if it isn't built."""
     key = (np.int64(node) << 32) | target
-    slot = _slot(key, len(keys))
+    slot = _slot(int(key), len(keys))
     while keys[slot] >= 0:
         if keys[slot] == key:
             return int(values[slot])
@@ -221,7 +217,7 @@ def _before(keys: Longs, values: Ints, node: int, target: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _note(keys: Longs, values: Ints, key: int, value: int) -> None:
     slot = _slot(key, len(keys))
     while keys[slot] >= 0:
@@ -229,7 +225,7 @@ def _note(keys: Longs, values: Ints, key: int, value: int) -> None:
     keys[slot], values[slot] = key, value
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _rehashed(keys: Longs, values: Ints) -> tuple[Longs, Ints]:
     larger, kept = np.full(4 * len(keys), -1, np.int64), np.empty(4 * len(keys), np.int32)
     for i in range(len(keys)):

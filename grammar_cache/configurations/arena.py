@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.jit import jit, jit_inline
 from grammar_cache.network.network import Network
 
 UNKNOWN, DEAD = -2, -1
@@ -20,9 +21,6 @@ FULL, CROWDED, STOPPED, WAITING, CRAMPED = -3, -4, -5, -6, -7
 """Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, Python has to expand,
 the rows of the scratch have to grow."""
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, WANTED = range(7)
 SCRATCH_ROWS = 13
@@ -130,36 +128,36 @@ def empty(classes: int, rules: int, size: int, rows: int) -> Arena:
     )
 
 
-def grown(store: Arena) -> Arena:
+def grown(arena: Arena) -> Arena:
     """The same with twice the room, for rows only if they are what is short."""
-    rows, classes = store.next.shape
-    short = store.used[ROWS] == rows
-    larger = empty(classes, len(store.rule_stamp), (1 if short else 2) * len(store.accepts), (2 if short else 1) * rows)
+    rows, classes = arena.next.shape
+    short = arena.used[ROWS] == rows
+    larger = empty(classes, len(arena.rule_stamp), (1 if short else 2) * len(arena.accepts), (2 if short else 1) * rows)
     for name in _CONTENT:
-        old = getattr(store, name)
+        old = getattr(arena, name)
         getattr(larger, name)[: len(old)] = old
-    larger.rule_stamp[:] = store.rule_stamp
-    larger.used[:] = store.used
+    larger.rule_stamp[:] = arena.rule_stamp
+    larger.used[:] = arena.used
     _fill_slots(larger)
-    return larger._replace(scratch=store.scratch)
+    return larger._replace(scratch=arena.scratch)
 
 
-def widened(store: Arena) -> Arena:
+def widened(arena: Arena) -> Arena:
     """The same with rows of the scratch twice as long; what was in them is lost."""
-    rows, width = store.scratch.shape
-    return store._replace(scratch=np.empty((rows, 2 * width), np.int64))
+    rows, width = arena.scratch.shape
+    return arena._replace(scratch=np.empty((rows, 2 * width), np.int64))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _fill_slots(store: Arena) -> None:
-    for number in range(store.used[CONFIGURATIONS]):
-        _note(store.slots, store.hashes, number)
-    for number in range(store.used[NODES]):
-        if store.node_hashes[number] != _GROUPED:
-            _note(store.node_slots, store.node_hashes, number)
+@jit
+def _fill_slots(arena: Arena) -> None:
+    for number in range(arena.used[CONFIGURATIONS]):
+        _note(arena.slots, arena.hashes, number)
+    for number in range(arena.used[NODES]):
+        if arena.node_hashes[number] != _GROUPED:
+            _note(arena.node_slots, arena.node_hashes, number)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _note(slots: Ints, hashes: Longs, number: int) -> None:
     slot = hashes[number] & (len(slots) - 1)
     while slots[slot] >= 0:
@@ -167,7 +165,7 @@ def _note(slots: Ints, hashes: Longs, number: int) -> None:
     slots[slot] = number
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _hash(keys: Longs, seed: int) -> int:
     """For the same keys different seeds give different codes: every step can be undone."""
     code: int = len(keys) * 2 + seed
@@ -177,7 +175,7 @@ def _hash(keys: Longs, seed: int) -> int:
     return code
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _find(keys: Longs, code: int, slots: Ints, hashes: Longs, first: Longs, pool: Longs) -> int:
     """The first slot that is free, or that holds whoever has this code and these keys."""
     slot = code & (len(slots) - 1)
@@ -195,61 +193,61 @@ def _find(keys: Longs, code: int, slots: Ints, hashes: Longs, first: Longs, pool
     return slot
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def node_of(store: Arena, edges: Longs) -> int:
+@jit_inline
+def node_of(arena: Arena, edges: Longs) -> int:
     """The node of sorted, distinct edges; FULL."""
     code = _hash(edges, 0)
-    slot = _find(edges, code, store.node_slots, store.node_hashes, store.edge_first, store.edges)
-    number: int = store.node_slots[slot]
+    slot = _find(edges, code, arena.node_slots, arena.node_hashes, arena.edge_first, arena.edges)
+    number: int = arena.node_slots[slot]
     if number >= 0:
         return number
-    number = _added(store, edges, code)
+    number = _added(arena, edges, code)
     if number >= 0:
-        store.node_slots[slot] = number
+        arena.node_slots[slot] = number
     return number
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def grouped_node(store: Arena, edges: Longs) -> int:
+@jit_inline
+def grouped_node(arena: Arena, edges: Longs) -> int:
     """A new node that only its group finds again; FULL."""
-    number: int = _added(store, edges, _GROUPED)
+    number: int = _added(arena, edges, int(_GROUPED))
     return number
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _added(store: Arena, edges: Longs, code: int) -> int:
-    number, begin = store.used[NODES], store.used[EDGES]
+@jit_inline
+def _added(arena: Arena, edges: Longs, code: int) -> int:
+    number, begin = arena.used[NODES], arena.used[EDGES]
     past = begin + len(edges)
-    if number == len(store.node_hashes) or past > len(store.edges):
+    if number == len(arena.node_hashes) or past > len(arena.edges):
         return FULL
     for i in range(len(edges)):
-        store.edges[begin + i] = edges[i]
-    store.edge_first[number + 1] = past
-    store.node_hashes[number] = code
-    store.used[NODES], store.used[EDGES] = number + 1, past
+        arena.edges[begin + i] = edges[i]
+    arena.edge_first[number + 1] = past
+    arena.node_hashes[number] = code
+    arena.used[NODES], arena.used[EDGES] = number + 1, past
     return int(number)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def configuration_of(store: Arena, items: Longs, accepting: bool, limit: int) -> int:
+@jit_inline
+def configuration_of(arena: Arena, items: Longs, accepting: bool, limit: int) -> int:
     """The configuration of sorted, distinct items; FULL or CROWDED."""
     code = _hash(items, 1 if accepting else 0)
-    slot = _find(items, code, store.slots, store.hashes, store.item_first, store.items)
-    number: int = store.slots[slot]
+    slot = _find(items, code, arena.slots, arena.hashes, arena.item_first, arena.items)
+    number: int = arena.slots[slot]
     if number >= 0:
         return number
-    number, begin = store.used[CONFIGURATIONS], store.used[ITEMS]
+    number, begin = arena.used[CONFIGURATIONS], arena.used[ITEMS]
     past = begin + len(items)
     if number >= limit:
         return CROWDED
-    if number == len(store.hashes) or past > len(store.items):
+    if number == len(arena.hashes) or past > len(arena.items):
         return FULL
     for i in range(len(items)):
-        store.items[begin + i] = items[i]
-    store.item_first[number + 1] = past
-    store.hashes[number] = code
-    store.accepts[number] = accepting
-    store.row[number] = UNKNOWN
-    store.slots[slot] = number
-    store.used[CONFIGURATIONS], store.used[ITEMS] = number + 1, past
+        arena.items[begin + i] = items[i]
+    arena.item_first[number + 1] = past
+    arena.hashes[number] = code
+    arena.accepts[number] = accepting
+    arena.row[number] = UNKNOWN
+    arena.slots[slot] = number
+    arena.used[CONFIGURATIONS], arena.used[ITEMS] = number + 1, past
     return number

@@ -7,9 +7,9 @@ which -2 - rule goes before the edges of that rule; the group's own nodes follow
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from grammar_cache.algorithms.sorting import distinct
+from grammar_cache.array_types import Flags, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CRAMPED,
@@ -17,18 +17,17 @@ from grammar_cache.configurations.arena import (
     FULL,
     NODES,
     Arena,
-    Flags,
-    Longs,
     NetworkArrays,
     grouped_node,
     node_of,
 )
+from grammar_cache.jit import jit
 
 OUTSIDE, ENTERED = 1, 0
 """Rows of the scratch."""
 
 
-@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+@jit
 def room_for(keys: Longs, size: int) -> Longs:
     """The same, or a longer copy: there is a place number `size`."""
     if size < len(keys):
@@ -38,33 +37,33 @@ def room_for(keys: Longs, size: int) -> Longs:
     return grown
 
 
-@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
-def enter(rules: NetworkArrays, store: Arena, marks: int) -> tuple[int, int]:
+@jit
+def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
     """The rules of a component that are called from outside, directly or not, and the first of their nodes; FULL.
 
     The edges from outside are the first so many keys of OUTSIDE; the rules, of which it returns the number, go into
     ENTERED. CRAMPED if they don't fit.
     """
-    outside = store.scratch[OUTSIDE, :marks]
+    outside = arena.scratch[OUTSIDE, :marks]
     entered = _entered(rules, outside)
-    if len(entered) > store.scratch.shape[1]:
+    if len(entered) > arena.scratch.shape[1]:
         return 0, CRAMPED
-    store.scratch[ENTERED, : len(entered)] = entered
-    nodes, edges = store.used[NODES], store.used[EDGES]
-    key = node_of(store, outside)
+    arena.scratch[ENTERED, : len(entered)] = entered
+    nodes, edges = arena.used[NODES], arena.used[EDGES]
+    key = node_of(arena, outside)
     if key < nodes:
         return len(entered), key if key == FULL else key + 1
     members, keys, callers, callees = _inside(rules, outside, entered, key + 1)
     for i in range(len(entered)):
         own = keys[_handing_on(i, callers, callees, len(entered))[members]]
-        node = grouped_node(store, own[: distinct(own, len(own))])
+        node = grouped_node(arena, own[: distinct(own, len(own))])
         if node == FULL:  # growing notes anew what there is
-            store.used[NODES], store.used[EDGES] = nodes, edges
+            arena.used[NODES], arena.used[EDGES] = nodes, edges
             return 0, FULL
     return len(entered), key + 1
 
 
-@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+@jit
 def _entered(rules: NetworkArrays, outside: Longs) -> Longs:
     """Those that `outside` marks, then those that they call."""
     found = np.empty(8, np.int64)
@@ -91,7 +90,7 @@ def _entered(rules: NetworkArrays, outside: Longs) -> Longs:
     return found[:size]
 
 
-@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+@jit
 def _inside(rules: NetworkArrays, outside: Longs, entered: Longs, node: int) -> tuple[Longs, Longs, Longs, Longs]:
     """Pairs (place among those entered, edge) and pairs (caller, callee): all edges of the first lead out of both."""
     place = np.full(len(rules.entry), -1, np.int64)
@@ -122,7 +121,7 @@ def _inside(rules: NetworkArrays, outside: Longs, entered: Longs, node: int) -> 
     return members[:size], keys[:size], callers[:calls], callees[:calls]
 
 
-@njit(cache=True, nogil=True, _nrt=True)  # type: ignore[untyped-decorator]
+@jit
 def _handing_on(member: int, callers: Longs, callees: Longs, count: int) -> Flags:
     """Whose edges a member has: its own, and those of who calls it at the end."""
     found = np.zeros(count, np.bool_)

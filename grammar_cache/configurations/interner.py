@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations import step_kernels
 from grammar_cache.configurations.arena import (
     BOTTOM,
@@ -29,8 +30,6 @@ from grammar_cache.configurations.arena import (
     DEAD,
     FULL,
     NODES,
-    Ints,
-    Longs,
     NetworkArrays,
     configuration_of,
     empty,
@@ -61,13 +60,13 @@ class Configurations:
         self.limit = limit
         self._interrupt = interrupt or Interrupt()
         self.rules = NetworkArrays.of(network, limit, self._interrupt.flag)
-        self.store = empty(network.class_count, len(network.entry), room, room // 2)
-        node_of(self.store, np.full(1, BOTTOM, np.int64))
+        self.arena = empty(network.class_count, len(network.entry), room, room // 2)
+        node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()
 
     @property
     def count(self) -> int:
-        return int(self.store.used[CONFIGURATIONS])
+        return int(self.arena.used[CONFIGURATIONS])
 
     @property
     def full(self) -> bool:
@@ -76,30 +75,30 @@ class Configurations:
 
     @property
     def node_count(self) -> int:
-        return int(self.store.used[NODES])
+        return int(self.arena.used[NODES])
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
-        return bool(self.store.accepts[configuration])
+        return bool(self.arena.accepts[configuration])
 
     def items(self, configuration: int) -> list[Item]:
         """Pairs (state, node), ascending."""
-        first = self.store.item_first
-        return _pairs(self.store.items[first[configuration] : first[configuration + 1]])
+        first = self.arena.item_first
+        return _pairs(self.arena.items[first[configuration] : first[configuration + 1]])
 
     def edges(self, node: int) -> list[Edge]:
         """Pairs (return state, parent), ascending; (-1, -1) at the bottom."""
-        first = self.store.edge_first
-        return _pairs(self.store.edges[first[node] : first[node + 1]])
+        first = self.arena.edge_first
+        return _pairs(self.arena.edges[first[node] : first[node + 1]])
 
     def ends(self, configuration: int) -> bool:
         """Whether nothing can follow."""
-        first = self.store.item_first
+        first = self.arena.item_first
         return bool(first[configuration] == first[configuration + 1])
 
     def breadth(self, configuration: int) -> int:
         """Items, and edges that they can pop: what a step from here has to look at."""
-        return int(step_kernels.breadth(self.store, configuration))
+        return int(step_kernels.breadth(self.arena, configuration))
 
     def at_end(self, state: int) -> bool:
         """Whether the rule of an item may end here: then what it returns to is an item of its own."""
@@ -116,7 +115,7 @@ class Configurations:
         """
         keys = np.array(sorted(state << 32 | node for state, node in items), np.int64)
         limit = UNLIMITED if reserved else self.limit
-        while (number := configuration_of(self.store, keys, accepting, limit)) < 0:
+        while (number := configuration_of(self.arena, keys, accepting, limit)) < 0:
             self.outcome(number)
         return int(number)
 
@@ -128,9 +127,9 @@ class Configurations:
         """The configuration after a byte, or DEAD, made alone, without the rest of its row: there is always room for
         it, beyond the limit. Raises Interrupted.
         """
-        c, row = int(self.network.classes[byte]), int(self.store.row[configuration])
+        c, row = int(self.network.classes[byte]), int(self.arena.row[configuration])
         if row >= 0:
-            return int(self.store.next[row, c])
+            return int(self.arena.next[row, c])
         states = self.network.states
         keys = [
             int(states.move_to[move]) << 32 | node
@@ -141,45 +140,45 @@ class Configurations:
         if not keys:
             return DEAD
         items, rules = np.array(keys, np.int64), self.rules._replace(limit=UNLIMITED)
-        while (number := step_kernels.closed(rules, self.store, items, False)) < 0:
+        while (number := step_kernels.closed(rules, self.arena, items, False)) < 0:
             self.outcome(number)
         return int(number)
 
     def row(self, configuration: int) -> Ints:
         """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
-        while self.store.row[configuration] < 0:
-            status = step_kernels.expand(self.rules, self.store, configuration)
+        while self.arena.row[configuration] < 0:
+            status = step_kernels.expand(self.rules, self.arena, configuration)
             if status < 0:
                 self.outcome(status)
-        found: Ints = self.store.next[self.store.row[configuration]]
+        found: Ints = self.arena.next[self.arena.row[configuration]]
         return found
 
     def at(self, state: int) -> int:
         """The configuration of one state above the root: what its rule still has to read."""
-        while (number := step_kernels.at(self.rules, self.store, state)) < 0:
+        while (number := step_kernels.at(self.rules, self.arena, state)) < 0:
             self.outcome(number)
         return int(number)
 
     def popped(self, node: int) -> int:
         """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
-        while (number := step_kernels.popped(self.rules, self.store, node)) < 0:
+        while (number := step_kernels.popped(self.rules, self.arena, node)) < 0:
             self.outcome(number)
         return int(number)
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
         while True:
-            size = step_kernels.expansion(self.rules, self.store, configuration)
+            size = step_kernels.expansion(self.rules, self.arena, configuration)
             if size >= 0:
-                return _pairs(self.store.scratch[step_kernels.READING, :size])
+                return _pairs(self.arena.scratch[step_kernels.READING, :size])
             self.outcome(size)
 
     def outcome(self, status: int) -> None:
         """What to do about a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
         if status == FULL:
-            self.store = grown(self.store)
+            self.arena = grown(self.arena)
         elif status == CRAMPED:
-            self.store = widened(self.store)
+            self.arena = widened(self.arena)
         elif status == CROWDED:
             raise LimitExceeded(f"more than {self.limit} configurations", limit="configurations")
         else:
@@ -187,7 +186,7 @@ class Configurations:
 
     def _begin(self) -> int:
         item = np.full(1, np.int64(self.network.entry[0]) << 32 | ROOT, np.int64)
-        while (number := step_kernels.closed(self.rules, self.store, item, self.network.nullable)) < 0:
+        while (number := step_kernels.closed(self.rules, self.arena, item, self.network.nullable)) < 0:
             self.outcome(number)
         return int(number)
 

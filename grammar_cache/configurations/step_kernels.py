@@ -7,10 +7,10 @@ counts: counting those of all arrays at each call took more time than all else. 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from grammar_cache.algorithms.heap import pop, push
 from grammar_cache.algorithms.sorting import distinct
+from grammar_cache.array_types import Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CLOCK,
@@ -22,119 +22,119 @@ from grammar_cache.configurations.arena import (
     WAITING,
     WANTED,
     Arena,
-    Longs,
     NetworkArrays,
     configuration_of,
     node_of,
 )
 from grammar_cache.configurations.cyclic_nodes import ENTERED, OUTSIDE, enter
+from grammar_cache.jit import jit_inline, jit_no_arrays
 
 ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, REACHED, BEFORE = range(OUTSIDE + 1, OUTSIDE + 12)
 """Rows of the scratch, after those of groups."""
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _closed(rules: NetworkArrays, store: Arena, size: int, accepting: bool) -> int:
+@jit_inline
+def _closed(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> int:
     """The configuration of the first items in the row ENDING, what has ended popped; or a status."""
-    store.used[CLOCK] += 1
-    clock, found = store.used[CLOCK], store.scratch[ENDING]
+    arena.used[CLOCK] += 1
+    clock, found = arena.used[CLOCK], arena.scratch[ENDING]
     at = 0
     while at < size:
         state, node = found[at] >> 32, found[at] & 0xFFFFFFFF
         at += 1
-        if rules.final[state] and store.popped[node] != clock:
-            store.popped[node] = clock
-            for e in range(store.edge_first[node], store.edge_first[node + 1]):
-                if store.edges[e] == BOTTOM:
+        if rules.final[state] and arena.popped[node] != clock:
+            arena.popped[node] = clock
+            for e in range(arena.edge_first[node], arena.edge_first[node + 1]):
+                if arena.edges[e] == BOTTOM:
                     accepting = True
                 elif size == len(found):
                     return CRAMPED
                 else:
-                    found[size] = store.edges[e]
+                    found[size] = arena.edges[e]
                     size += 1
     kept = 0
     for i in range(size):
         if rules.live[found[i] >> 32]:
             found[kept] = found[i]
             kept += 1
-    number: int = configuration_of(store, found[: distinct(found, kept)], accepting, rules.limit)
+    number: int = configuration_of(arena, found[: distinct(found, kept)], accepting, rules.limit)
     return number
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def closed(rules: NetworkArrays, store: Arena, items: Longs, accepting: bool) -> int:
+@jit_no_arrays
+def closed(rules: NetworkArrays, arena: Arena, items: Longs, accepting: bool) -> int:
     """The configuration of some items, what has ended popped; or a status."""
-    if len(items) > store.scratch.shape[1]:
+    if len(items) > arena.scratch.shape[1]:
         return CRAMPED
     for i in range(len(items)):
-        store.scratch[ENDING, i] = items[i]
-    number: int = _closed(rules, store, len(items), accepting)
+        arena.scratch[ENDING, i] = items[i]
+    number: int = _closed(rules, arena, len(items), accepting)
     return number
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _called(rules: NetworkArrays, store: Arena, item: int, group: int, waiting: int, noted: int) -> tuple[int, int]:
+@jit_inline
+def _called(rules: NetworkArrays, arena: Arena, item: int, group: int, waiting: int, noted: int) -> tuple[int, int]:
     """Notes the calls of an item: the edges of each rule are a list in EDGES from `rule_last[rule]` on, through OLDER.
 
     A rule that is met for the first time is put on the heap RULES, callers before callees. Calls within the component
     `group` are left out: its nodes know them. Returns how many rules wait and edges are noted; CRAMPED twice.
     """
     state, node = item >> 32, item & 0xFFFFFFFF
-    edges, older, heap = store.scratch[EDGES], store.scratch[OLDER], store.scratch[RULES]
+    edges, older, heap = arena.scratch[EDGES], arena.scratch[OLDER], arena.scratch[RULES]
     for k in range(rules.call_first[state], rules.call_first[state + 1]):
         rule, back = rules.call_rule[k], rules.call_back[k]
         if rules.component[rule] == group:
             continue
-        if store.rule_stamp[rule] != store.used[CLOCK]:
+        if arena.rule_stamp[rule] != arena.used[CLOCK]:
             if waiting == len(heap):
                 return CRAMPED, CRAMPED
-            store.rule_stamp[rule] = store.used[CLOCK]
-            store.rule_last[rule] = -1
+            arena.rule_stamp[rule] = arena.used[CLOCK]
+            arena.rule_last[rule] = -1
             waiting = push(heap, waiting, (np.int64(rules.component[rule]) << 32) | rule)
         begin, past = node, node + 1
         if rules.tail[back]:  # what a call at the end of a rule returns to is what the rule itself returns to
-            begin, past = store.edge_first[node], store.edge_first[node + 1]
+            begin, past = arena.edge_first[node], arena.edge_first[node + 1]
         if noted + past - begin > len(edges):
             return CRAMPED, CRAMPED
         for e in range(begin, past):
-            edges[noted] = store.edges[e] if rules.tail[back] else (np.int64(back) << 32) | node
-            older[noted] = store.rule_last[rule]
-            store.rule_last[rule] = noted
+            edges[noted] = arena.edges[e] if rules.tail[back] else (np.int64(back) << 32) | node
+            older[noted] = arena.rule_last[rule]
+            arena.rule_last[rule] = noted
             noted += 1
     return waiting, noted
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _own(store: Arena, rule: int, into: Longs, begin: int) -> int:
+@jit_inline
+def _own(arena: Arena, rule: int, into: Longs, begin: int) -> int:
     """Writes the distinct edges that are noted of a rule to a row: where they end; or CRAMPED."""
-    past, k = begin, store.rule_last[rule]
+    past, k = begin, arena.rule_last[rule]
     while k >= 0:
         if past == len(into):
             return CRAMPED
-        into[past] = store.scratch[EDGES, k]
-        past, k = past + 1, store.scratch[OLDER, k]
+        into[past] = arena.scratch[EDGES, k]
+        past, k = past + 1, arena.scratch[OLDER, k]
     return begin + int(distinct(into[begin:], past - begin))
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def expansion(rules: NetworkArrays, store: Arena, configuration: int) -> int:
+@jit_no_arrays
+def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Writes the items and the entries of all rules that they may call before the next byte to READING.
 
     Returns how many there are, or a status.
     """
-    first = store.item_first[configuration]
-    size = store.item_first[configuration + 1] - first
-    found, heap = store.scratch[READING], store.scratch[RULES]
+    first = arena.item_first[configuration]
+    size = arena.item_first[configuration + 1] - first
+    found, heap = arena.scratch[READING], arena.scratch[RULES]
     if size > len(found):
         return CRAMPED
     for i in range(size):
-        found[i] = store.items[first + i]
-    store.used[CLOCK] += 1
+        found[i] = arena.items[first + i]
+    arena.used[CLOCK] += 1
     waiting, noted, done = 0, 0, 0
     group = -1
     while True:
         while done < size:
-            waiting, noted = _called(rules, store, found[done], group, waiting, noted)
+            waiting, noted = _called(rules, arena, found[done], group, waiting, noted)
             if noted < 0:
                 return CRAMPED
             done += 1
@@ -145,8 +145,8 @@ def expansion(rules: NetworkArrays, store: Arena, configuration: int) -> int:
         if group < 0:
             waiting = pop(heap, waiting)
             rule = top & 0xFFFFFFFF
-            own = _own(store, rule, store.scratch[OWN], 0)
-            node = own if own < 0 else node_of(store, store.scratch[OWN][:own])
+            own = _own(arena, rule, arena.scratch[OWN], 0)
+            node = own if own < 0 else node_of(arena, arena.scratch[OWN][:own])
             if node < 0:
                 return int(node)
             if size == len(found):
@@ -154,45 +154,45 @@ def expansion(rules: NetworkArrays, store: Arena, configuration: int) -> int:
             found[size] = (np.int64(rules.entry[rule]) << 32) | node
             size += 1
             continue
-        marks, outside = 0, store.scratch[OUTSIDE]
+        marks, outside = 0, arena.scratch[OUTSIDE]
         while waiting > 0 and heap[0] >> 32 == group:
             rule = heap[0] & 0xFFFFFFFF
             waiting = pop(heap, waiting)
             if marks == len(outside):
                 return CRAMPED
             outside[marks] = -2 - rule
-            marks = _own(store, rule, outside, marks + 1)
+            marks = _own(arena, rule, outside, marks + 1)
             if marks < 0:
                 return CRAMPED
-        entered, node = enter(rules, store, marks)
+        entered, node = enter(rules, arena, marks)
         if node < 0:
             return int(node)
         if size + entered > len(found):
             return CRAMPED
         for i in range(entered):
-            found[size] = (np.int64(rules.entry[store.scratch[ENTERED, i]]) << 32) | (node + i)
+            found[size] = (np.int64(rules.entry[arena.scratch[ENTERED, i]]) << 32) | (node + i)
             size += 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def expand(rules: NetworkArrays, store: Arena, configuration: int) -> int:
+@jit_no_arrays
+def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Fills the row of `next`: 0; a status below it where it could not, and nothing is lost."""
     if rules.stop[0]:
         return STOPPED
     if rules.lexed:
-        store.used[WANTED] = configuration
+        arena.used[WANTED] = configuration
         return WAITING
-    classes = store.next.shape[1]
-    if store.used[ROWS] == len(store.next):
+    classes = arena.next.shape[1]
+    if arena.used[ROWS] == len(arena.next):
         return FULL
-    if classes > store.scratch.shape[1]:
+    if classes > arena.scratch.shape[1]:
         return CRAMPED
-    size = expansion(rules, store, configuration)
+    size = expansion(rules, arena, configuration)
     if size < 0:
         return int(size)
-    items, last = store.scratch[READING], store.scratch[LAST]
-    moves, older = store.scratch[MOVES], store.scratch[MOVES_OLDER]
-    reached, before, ending = store.scratch[REACHED], store.scratch[BEFORE], store.scratch[ENDING]
+    items, last = arena.scratch[READING], arena.scratch[LAST]
+    moves, older = arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
+    reached, before, ending = arena.scratch[REACHED], arena.scratch[BEFORE], arena.scratch[ENDING]
     for c in range(classes):
         last[c] = -1
     count = 0
@@ -205,7 +205,7 @@ def expand(rules: NetworkArrays, store: Arena, configuration: int) -> int:
             older[count] = last[rules.move_class[m]]
             last[rules.move_class[m]] = count
             count += 1
-    row = store.next[store.used[ROWS]]
+    row = arena.next[arena.used[ROWS]]
     number, previous = DEAD, -1
     for c in range(classes):
         row[c] = DEAD
@@ -219,16 +219,16 @@ def expand(rules: NetworkArrays, store: Arena, configuration: int) -> int:
             for i in range(several):
                 ending[i] = before[i] = reached[i]
             previous = several
-            number = _closed(rules, store, several, False)
+            number = _closed(rules, arena, several, False)
             if number < 0:
                 return int(number)
         row[c] = number
-    store.row[configuration] = store.used[ROWS]
-    store.used[ROWS] += 1
+    arena.row[configuration] = arena.used[ROWS]
+    arena.used[ROWS] += 1
     return 0
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _same(a: Longs, b: Longs, size: int) -> bool:
     differing = 0
     for i in range(size):
@@ -236,36 +236,36 @@ def _same(a: Longs, b: Longs, size: int) -> bool:
     return differing == 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def at(rules: NetworkArrays, store: Arena, state: int) -> int:
+@jit_no_arrays
+def at(rules: NetworkArrays, arena: Arena, state: int) -> int:
     """The configuration of one state above the root: what its rule still has to read; or a status."""
-    store.scratch[ENDING, 0] = np.int64(state) << 32
-    number: int = _closed(rules, store, 1, False)
+    arena.scratch[ENDING, 0] = np.int64(state) << 32
+    number: int = _closed(rules, arena, 1, False)
     return number
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def popped(rules: NetworkArrays, store: Arena, node: int) -> int:
+@jit_no_arrays
+def popped(rules: NetworkArrays, arena: Arena, node: int) -> int:
     """The configuration behind the end of a rule whose node it is, text that may end there not counted; or a status.
 
     Items and edges are written alike.
     """
     size = 0
-    for e in range(store.edge_first[node], store.edge_first[node + 1]):
-        if size == store.scratch.shape[1]:
+    for e in range(arena.edge_first[node], arena.edge_first[node + 1]):
+        if size == arena.scratch.shape[1]:
             return CRAMPED
-        if store.edges[e] != BOTTOM:
-            store.scratch[ENDING, size] = store.edges[e]
+        if arena.edges[e] != BOTTOM:
+            arena.scratch[ENDING, size] = arena.edges[e]
             size += 1
-    number: int = _closed(rules, store, size, False)
+    number: int = _closed(rules, arena, size, False)
     return number
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def breadth(store: Arena, configuration: int) -> int:
+@jit_no_arrays
+def breadth(arena: Arena, configuration: int) -> int:
     """Items, and edges that they can pop: what a step from here has to look at."""
     size = 0
-    for i in range(store.item_first[configuration], store.item_first[configuration + 1]):
-        node = store.items[i] & 0xFFFFFFFF
-        size += 1 + store.edge_first[node + 1] - store.edge_first[node]
+    for i in range(arena.item_first[configuration], arena.item_first[configuration + 1]):
+        node = arena.items[i] & 0xFFFFFFFF
+        size += 1 + arena.edge_first[node + 1] - arena.edge_first[node]
     return size

@@ -51,13 +51,13 @@ class Distances:
 
     def update(self) -> None:
         """Extends the tables to all configurations interned so far."""
-        store = self._configurations.store
-        count, node_count = int(store.used[CONFIGURATIONS]), int(store.used[NODES])
+        arena = self._configurations.arena
+        count, node_count = int(arena.used[CONFIGURATIONS]), int(arena.used[NODES])
         if count == self._count and node_count == self._node_count:
             return
-        if len(self.additive) < len(store.accepts):
-            self.additive, self._nodes = (_longer(costs, len(store.accepts)) for costs in (self.additive, self._nodes))
-        extend(store, self._states, self._nodes, self._node_count, self.additive, self._count, INFINITE)
+        if len(self.additive) < len(arena.accepts):
+            self.additive, self._nodes = (_longer(costs, len(arena.accepts)) for costs in (self.additive, self._nodes))
+        extend(arena, self._states, self._nodes, self._node_count, self.additive, self._count, INFINITE)
         self._count, self._node_count = count, node_count
 
     @property

@@ -5,14 +5,19 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, Arena, Ints, Longs
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.configurations.arena import (
+    CONFIGURATIONS,
+    NODES,
+    Arena,
+)
 from grammar_cache.distances.reach import Reach
+from grammar_cache.jit import jit, jit_no_arrays
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int) -> tuple[Ints, Longs]:
     """Knuth's generalisation of Dijkstra's algorithm: lowers the costs of the `fresh` states, given all others.
 
@@ -31,7 +36,7 @@ def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int
     heapify(queue)
     while len(queue) > 0:
         best = heappop(queue)
-        cost, number = best >> 32, best & 0xFFFFFFFF
+        cost, number = int(best >> 32), int(best & 0xFFFFFFFF)
         if number < len(costs):
             if settled_state[number]:
                 continue
@@ -61,14 +66,14 @@ def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int
     return walks, order[:size]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _lower(walk: int, cost: int, walks: Ints, states: int, queue: list[np.int64]) -> None:
     if cost < walks[walk]:
         walks[walk] = cost
         heappush(queue, (np.int64(cost) << 32) | (walk + states))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
     """The places of `keys` with key k are `order[first[k] : first[k + 1]]`."""
     first = np.zeros(count + 1, np.int32)
@@ -83,7 +88,7 @@ def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
     return first, order
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths: Ints) -> Ints:
     """By walk, the string that starts a cheapest way on: the shortest, then the least; -1 without any.
 
@@ -106,7 +111,7 @@ def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths:
     return strings
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _prefer(string: int, walk: int, strings: Ints, lengths: Ints) -> bool:
     known = strings[walk]
     if known >= 0 and (lengths[known], known) <= (lengths[string], string):
@@ -115,45 +120,45 @@ def _prefer(string: int, walk: int, strings: Ints, lengths: Ints) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def extend(
-    store: Arena, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
+    arena: Arena, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
 ) -> None:
     """The costs of nodes and configurations from these numbers on, given those of all states."""
-    nodes[node_count : store.used[NODES]] = infinite
+    nodes[node_count : arena.used[NODES]] = infinite
     changed = True
     while changed:  # nodes of one group lean on each other; all others are settled by the first pass
         changed = False
-        for n in range(node_count, store.used[NODES]):
-            value = _of_node(store, states, nodes, n)
+        for n in range(node_count, arena.used[NODES]):
+            value = _of_node(arena, states, nodes, n)
             if value < nodes[n]:
                 nodes[n] = value
                 changed = True
-    for x in range(count, store.used[CONFIGURATIONS]):
-        configurations[x] = 0 if store.accepts[x] else min(infinite, _of_items(store, states, nodes, x))
+    for x in range(count, arena.used[CONFIGURATIONS]):
+        configurations[x] = 0 if arena.accepts[x] else min(infinite, _of_items(arena, states, nodes, x))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _of_node(store: Arena, states: Ints, nodes: Ints, node: int) -> int:
+@jit
+def _of_node(arena: Arena, states: Ints, nodes: Ints, node: int) -> int:
     least = 1 << 30
-    for k in range(store.edge_first[node], store.edge_first[node + 1]):
-        edge = store.edges[k]
+    for k in range(arena.edge_first[node], arena.edge_first[node + 1]):
+        edge = arena.edges[k]
         if edge < 0:
             return 0
         least = min(least, states[edge >> 32] + nodes[edge & 0xFFFFFFFF])
     return least
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _of_items(store: Arena, states: Ints, nodes: Ints, configuration: int) -> int:
+@jit
+def _of_items(arena: Arena, states: Ints, nodes: Ints, configuration: int) -> int:
     least = 1 << 30
-    for k in range(store.item_first[configuration], store.item_first[configuration + 1]):
-        item = store.items[k]
+    for k in range(arena.item_first[configuration], arena.item_first[configuration + 1]):
+        item = arena.items[k]
         least = min(least, states[item >> 32] + nodes[item & 0xFFFFFFFF])
     return least
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def least_lexed_costs(
     ending: Ints,
     behind: NDArray[np.int32],
@@ -208,7 +213,7 @@ def least_lexed_costs(
     return controls, configurations
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int, most: int) -> bool:
     """into[k] = min(into[k], min over h of first[h] + then[h, k]); whether anything became less. Above `most` it counts
     as that."""
@@ -223,7 +228,7 @@ def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int, 
     return lower
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def within(costs: Ints, places: Ints, most: int, unknown: int, found: Ints) -> bool:
     """Looks up what each place costs, `unknown` where there is none (below 0). Whether none that is costs more."""
     near = True

@@ -9,16 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
 from grammar_cache.arrays.checks import divides, require, within
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.beam_bound import Completion
 from grammar_cache.distances.exact_search import ExactSearch, SearchOutcome
 from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-
-Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

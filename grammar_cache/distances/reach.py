@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import Ints
+from grammar_cache.array_types import Ints
 from grammar_cache.distances.reach_kernels import walked
 from grammar_cache.distances.reach_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.jit import jit
 from grammar_cache.network.network import Network
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.trie import Children
@@ -96,7 +96,7 @@ def _rules(network: Network, children: Children, interrupt: Interrupt) -> Readab
     )
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tuple[Ints, NDArray[np.uint8], Ints, Ints]:
     """Bytes, and children of the root, by class; see `Readable`."""
     byte_first, root_first = np.zeros(count + 1, np.int32), np.zeros(count + 1, np.int32)
@@ -121,7 +121,7 @@ def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tup
     return byte_first, in_order, root_first, root
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _by_state(
     classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Ints, move_to: Ints
 ) -> tuple[Ints, Ints]:

@@ -7,9 +7,12 @@ work. So they make no arrays; whoever calls them makes room.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from grammar_cache.configurations.arena import FULL, STOPPED, Ints
+from grammar_cache.array_types import Ints
+from grammar_cache.configurations.arena import (
+    FULL,
+    STOPPED,
+)
 from grammar_cache.distances.reach_tables import (
     ENDS,
     LINKS,
@@ -22,6 +25,7 @@ from grammar_cache.distances.reach_tables import (
     row_of,
     walk_of,
 )
+from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.trie import Children
 
@@ -31,7 +35,7 @@ _SEARCH = 8
 """Children that are looked through in the time that finding one takes."""
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def walked(rules: Readable, words: TokenArrays, children: Children, states: Ints, found: Found) -> int:
     """All walks that these states need: 0, FULL or STOPPED."""
     for state in states:
@@ -55,7 +59,7 @@ def walked(rules: Readable, words: TokenArrays, children: Children, states: Ints
     return 0
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _level(rules: Readable, words: TokenArrays, children: Children, found: Found, depth: int) -> bool:
     """Goes on from the places of one depth that wait; False where room is short.
 
@@ -76,7 +80,7 @@ def _level(rules: Readable, words: TokenArrays, children: Children, found: Found
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _rest(rules: Readable, words: TokenArrays, found: Found, place: int, depth: int) -> bool:
     """Notes a rule that ends here: who called it goes on behind it."""
     walk, state, node = found.place_walk[place], found.place_state[place], found.place_node[place]
@@ -100,7 +104,7 @@ def _rest(rules: Readable, words: TokenArrays, found: Found, place: int, depth: 
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found, place: int, depth: int) -> bool:
     """The calls and moves that follow a place, unless a shorter token, or one as short and less, led there too."""
     walk, state, node = found.place_walk[place], found.place_state[place], found.place_node[place]
@@ -140,7 +144,7 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _from_root(rules: Readable, words: TokenArrays, children: Children, found: Found, walk: int, state: int) -> bool:
     """The moves from a place at the root, where the least token of a class stands for the others."""
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
@@ -155,7 +159,7 @@ def _from_root(rules: Readable, words: TokenArrays, children: Children, found: F
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _link(rules: Readable, words: TokenArrays, found: Found, walk: int, callee: int, back: int) -> bool:
     """A walk goes on in another, and behind its ends, the known ones first."""
     link = found.used[LINKS]
@@ -174,7 +178,7 @@ def _link(rules: Readable, words: TokenArrays, found: Found, walk: int, callee: 
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _begin(rules: Readable, words: TokenArrays, found: Found, walk: int, depth: int) -> bool:
     """Puts a walk that hasn't begun yet at its first place."""
     if found.walk_ends[walk] != NOT_BEGUN:
@@ -183,7 +187,7 @@ def _begin(rules: Readable, words: TokenArrays, found: Found, walk: int, depth: 
     return bool(_come(rules, found, walk, found.walk_state[walk], found.walk_node[walk], depth, False))
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth: int, ends: bool) -> bool:
     """A walk comes by a place, where a token may have its end; False where room is short.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import Ints, Longs
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.jit import jit_inline
 
 TABLES = ("walks", "rows", "links", "ends", "places")
 WALKS, ROWS, LINKS, ENDS, PLACES = range(len(TABLES))
@@ -80,7 +80,7 @@ class Found(NamedTuple):
     deepest: Ints
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def walk_of(found: Found, state: int, node: int) -> int:
     """The walk that begins there, or -1 where room is short."""
     slot = _mixed(state, node, 0) & (len(found.walk_slots) - 1)
@@ -99,7 +99,7 @@ def walk_of(found: Found, state: int, node: int) -> int:
     return int(walk)
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
     """The row of a walk and a state, made with this node if it is new; -1 where room is short."""
     if found.seen_walk[state] == walk:
@@ -121,13 +121,13 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
     return int(row)
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def rank(depth: int, node: int) -> int:
     """The less, the better."""
     return int(np.int64(depth) << 32 | node)
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def place_of(found: Found, walk: int, state: int, node: int) -> int:
     """The place, made if it is new; -1 where room is short."""
     slot = _mixed(walk, state, node) & (len(found.place_slots) - 1)
@@ -146,7 +146,7 @@ def place_of(found: Found, walk: int, state: int, node: int) -> int:
     return int(place)
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_inline
 def _mixed(a: int, b: int, c: int) -> int:
     code = np.int64(a) * 0x1E3779B97F4A7C15 ^ np.int64(b) * 0x3C6EF372FE94F82B ^ np.int64(c) * 0x5851F42D4C957F2D
     return int(code ^ (code >> 31) & 0x7FFFFFFFF)

@@ -84,9 +84,9 @@ class LexedConfigurations(Configurations):
 
     def step_reserved(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or DEAD, made alone: there is always room for it, beyond the limit."""
-        c, row = int(self.network.classes[byte]), int(self.store.row[configuration])
+        c, row = int(self.network.classes[byte]), int(self.arena.row[configuration])
         if row >= 0:
-            return int(self.store.next[row, c])
+            return int(self.arena.next[row, c])
         items = self.expansion(configuration)
         reached = [(to, node) for control, node in items for moved, to in self.controls.moves(control) if moved == c]
         return self._close(reached, accepting=False, limit=UNLIMITED) if reached else DEAD
@@ -94,7 +94,7 @@ class LexedConfigurations(Configurations):
     def outcome(self, status: int) -> None:
         """Expands where a compiled loop waits for it."""
         if status == WAITING:
-            self.expand(int(self.store.used[WANTED]))
+            self.expand(int(self.arena.used[WANTED]))
         else:
             super().outcome(status)
 
@@ -116,7 +116,7 @@ class LexedConfigurations(Configurations):
 
     def expand(self, configuration: int) -> None:
         """Fills the row of `next`. Raises LimitExceeded(configurations)."""
-        if self.store.row[configuration] >= 0:
+        if self.arena.row[configuration] >= 0:
             return
         items = self.expansion(configuration)
         if len(items) == 1:
@@ -139,12 +139,12 @@ class LexedConfigurations(Configurations):
         row = np.full(self.network.class_count, DEAD, np.int32)
         for classes, number in found:
             row[classes] = number
-        if self.store.used[ROWS] == len(self.store.next):
-            self.store = grown(self.store)
-        number = int(self.store.used[ROWS])
-        self.store.next[number] = row
-        self.store.row[configuration] = number
-        self.store.used[ROWS] += 1
+        if self.arena.used[ROWS] == len(self.arena.next):
+            self.arena = grown(self.arena)
+        number = int(self.arena.used[ROWS])
+        self.arena.next[number] = row
+        self.arena.row[configuration] = number
+        self.arena.used[ROWS] += 1
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
@@ -274,11 +274,11 @@ class LexedConfigurations(Configurations):
         number = self.count
         if number >= limit:
             raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
-        while number == len(self.store.accepts):
-            self.store = grown(self.store)
+        while number == len(self.arena.accepts):
+            self.arena = grown(self.arena)
         self._numbers[key] = number
         self.all_items.append(key[0])
-        self.store.accepts[number] = key[1]
-        self.store.row[number] = UNKNOWN
-        self.store.used[CONFIGURATIONS] += 1
+        self.arena.accepts[number] = key[1]
+        self.arena.row[number] = UNKNOWN
+        self.arena.used[CONFIGURATIONS] += 1
         return number

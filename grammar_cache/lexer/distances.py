@@ -65,7 +65,7 @@ class LexedDistances:
             [_witnesses(rows, reached[:, k], self._costs[:, k], vocabulary) for k in places], np.int32
         ).T
         self._nodes: dict[int, NDArray[np.int32]] = {}
-        self.additive: NDArray[np.int32] = np.full(len(configurations.store.accepts), INFINITE, np.int32)
+        self.additive: NDArray[np.int32] = np.full(len(configurations.arena.accepts), INFINITE, np.int32)
         self._known = 0
         self.update()
 
@@ -73,7 +73,7 @@ class LexedDistances:
         """Extends the tables to all configurations interned so far."""
         table, count = self._configurations, self._configurations.count
         if count > len(self.additive):
-            grown = np.full(len(table.store.accepts), INFINITE, np.int32)
+            grown = np.full(len(table.arena.accepts), INFINITE, np.int32)
             grown[: self._known] = self.additive[: self._known]
             self.additive = grown
         for number in range(self._known, count):
@@ -261,7 +261,7 @@ def _walk(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """What `walk.distinct_reach` finds, and what it missed, which are seeds for another walk."""
     trie = vocabulary.trie
-    columns = [np.ascontiguousarray(column) for column in seeds.T]
+    sources, nodes, reached = (np.ascontiguousarray(column) for column in seeds.T)
     room = 8 * len(origin) + 1024
     while True:
         found, missed = np.empty((room, 3), np.int32), np.empty((room, 3), np.int32)
@@ -271,9 +271,11 @@ def _walk(
             trie.skip,
             trie.string,
             configurations.network.classes,
-            configurations.store,
+            configurations.arena,
             origin,
-            *columns,
+            sources,
+            nodes,
+            reached,
             vocabulary.longest,
             found,
             missed,

@@ -6,12 +6,16 @@ As in `walk`, a loop that can't go on returns where it stands and a status below
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import Arena, Ints, Longs, NetworkArrays
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.configurations.arena import (
+    Arena,
+    NetworkArrays,
+)
 from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.step_kernels import at, expand
+from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.token_set import Bits
 
@@ -19,10 +23,10 @@ _SOME = 1
 """The level at which states are compared before they are walked."""
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def inside(
     rules: NetworkArrays,
-    store: Arena,
+    arena: Arena,
     words: TokenArrays,
     deepest: Ints,
     kinds: Ints,
@@ -61,27 +65,27 @@ def inside(
             path[words.depth[i] - 1] = from_all[done]
         depth, past = words.depth[i], words.skip[i]
         before, other = path[depth - 1], beside[depth - 1]
-        if store.row[before] < 0:
-            status = expand(rules, store, before)
+        if arena.row[before] < 0:
+            status = expand(rules, arena, before)
             if status < 0:
                 return done, i, exit_count, kept, dearer, status
-        after = store.next[store.row[before], rules.classes[words.byte[i]]]
+        after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
         if other >= 0:
-            if store.row[other] < 0:
-                status = expand(rules, store, other)
+            if arena.row[other] < 0:
+                status = expand(rules, arena, other)
                 if status < 0:
                     return done, i, exit_count, kept, dearer, status
-            other = store.next[store.row[other], rules.classes[words.byte[i]]]
+            other = arena.next[arena.row[other], rules.classes[words.byte[i]]]
         same = after == other
         if not same and after >= 0 and other >= 0:
             level = 0
             while level < len(levels) and levels[level] < deepest[i] - depth:
                 level += 1
-            if level < len(levels) and _kind(store, kinds, first, level, after) == _kind(
-                store, kinds, first, level, other
+            if level < len(levels) and _kind(arena, kinds, first, level, after) == _kind(
+                arena, kinds, first, level, other
             ):
                 same = True
-                dearer = max(dearer, _cost(store, costs, after) - _cost(store, costs, other))
+                dearer = max(dearer, _cost(arena, costs, after) - _cost(arena, costs, other))
         if same or after < 0:
             while kept < len(known) and known[kept] < past:
                 if after >= 0 and known[kept] >= i:
@@ -97,71 +101,71 @@ def inside(
         if words.string[i] >= 0:
             _write(words, words.string[i], bits, True)
             reached[after] = True
-        if store.accepts[after] and past > i + 1:
+        if arena.accepts[after] and past > i + 1:
             exits[exit_count] = i
             exit_count += 1
         i += 1
     return done, i, exit_count, kept, dearer, 0
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _kind(store: Arena, kinds: Ints, first: int, level: int, configuration: int) -> int:
+@jit_inline
+def _kind(arena: Arena, kinds: Ints, first: int, level: int, configuration: int) -> int:
     """Equal for configurations that are alike at a level: what is told of states of the rule, and of nothing else.
 
     A rule called at the end of this one returns to the root too: its states are another rule's.
     """
-    if configuration >= 0 and store.item_first[configuration + 1] == store.item_first[configuration] + 1:
-        item = store.items[store.item_first[configuration]]
+    if configuration >= 0 and arena.item_first[configuration + 1] == arena.item_first[configuration] + 1:
+        item = arena.items[arena.item_first[configuration]]
         place = (item >> 32) - first
         if item & 0xFFFFFFFF == ROOT and 0 <= place < kinds.shape[1]:
             return int(kinds[level, place])
     return -2 - int(configuration)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
-def _cost(store: Arena, costs: Ints, configuration: int) -> int:
-    return int(costs[store.items[store.item_first[configuration]] >> 32])
+@jit_inline
+def _cost(arena: Arena, costs: Ints, configuration: int) -> int:
+    return int(costs[arena.items[arena.item_first[configuration]] >> 32])
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def outlook(rules: NetworkArrays, store: Arena, state: int, weights: Longs) -> tuple[int, int]:
+@jit_no_arrays
+def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> tuple[int, int]:
     """The configuration of a state above the root, expanded, and the weight of the byte classes that lead on from it.
 
     A status in place of the first, and nothing is lost, where that can't be.
     """
-    number = at(rules, store, state)
-    if number >= 0 and store.row[number] < 0:
-        status = expand(rules, store, number)
+    number = at(rules, arena, state)
+    if number >= 0 and arena.row[number] < 0:
+        status = expand(rules, arena, number)
         if status < 0:
             return status, 0
     if number < 0:
         return number, 0
     alive = 0
-    row = store.row[number]
+    row = arena.row[number]
     for c in range(len(weights)):
-        if store.next[row, c] >= 0:
+        if arena.next[row, c] >= 0:
             alive += weights[c]
     return number, alive
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
-def nearest(store: Arena, kinds: Ints, first: int, origin: int, others: Ints, weights: Longs) -> tuple[int, int]:
+@jit_no_arrays
+def nearest(arena: Arena, kinds: Ints, first: int, origin: int, others: Ints, weights: Longs) -> tuple[int, int]:
     """The place among `others` whose rows go on for some bytes as that of `origin` does, behind byte classes of the
     most weight, and that weight. All of them are expanded; -1 and 0 if none goes on alike anywhere."""
     most, chosen = 0, -1
-    row = store.row[origin]
+    row = arena.row[origin]
     for k in range(len(others)):
-        other, total = store.row[others[k]], 0
+        other, total = arena.row[others[k]], 0
         for c in range(len(weights)):
-            mine, theirs = store.next[row, c], store.next[other, c]
-            if _kind(store, kinds, first, _SOME, mine) == _kind(store, kinds, first, _SOME, theirs):
+            mine, theirs = arena.next[row, c], arena.next[other, c]
+            if _kind(arena, kinds, first, _SOME, mine) == _kind(arena, kinds, first, _SOME, theirs):
                 total += weights[c]
         if total > most:
             most, chosen = total, k
     return chosen, most
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[untyped-decorator]
+@jit_inline
 def _write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> None:
     """Sets or clears the bits of a string's tokens, if there is one."""
     if string >= 0:
@@ -173,10 +177,10 @@ def _write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> None:
                 bits[words.ids[t] >> 3] &= ~bit
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def below(
     rules: NetworkArrays,
-    store: Arena,
+    arena: Arena,
     words: TokenArrays,
     path: Ints,
     exits: Ints,
@@ -198,11 +202,11 @@ def below(
         end = words.skip[exits[done]]
         while i < end:
             before = path[words.depth[i] - 1]
-            if store.row[before] < 0:
-                status = expand(rules, store, before)
+            if arena.row[before] < 0:
+                status = expand(rules, arena, before)
                 if status < 0:
                     return done, i, status
-            after = store.next[store.row[before], rules.classes[words.byte[i]]]
+            after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
             if after < 0:
                 i = words.skip[i]
                 continue

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.configurations.arena import DEAD, Ints
+from grammar_cache.array_types import Ints
+from grammar_cache.configurations.arena import DEAD
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.mask_kernels import below, inside, nearest, outlook
@@ -157,7 +158,7 @@ class Masks:
         """The configuration of a state by itself, and how much of the vocabulary begins with bytes that lead on."""
         table = self._configurations
         while True:
-            origin, alive = outlook(table.rules, table.store, state, self._class_weights)
+            origin, alive = outlook(table.rules, table.arena, state, self._class_weights)
             if origin >= 0:
                 return int(origin), int(alive)
             table.outcome(origin)
@@ -175,7 +176,7 @@ class Masks:
         while done < len(begin):
             reached = self._longer(reached)
             done, place, exit_count, kept, dearer, status = inside(
-                table.rules, table.store, self._words, self._vocabulary.deepest, kinds, first, LEVELS, costs,
+                table.rules, table.arena, self._words, self._vocabulary.deepest, kinds, first, LEVELS, costs,
                 begin, past, before, self._path, self._beside, done, place, bits, reached, exits, exit_count,
                 like.exits, kept, dearer,
             )  # fmt: skip
@@ -198,7 +199,7 @@ class Masks:
         while done < len(exits):
             reached = self._longer(reached)
             done, place, status = below(
-                table.rules, table.store, self._words, self._path, exits, after, done, place, bits, reached
+                table.rules, table.arena, self._words, self._path, exits, after, done, place, bits, reached
             )
             if status < 0:
                 table.outcome(status)
@@ -206,7 +207,7 @@ class Masks:
 
     def _longer(self, reached: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """For each configuration that the store has room for."""
-        return np.concatenate([reached, np.zeros(len(self._configurations.store.accepts) - len(reached), np.bool_)])
+        return np.concatenate([reached, np.zeros(len(self._configurations.arena.accepts) - len(reached), np.bool_)])
 
     def _farthest(self, reached: NDArray[np.bool_], least: int) -> int:
         self._distances.update()
@@ -222,7 +223,7 @@ class Masks:
         if not recent:
             recent.extend(self._looping(table.row(origin)))
         others = np.array([other for other, _ in recent], np.int32)
-        chosen, most = nearest(table.store, kinds, first, origin, others, self._class_weights)
+        chosen, most = nearest(table.arena, kinds, first, origin, others, self._class_weights)
         other, like = recent[chosen] if most > dead else (DEAD, -1)
         recent.append((origin, state))
         known = self._vocabulary.solved.insides.get(self._distances.place(like)) if other != DEAD else None

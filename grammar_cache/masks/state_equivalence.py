@@ -8,16 +8,17 @@ called rule is known by its number, and reads a byte at least.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import Ints, NetworkArrays
+from grammar_cache.array_types import Ints
+from grammar_cache.configurations.arena import NetworkArrays
+from grammar_cache.jit import jit
 
 LEVELS: NDArray[np.int32] = np.array([3, 5, 8, 12, 16, 24, 32], np.int32)
 """Those that are told apart."""
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def alike(rules: NetworkArrays, costs: Ints, infinite: int, first: int, past: int, wanted: Ints) -> Ints:
     """By wanted level and by state from `first` to before `past`, which are a rule: the first state like it."""
     count = past - first
@@ -51,23 +52,23 @@ def alike(rules: NetworkArrays, costs: Ints, infinite: int, first: int, past: in
     return found
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _code(rules: NetworkArrays, costs: Ints, infinite: int, first: int, state: int, before: Ints) -> int:
-    code = np.int64(1 if costs[state] >= infinite else 0) * 2 + (1 if rules.final[state] else 0)
+    code = (1 if costs[state] >= infinite else 0) * 2 + (1 if rules.final[state] else 0)
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
-        code = _mixed(code, (np.int64(rules.move_class[m]) << 32) | before[rules.move_to[m] - first])
+        code = _mixed(code, int((np.int64(rules.move_class[m]) << 32) | before[rules.move_to[m] - first]))
     for k in range(rules.call_first[state], rules.call_first[state + 1]):
-        code = _mixed(code, (np.int64(rules.call_rule[k]) << 32) | before[rules.call_back[k] - first])
+        code = _mixed(code, int((np.int64(rules.call_rule[k]) << 32) | before[rules.call_back[k] - first]))
     return int(code)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _mixed(code: int, key: int) -> int:
     code = (code ^ key) * -7046029254386353131
     return code ^ ((code >> 29) & 0x7FFFFFFFF)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _same(rules: NetworkArrays, costs: Ints, infinite: int, first: int, s: int, t: int, before: Ints) -> bool:
     if (costs[s] >= infinite) != (costs[t] >= infinite) or rules.final[s] != rules.final[t]:
         return False

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Flags = NDArray[np.bool_]
+from grammar_cache.array_types import Flags, Ints
 
 
 @dataclass(frozen=True, slots=True)

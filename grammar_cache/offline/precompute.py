@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from grammar_cache.array_types import Ints
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar, distances_of
@@ -29,7 +30,7 @@ from grammar_cache.lexer.configurations import configurations_of
 from grammar_cache.limits import NODES
 from grammar_cache.offline.distance_table import DistanceTable, Entry
 from grammar_cache.offline.enumeration import enumerate_configurations
-from grammar_cache.offline.successor_graph import Ints, SuccessorGraph
+from grammar_cache.offline.successor_graph import SuccessorGraph
 from grammar_cache.successors.tables import SuccessorTables
 
 PIECE = 256
@@ -103,7 +104,7 @@ class Precomputation:
         source = np.repeat(far, [len(one.strings) for one in found])
         after = np.concatenate([one.configurations for one in found])
         string = np.concatenate([one.strings for one in found])
-        least = np.where(self._table.store.accepts[after], 0, 1).astype(np.int32)
+        least = np.where(self._table.arena.accepts[after], 0, 1).astype(np.int32)
         nearer = least + 1 < additive[source]
         return self._piece(size, source[nearer], after[nearer], string[nearer], least[nearer])
 

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
 from grammar_cache.arrays.checks import divides, require, within
 from grammar_cache.arrays.format import Kinds, pack, unpack
 from grammar_cache.distances.additive import INFINITE
-
-Ints = NDArray[np.int32]
 
 _WHAT, _FORMAT = b"swyb-pre", 1
 _KINDS: Kinds = dict.fromkeys(("first", "target", "string", "beyond", "beyond_string", "least_beyond"), ("<i4", 1))

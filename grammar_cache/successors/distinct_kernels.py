@@ -8,11 +8,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from grammar_cache.algorithms.sorting import distinct as sorted_distinct
-from grammar_cache.configurations.arena import Arena, Ints, Longs, NetworkArrays
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.configurations.arena import (
+    Arena,
+    NetworkArrays,
+)
 from grammar_cache.configurations.step_kernels import expand
+from grammar_cache.jit import jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 
 
@@ -35,10 +39,10 @@ SOURCE, NUMBER, NODE, DISTINCT, WRITTEN, FUEL = range(6)
 NO_ROOM = 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def distinct_successors(
     rules: NetworkArrays,
-    store: Arena,
+    arena: Arena,
     words: TokenArrays,
     path: Ints,
     walks: Walks,
@@ -71,12 +75,12 @@ def distinct_successors(
                 path[words.depth[i] - 1] = walks.before[number]
             while i < walks.past[number]:
                 before = path[words.depth[i] - 1]
-                if store.row[before] < 0:
-                    status = expand(rules, store, before)
+                if arena.row[before] < 0:
+                    status = expand(rules, arena, before)
                     if status < 0:
                         break
                 costs[source] += 1
-                after = store.next[store.row[before], rules.classes[words.byte[i]]]
+                after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
                 if after < 0:
                     i = words.skip[i]
                     continue

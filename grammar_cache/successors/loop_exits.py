@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import Ints, NetworkArrays
+from grammar_cache.array_types import Ints
+from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.successors.self_loops import region, wide_loop_at
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import Ints, Longs, NetworkArrays
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.configurations.arena import NetworkArrays
+from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.rule_cache import Region
 from grammar_cache.vocabulary.token_set import Bits, TokenBits, mask_bytes
@@ -86,7 +87,7 @@ def _walked(loop: Loop, vocabulary: Vocabulary) -> Region:
     return Region(TokenBits.of(bits), shortest, exits[:count].copy(), leaving[:count].copy(), visited)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _around(rules: NetworkArrays, state: int, states: Ints, after: NDArray[np.int8]) -> int:
     """Fills `states` and `after`: how many states there are. They are numbered as bytes meet them, breadth first."""
     row, size, i = np.empty(rules.classes.max() + 1, np.int32), 1, 0
@@ -137,7 +138,7 @@ def _around(rules: NetworkArrays, state: int, states: Ints, after: NDArray[np.in
     return kept
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def _tokens_in(
     after: NDArray[np.int8],
     words: TokenArrays,

@@ -88,25 +88,25 @@ class SuccessorTables:
 
     def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         """The configuration after each token: int32[rows, k] from int32[rows] and int32[rows, k]; DEAD where none."""
-        table, store, words = self._configurations, self._configurations.store, self._words
+        table, arena, words = self._configurations, self._configurations.arena, self._words
         after = np.empty(tokens.shape, np.int32)
         done = consume_known(
-            store.next, store.row, table.rules.classes, words.data, words.data_offsets, configurations, tokens, after
+            arena.next, arena.row, table.rules.classes, words.data, words.data_offsets, configurations, tokens, after
         )
         while done < after.size:
-            done, status = consume(table.rules, table.store, words, configurations, tokens, after, done)
+            done, status = consume(table.rules, table.arena, words, configurations, tokens, after, done)
             if status < 0:
                 table.outcome(status)
         return after
 
     def follow(self, configuration: int, data: bytes) -> int:
         """As `consume_bytes`; for few bytes that lead where texts have been, quicker than a call of a compiled loop."""
-        store, at = self._configurations.store, configuration
+        arena, at = self._configurations.arena, configuration
         for byte in data:
-            row = store.row[at]
+            row = arena.row[at]
             if row < 0:
                 return self.consume_bytes(configuration, data)
-            at = store.next[row, self._classes[byte]]
+            at = arena.next[row, self._classes[byte]]
             if at == DEAD:
                 return DEAD
         return int(at)
@@ -116,7 +116,7 @@ class SuccessorTables:
         table, done, status = self._configurations, 0, -1
         text = np.frombuffer(data, np.uint8)
         while status < 0:
-            done, configuration, status = follow(table.rules, table.store, text, done, configuration)
+            done, configuration, status = follow(table.rules, table.arena, text, done, configuration)
             if status < 0:
                 table.outcome(status)
         return configuration
@@ -196,7 +196,7 @@ class SuccessorTables:
                     table.outcome(status)
                 self._make_room()
                 status = distinct_successors(
-                    table.rules, table.store, self._words, self._path, walks, progress, self._shortest, self._found,
+                    table.rules, table.arena, self._words, self._path, walks, progress, self._shortest, self._found,
                     costs, keys, ends,
                 )  # fmt: skip
         finally:
@@ -236,11 +236,11 @@ class SuccessorTables:
 
     def _around(self, configuration: int) -> tuple[LoopExits, NDArray[np.int32]] | None:
         """Those of its only item, if that is all there is, and the configurations of their places."""
-        table, store = self._configurations, self._configurations.store
-        first, past = store.item_first[configuration : configuration + 2].tolist()
-        if table.rules.lexed or past != first + 1 or store.accepts[configuration]:
+        table, arena = self._configurations, self._configurations.arena
+        first, past = arena.item_first[configuration : configuration + 2].tolist()
+        if table.rules.lexed or past != first + 1 or arena.accepts[configuration]:
             return None
-        state, node = divmod(int(store.items[first]), 1 << 32)
+        state, node = divmod(int(arena.items[first]), 1 << 32)
         if state not in self._surroundings:
             self._surroundings[state] = surroundings(table.rules, state, self._vocabulary, self._weights)
         known = self._surroundings[state]
@@ -251,7 +251,7 @@ class SuccessorTables:
 
     def _make_room(self) -> None:
         """For each configuration that the store has room for."""
-        missing = len(self._configurations.store.accepts) - len(self._shortest)
+        missing = len(self._configurations.arena.accepts) - len(self._shortest)
         if missing:
             self._shortest = np.concatenate([self._shortest, np.full(missing, -1, np.int32)])
             self._found = np.concatenate([self._found, np.empty(missing, np.int32)])
@@ -261,7 +261,7 @@ class SuccessorTables:
         reached = np.full(len(self._vocabulary.strings), DEAD, np.int32)
         path[0], place = configuration, 1
         while place < len(self._words.byte):
-            place, status = whole_vocabulary(table.rules, table.store, self._words, path, place, reached)
+            place, status = whole_vocabulary(table.rules, table.arena, self._words, path, place, reached)
             if status < 0:
                 table.outcome(status)
         successors = self.successors(configuration)

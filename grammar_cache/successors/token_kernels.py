@@ -10,11 +10,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import DEAD, Arena, Ints, NetworkArrays
+from grammar_cache.array_types import Ints
+from grammar_cache.configurations.arena import (
+    DEAD,
+    Arena,
+    NetworkArrays,
+)
 from grammar_cache.configurations.step_kernels import expand
+from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
@@ -49,24 +54,24 @@ class TokenArrays(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def follow(
-    rules: NetworkArrays, store: Arena, data: NDArray[np.uint8], done: int, configuration: int
+    rules: NetworkArrays, arena: Arena, data: NDArray[np.uint8], done: int, configuration: int
 ) -> tuple[int, int, int]:
     """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status."""
     while done < len(data) and configuration >= 0:
-        if store.row[configuration] < 0:
-            status = expand(rules, store, configuration)
+        if arena.row[configuration] < 0:
+            status = expand(rules, arena, configuration)
             if status < 0:
                 return done, configuration, status
-        configuration = store.next[store.row[configuration], rules.classes[data[done]]]
+        configuration = arena.next[arena.row[configuration], rules.classes[data[done]]]
         done += 1
     return done, configuration, 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def consume(
-    rules: NetworkArrays, store: Arena, words: TokenArrays, configurations: Ints, tokens: Ints, after: Ints, done: int
+    rules: NetworkArrays, arena: Arena, words: TokenArrays, configurations: Ints, tokens: Ints, after: Ints, done: int
 ) -> tuple[int, int]:
     """Fills `after` [rows, tokens a row] from entry number `done` on: how many are done, and the status.
 
@@ -84,18 +89,18 @@ def consume(
             if begin == past:
                 at = DEAD
             while begin < past and at >= 0:
-                if store.row[at] < 0:
-                    status = expand(rules, store, at)
+                if arena.row[at] < 0:
+                    status = expand(rules, arena, at)
                     if status < 0:
                         return done, status
-                at = store.next[store.row[at], rules.classes[words.data[begin]]]
+                at = arena.next[arena.row[at], rules.classes[words.data[begin]]]
                 begin += 1
         after[i, j] = at
         done += 1
     return done, 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def consume_known(
     next_rows: Ints,
     row: Ints,
@@ -129,18 +134,18 @@ def consume_known(
     return size
 
 
-@njit(cache=True, nogil=True, _nrt=False)  # type: ignore[untyped-decorator]
+@jit_no_arrays
 def whole_vocabulary(
-    rules: NetworkArrays, store: Arena, words: TokenArrays, path: Ints, i: int, reached: Ints
+    rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, i: int, reached: Ints
 ) -> tuple[int, int]:
     """Writes `reached[string]`, the configuration after each string that is alive: the place, and the status."""
     while i < len(words.byte):
         before = path[words.depth[i] - 1]
-        if store.row[before] < 0:
-            status = expand(rules, store, before)
+        if arena.row[before] < 0:
+            status = expand(rules, arena, before)
             if status < 0:
                 return i, status
-        after = store.next[store.row[before], rules.classes[words.byte[i]]]
+        after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
         if after < 0:
             i = words.skip[i]
             continue
@@ -151,14 +156,14 @@ def whole_vocabulary(
     return i, 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def distinct_reach(
     byte: NDArray[np.uint8],
     depth: Ints,
     skip: Ints,
     string: Ints,
     classes: NDArray[np.uint8],
-    store: Arena,
+    arena: Arena,
     origin: Ints,
     seed_sources: Ints,
     seed_nodes: Ints,
@@ -175,9 +180,9 @@ def distinct_reach(
     `missed` (source, node, configuration) are needed; more than there is room for means: call again with more.
     """
     path = np.empty(longest + 1, np.int32)
-    stamp = np.full(len(store.accepts), -1, np.int32)
-    shortest = np.empty(len(store.accepts), np.int32)
-    row_of = np.empty(len(store.accepts), np.int32)
+    stamp = np.full(len(arena.accepts), -1, np.int32)
+    shortest = np.empty(len(arena.accepts), np.int32)
+    row_of = np.empty(len(arena.accepts), np.int32)
     rows = 0
     misses = 0
     for k in range(len(seed_nodes)):
@@ -191,8 +196,8 @@ def distinct_reach(
             path[depth[i] - 1] = seed_configurations[k]
         while i < end:
             before = path[depth[i] - 1]
-            row = store.row[before]
-            after = DEAD if row < 0 else store.next[row, classes[byte[i]]]
+            row = arena.row[before]
+            after = DEAD if row < 0 else arena.next[row, classes[byte[i]]]
             if after < 0:
                 if row < 0:
                     if misses < len(missed):

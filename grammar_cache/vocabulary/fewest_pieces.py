@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache.jit import jit
 from grammar_cache.vocabulary.trie import Children, Trie
 
 _NONE = 1 << 60
@@ -40,7 +40,7 @@ class FewestPieces:
         return bool(most < found < _NONE)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _fewest(
     data: NDArray[np.uint8],
     first: NDArray[np.int32],

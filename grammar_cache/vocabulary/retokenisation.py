@@ -8,9 +8,9 @@ own tokenizer need not find the fewest: it merges pairs in the order in which it
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache.jit import jit
 from grammar_cache.vocabulary.trie import Children
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -30,7 +30,7 @@ def retokenised(text: bytes, vocabulary: Vocabulary) -> list[int] | None:
     return strings
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _fill(text: NDArray[np.uint8], children: Children, string: NDArray[np.int32], first: NDArray[np.int32]) -> None:
     """Writes `first[place]`, the string that begins the shortest spelling of the rest; leaves -1 where none does."""
     fewest = np.full(len(text) + 1, len(text) + 1, np.int32)  # more than there are: not known

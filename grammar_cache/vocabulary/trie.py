@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from grammar_cache.jit import jit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +68,7 @@ def flatten(strings: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int
     return np.frombuffer(bytearray(b"".join(strings)), np.uint8), offsets
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _build(
     data: NDArray[np.uint8], offsets: NDArray[np.int32]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
@@ -100,7 +101,7 @@ def _build(
     return byte[:nodes].copy(), depth[:nodes].copy(), skip[:nodes].copy(), string[:nodes].copy()
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _children(depth: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     parent = np.zeros(len(depth), np.int32)
     first = np.zeros(len(depth) + 1, np.int32)
@@ -118,7 +119,7 @@ def _children(depth: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.i
     return first, node
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _deepest(depth: NDArray[np.int32], skip: NDArray[np.int32]) -> NDArray[np.int32]:
     found = depth.copy()
     for i in range(len(depth) - 1, -1, -1):

@@ -28,11 +28,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Floats
 from server.decoding.candidates import Candidates
 from server.decoding.language import Language
 from server.decoding.parameters import Promotion
-
-Floats: TypeAlias = NDArray[np.float64]
 
 Rule: TypeAlias = Callable[[Candidates, Language, float], Floats]
 """From the candidates of a beam and α_min to z̃ - z⁺, float64[candidates], none above 0."""

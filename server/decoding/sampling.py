@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Flags
 from server.decoding.candidates import Place, judged, may_follow
 from server.decoding.language import Language
 from server.decoding.logits import Row, Tokens, highest
@@ -34,7 +35,6 @@ GROUP = 64
 
 DRAWS = 7
 
-Flags: TypeAlias = NDArray[np.bool_]
 Weights: TypeAlias = NDArray[np.float64]
 Noise: TypeAlias = tuple[float, ...]
 

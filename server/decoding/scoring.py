@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
 
 from grammar_cache.algorithms.candidate_order import log_sum
+from grammar_cache.array_types import Floats
 from server.decoding.parameters import Softmax
-
-Floats: TypeAlias = NDArray[np.float64]
 
 NORMALISERS: Mapping[Softmax, Callable[[Floats, float], float]] = MappingProxyType(
     {"viable": lambda promoted, best: log_sum(promoted), "vocabulary": lambda promoted, best: -best}

@@ -113,8 +113,8 @@ class _Exploration:
                 tails.append(tail)
                 labels.append(symbol)
                 heads.append(number[after])
-        arrays = (np.array(ints, np.int32) for ints in (tails, labels, heads))
-        return _joined(threads.symbols, *minimal(*arrays, np.array(final, np.bool_)))
+        columns = [np.array(column, np.int32) for column in (tails, labels, heads)]
+        return _joined(threads.symbols, *minimal(columns[0], columns[1], columns[2], np.array(final, np.bool_)))
 
     def _after(self, state: _State) -> Iterator[tuple[int, _State]]:
         threads = self._threads

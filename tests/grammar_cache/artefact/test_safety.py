@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from grammar_cache import Limits, Vocabulary, compile_grammar
+from grammar_cache.array_types import Ints
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.errors import ArtefactError
 from server.evaluation.methods.exploration_bound import BoundedGrammar
@@ -32,8 +32,6 @@ from tests.grammar_cache.artefact.mutations import (
     taken_apart,
 )
 from tests.grammar_cache.distances.test_rule_cache import known
-
-Ints = NDArray[np.int32]
 
 
 @pytest.fixture(scope="module")

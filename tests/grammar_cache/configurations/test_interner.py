@@ -209,6 +209,6 @@ def test_growth_ends_at_the_limit_and_what_was_known_stays() -> None:
     assert reader.table.count == 20
     with pytest.raises(LimitExceeded):
         reader.after(b"(" * 100)
-    known = reader.table.store.next[: reader.table.store.used[ROWS]]
+    known = reader.table.arena.next[: reader.table.arena.used[ROWS]]
     assert np.all((known < reader.table.count) & (known >= DEAD))
     assert reader.after(b"(((") != DEAD

@@ -109,7 +109,7 @@ def test_a_limit_leaves_no_traces() -> None:
     tables, table = grammar._tables, grammar._configurations
     whole, met = table.rules, 0
     tables._successors.clear()
-    table.store.row[:] = -1  # as if nothing had been expanded
+    table.arena.row[:] = -1  # as if nothing had been expanded
     for limit in range(1, 100):
         table.rules = whole._replace(limit=limit)
         try:

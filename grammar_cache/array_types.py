@@ -1,0 +1,14 @@
+"""Names for the arrays that compiled loops take, by what they hold."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Flags: TypeAlias = NDArray[np.bool_]
+Octets: TypeAlias = NDArray[np.uint8]
+Ints: TypeAlias = NDArray[np.int32]
+Longs: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
