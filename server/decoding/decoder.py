@@ -16,9 +16,8 @@ from grammar_cache.errors import LimitExceeded
 from server.decoding.answer import Answer, Interruption
 from server.decoding.beam import NOTHING_SCORED, Beam, held_back
 from server.decoding.candidates import Place
-from server.decoding.ending import ENDINGS
 from server.decoding.further import further, nearest_first
-from server.decoding.language import AnyText, Language
+from server.decoding.language import ENDINGS, AnyText, Language
 from server.decoding.parameters import Parameters
 from server.decoding.ranking import RANKINGS
 from server.decoding.sampling import Draw

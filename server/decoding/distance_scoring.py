@@ -17,6 +17,9 @@ exceeds z⁺, a greedy beam never changes. Rules differ in which tokens move (al
 
 Only the penalty can change a greedy beam: a token of the distance d(e) - 1 gains 2·λ / (K - 1) on one of d(e) + 1,
 little while much is left and ever more near the horizon.
+
+A token's *guided* score is the softmax of its promoted logit over the viable candidates of its beam (eq. 16), or over
+the model's whole vocabulary: then a beam also pays for what the model would rather have written, were it allowed.
 """
 
 from __future__ import annotations
@@ -28,10 +31,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.candidate_order import log_sum
 from grammar_cache.array_types import Floats
 from server.decoding.candidates import Candidates
 from server.decoding.language import Language
-from server.decoding.parameters import Promotion
+from server.decoding.parameters import Promotion, Softmax
 
 Rule: TypeAlias = Callable[[Candidates, Language, float], Floats]
 """From the candidates of a beam and α_min to z̃ - z⁺, float64[candidates], none above 0."""
@@ -79,6 +83,11 @@ PROMOTIONS: Mapping[Promotion, Rule] = MappingProxyType(
 
 CHANGES_GREEDY: frozenset[Promotion] = frozenset({"penalty"})
 """Rules by which the best viable logit need not be the best promoted one."""
+
+NORMALISERS: Mapping[Softmax, Callable[[Floats, float], float]] = MappingProxyType(
+    {"viable": lambda promoted, best: log_sum(promoted), "vocabulary": lambda promoted, best: -best}
+)
+"""What promoted logits less z⁺ are above the guided scores, from all of them and the model's log-probability of z⁺."""
 
 
 def _towards_best(options: Candidates, weight: Floats) -> Floats:

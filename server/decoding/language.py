@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.decoding.parameters import Ending
 
 
 class Language(Protocol):
@@ -36,6 +39,22 @@ class Language(Protocol):
     def proposals(self, configuration: int) -> NDArray[np.int32]: ...
 
     def witness(self, configuration: int) -> tuple[int, ...]: ...
+
+
+ENDINGS: Mapping[Ending, Callable[[Language, int], bool]] = MappingProxyType(
+    {
+        "candidate": lambda language, configuration: language.ends(configuration),
+        "freeze": lambda language, configuration: language.accepts(configuration),
+    }
+)
+"""Whether a beam at this configuration is over.
+
+    candidate   where the text is complete and nothing may follow. Where something may, the end token is a candidate
+    freeze      at its first complete text, as Algorithm 1 is printed: what could follow is never looked at
+
+Frozen, an answer is the shortest complete prefix of what it might have become: `SELECT a FROM t` has no `WHERE`, and a
+language that holds the empty text has no other. It takes a language that is worth it, such as JSON values in brackets.
+"""
 
 
 class AnyText:

@@ -18,12 +18,11 @@ from grammar_cache.algorithms.candidate_order import leading, log_sum
 from grammar_cache.array_types import Floats
 from server.decoding.beam import NOTHING_SCORED, Scores
 from server.decoding.candidates import Candidates, Place, candidates, may_follow
-from server.decoding.distance_scoring import CHANGES_GREEDY, PROMOTIONS
+from server.decoding.distance_scoring import CHANGES_GREEDY, NORMALISERS, PROMOTIONS
 from server.decoding.language import Language
 from server.decoding.logits import ArrayRow, Row
 from server.decoding.parameters import Parameters
 from server.decoding.sampling import Draw, draw, noise
-from server.decoding.scoring import NORMALISERS
 
 
 class Successor(NamedTuple):

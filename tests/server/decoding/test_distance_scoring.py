@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.candidates import Candidates, Place, candidates
 from server.decoding.decoder import Decoder
-from server.decoding.distance_scoring import PROMOTIONS
+from server.decoding.distance_scoring import NORMALISERS, PROMOTIONS
 from server.decoding.logits import ArrayRow
 from server.decoding.parameters import Parameters, Promotion
-from server.decoding.scoring import NORMALISERS
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
 from tests.server.decoding.stepping import advance, log_softmax
 from tests.strategies import examples

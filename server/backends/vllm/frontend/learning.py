@@ -12,8 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from grammar_cache.distances.claims import Claim
-from grammar_cache.store.values import decoded, encoded
+from server.backends.vllm.wire.claims import received, sent
 from server.grammars.exchange import Exchange
 
 EXCHANGE_SECONDS = 2.0
@@ -21,9 +20,6 @@ EXCHANGE_SECONDS = 2.0
 
 Call: TypeAlias = Callable[..., Awaitable[Sequence[Any]]]
 """Calls a method of the worker extension, by name and with arguments, on every rank; what each of them returns."""
-
-Sent: TypeAlias = Mapping[bytes, bytes]
-"""Claims as they travel: by key, `encoded`."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,12 +63,3 @@ class Learning:
         found = await self._call("exchange_claims", list(used), news)
         for key, exchange in used.items():
             exchange.give(*(received(rank[key]) for rank in found if key in rank))
-
-
-def sent(claims: Mapping[bytes, Claim]) -> dict[bytes, bytes]:
-    return {key: encoded(claim) for key, claim in claims.items()}
-
-
-def received(claims: Sent) -> dict[bytes, Claim]:
-    """Raises Rejected for what isn't `sent`."""
-    return {key: decoded(value) for key, value in claims.items()}

@@ -15,7 +15,8 @@ from itertools import count
 
 from grammar_cache.artefact.artefact import to_bytes
 from grammar_cache.grammar import CompiledGrammar
-from server.backends.vllm.frontend.learning import Call, Learning, received, sent
+from server.backends.vllm.frontend.learning import Call, Learning
+from server.backends.vllm.wire.claims import received, sent
 from server.grammars.exchange import Exchange
 
 

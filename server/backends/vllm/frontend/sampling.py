@@ -14,8 +14,8 @@ from vllm.sampling_params import RequestOutputKind
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Work
+from server.backends.vllm.wire.end_tokens import end_tokens
 from server.backends.vllm.wire.requests import BEAM, KEY, RowRequest
-from server.backends.vllm.worker.registry import end_tokens
 from server.decoding.forced_text import ForcedText
 
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Unavailable, Work
-from server.backends.vllm.worker.registry import end_tokens
+from server.backends.vllm.wire.end_tokens import end_tokens
 from server.decoding.answer import Answer, Interruption
 from server.decoding.beam import first_stop, held_back
 from server.decoding.decoder import whole_code_points
-from server.decoding.ending import ENDINGS
+from server.decoding.language import ENDINGS
 from server.engines.contract import EngineError
 
 

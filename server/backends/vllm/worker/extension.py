@@ -1,7 +1,7 @@
 """What vLLM's workers can be asked from outside, by `collective_rpc`: grammars come and go, with what is known of them.
 
 Named to vLLM as `server.backends.vllm.worker.extension.GrammarWorker`; its methods become the worker's own. Every rank
-of every engine is to be told the same, in the same order. Claims travel as `learning.Sent`.
+of every engine is to be told the same, in the same order. Claims travel as `claims.Sent`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from grammar_cache.artefact.artefact import from_bytes
 from grammar_cache.limits import Limits
-from server.backends.vllm.frontend.learning import Sent, received, sent
+from server.backends.vllm.wire.claims import Sent, received, sent
 from server.backends.vllm.worker.registry import Registry
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.backends.vllm.wire.end_tokens import end_tokens
 from server.decoding.forced_text import ForcedText, Split
 from server.decoding.language import AnyText, Language
 
@@ -100,16 +101,3 @@ class Registry:
         if len(self._reports) > self._most_reports:
             self._reports.popitem(last=False)
         return found
-
-
-def end_tokens(vocabulary: Vocabulary) -> tuple[int, ...]:
-    """The tokens that end an answer in vLLM; of a model that has none, one that no text has."""
-    spare = spare_token(vocabulary)
-    return vocabulary.stop_ids or (() if spare is None else (spare,))
-
-
-def spare_token(vocabulary: Vocabulary) -> int | None:
-    """The first token that neither spells a text nor ends one."""
-    spare = vocabulary.string_of < 0
-    spare[list(vocabulary.stop_ids)] = False
-    return int(spare.argmax()) if spare.any() else None

@@ -16,8 +16,7 @@ from server.backends.vllm.wire.requests import RowRequest
 from server.backends.vllm.worker.history import History
 from server.backends.vllm.worker.registry import Registry
 from server.decoding.candidates import Place
-from server.decoding.ending import ENDINGS
-from server.decoding.language import Language
+from server.decoding.language import ENDINGS, Language
 from server.decoding.logits import Row, Tokens
 from server.decoding.sampling import FIRST_LOOK
 from server.decoding.step import drawn

@@ -11,7 +11,7 @@ import pytest
 from grammar_cache.artefact.artefact import to_bytes
 from grammar_cache.errors import ArtefactError
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.backends.vllm.frontend.learning import received
+from server.backends.vllm.wire.claims import received
 from server.backends.vllm.worker.extension import GrammarWorker, registry_of
 from server.backends.vllm.worker.registry import Registry, UnknownGrammar
 from tests.grammar_cache.distances.test_claims import LETTERS, fits, key_after, nest
