@@ -17,7 +17,7 @@ from grammar_cache.automata.flat_expression import AND, NOT, Code, FlatExpressio
 from grammar_cache.automata.nfa import Nfa, byte_classes
 from grammar_cache.automata.subexpressions import booleans, excerpt
 from grammar_cache.automata.subset_kernels import STOPPED, TOO_LARGE
-from grammar_cache.automata.thompson import construct
+from grammar_cache.automata.thompson import Embedded, construct
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression
 from grammar_cache.interrupt import Interrupt
@@ -79,8 +79,8 @@ class Builder:
     def _nfa(self, ops: NDArray[np.int32], root: int, depth: int) -> Nfa:
         places = booleans(ops, root)
         made = [standing(self._total(ops, place, depth + 1), self._interrupt) for place in places.tolist()]
-        columns = EmbeddedDfa.side_by_side(made)
-        outcome, size, *rows = construct(ops, root, _PARTS * self._limit, self._interrupt.flag, places, *columns)
+        embedded = Embedded(places, *EmbeddedDfa.side_by_side(made))
+        outcome, size, *rows = construct(ops, root, _PARTS * self._limit, self._interrupt.flag, embedded)
         if outcome == STOPPED:
             self._interrupt.check()
         if outcome == TOO_LARGE:

@@ -6,6 +6,8 @@ once for each state that it leads to.
 
 from __future__ import annotations
 
+from typing import NamedTuple, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,205 +16,293 @@ from grammar_cache.automata.flat_expression import ALT, BYTES, CALL_OF, CLASS, I
 from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
 from grammar_cache.jit import jit
 
+S = TypeVar("S", bound=np.generic)
+
+EDGES, SKIPS, CALLS, STATES, KNOWN = range(5)
+"""Places of `Built.counts`."""
+
+_TOO_MUCH = -2
+"""As a part that is wanted: the states are too many already."""
+
 CHECKED = 1024
 """Steps between two looks at whether to stop."""
 
 
+class Built(NamedTuple):
+    """What is built so far. Of each table, as of `keys` and `values`, the first `counts` rows are in use."""
+
+    edges: Ints
+    skips: Ints
+    calls: Ints
+    keys: Longs
+    values: Ints
+    counts: Longs
+
+
+class Embedded(NamedTuple):
+    """Automata that stand in for And and Not: that of the node at `at[k]`, ascending, has `states[k]` states.
+
+    The first is the start. Its edges go from `first[k]` on, its final states from `ends_first[k]` on.
+    """
+
+    at: Ints
+    states: Ints
+    first: Ints
+    edges: Ints
+    ends_first: Ints
+    ends: Ints
+
+
+class Way(NamedTuple):
+    """How far a node is built: the state reached (-1: not begun), and what is `left` of it.
+
+    Where a part of it has to be there first, `want` is that part (else -1) and `behind` the state behind the part.
+    """
+
+    at: int
+    left: int
+    want: int
+    behind: int
+
+
 @jit
 def construct(
-    ops: Ints,
-    root: int,
-    limit: int,
-    stop: NDArray[np.uint8],
-    made_at: Ints,
-    made_states: Ints,
-    made_first: Ints,
-    made_edges: Ints,
-    ends_first: Ints,
-    made_ends: Ints,
+    ops: Ints, root: int, limit: int, stop: NDArray[np.uint8], embedded: Embedded
 ) -> tuple[int, int, Ints, Ints, Ints]:
     """Outcome, how many states, edges (source, low byte, high byte, target), skips, calls: see `Nfa`.
 
-    Automata stand in for And and Not: that of the node at `made_at[k]`, ascending, has `made_states[k]` states of
-    which the first is the start, edges from `made_first[k]` on and final states from `ends_first[k]` on.
     `limit` bounds the states, and the steps.
     """
     edges, skips, calls = np.empty((256, 4), np.int32), np.empty((64, 2), np.int32), np.empty((16, 3), np.int32)
-    edge_count = skip_count = call_count = 0
-    keys, values, known = np.full(512, -1, np.int64), np.empty(512, np.int32), 0
-    stack = np.empty((64, 4), np.int32)  # node, state behind it, state reached so far (-1), what is still to come
+    counts = np.zeros(5, np.int64)
+    counts[STATES] = 2
+    built = Built(edges, skips, calls, np.full(512, -1, np.int64), np.empty(512, np.int32), counts)
+    stack = np.empty((64, 4), np.int64)  # node, state behind it, state reached so far (-1), what is still to come
     stack[0] = root, 1, -1, 0
-    waiting, size, steps = 1, 2, 0
+    code = ops.astype(np.int64)  # tuples of numbers want them all of one size
+    waiting, steps = 1, 0
     while waiting:
         node, target, at, left = stack[waiting - 1]
         steps += 1
-        if max(steps, size) > limit:
-            return TOO_LARGE, size, edges, skips, calls
+        if max(steps, counts[STATES]) > limit:
+            return TOO_LARGE, counts[STATES], built.edges, built.skips, built.calls
         if steps % CHECKED == 0 and stop[0]:
-            return STOPPED, size, edges, skips, calls
-        if at < 0 and _before(keys, values, node, target) >= 0:
+            return STOPPED, counts[STATES], built.edges, built.skips, built.calls
+        if at < 0 and _before(built, node, target) >= 0:
             waiting -= 1
             continue
-        op, want, behind = ops[node], -1, -1
-        if op == BYTES:
-            at = target
-            for i in range(ops[node + 1] - 1, -1, -1):
-                if edge_count == len(edges):
-                    edges = _longer(edges)
-                byte = ops[node + 2 + i]
-                edges[edge_count, 0], edges[edge_count, 1] = size, byte
-                edges[edge_count, 2], edges[edge_count, 3] = byte, at
-                at = size
-                edge_count += 1
-                size += 1
-        elif op == CLASS:
-            at = size
-            size += 1
-            place = node + 2
-            for _ in range(ops[node + 1]):
-                length, source = ops[place], at
-                for i in range(length):
-                    if edge_count == len(edges):
-                        edges = _longer(edges)
-                    head = target
-                    if i < length - 1:
-                        head = size
-                        size += 1
-                    edges[edge_count, 0], edges[edge_count, 3] = source, head
-                    edges[edge_count, 1], edges[edge_count, 2] = ops[place + 1 + 2 * i], ops[place + 2 + 2 * i]
-                    source = head
-                    edge_count += 1
-                place += 1 + 2 * length
-        elif op == SEQ:
-            if at < 0:
-                at, left = target, ops[node + 1]
-            while left:
-                part = node - ops[node + 1 + left]
-                found = _before(keys, values, part, at)
-                if found < 0:
-                    want, behind = part, at
-                    break
-                at = found
-                left -= 1
-        elif op == ALT:
-            if at < 0:
-                at, left = size, ops[node + 1]
-                size += 1
-            while left:
-                part = node - ops[node + 1 + left]
-                found = _before(keys, values, part, target)
-                if found < 0:
-                    want, behind = part, target
-                    break
-                if skip_count == len(skips):
-                    skips = _longer(skips)
-                skips[skip_count, 0], skips[skip_count, 1] = at, found
-                skip_count += 1
-                left -= 1
-        elif op == REPEAT:
-            part, least, most = node - ops[node + 1], ops[node + 2], ops[node + 3]
-            if 0 <= most < least:
-                at, left = size, 0  # and nothing leads on from there
-                size += 1
-            elif at < 0 and most < 0:  # a hub to go round, and `least` times before it
-                at, left = size, least + 1
-                size += 1
-                if skip_count == len(skips):
-                    skips = _longer(skips)
-                skips[skip_count, 0], skips[skip_count, 1] = at, target
-                skip_count += 1
-            elif at < 0:
-                at, left = target, most
-            while left:
-                found = _before(keys, values, part, at)
-                if found < 0:
-                    want, behind = part, at
-                    break
-                if size > limit:
-                    return TOO_LARGE, size, edges, skips, calls
-                if skip_count + 2 > len(skips):
-                    skips = _longer(skips)
-                if most < 0 and left == least + 1:
-                    skips[skip_count, 0], skips[skip_count, 1] = at, found
-                    skip_count += 1
-                elif most >= 0 and left > least:  # whoever leaves this one out leaves out all behind it
-                    skips[skip_count, 0], skips[skip_count, 1] = size, found
-                    skips[skip_count + 1, 0], skips[skip_count + 1, 1] = size, target
-                    skip_count += 2
-                    at = size
-                    size += 1
-                elif found == at:
-                    left = 0
-                    break  # the item reads nothing, however often
-                else:
-                    at = found
-                left -= 1
-        elif op == CALL_OF:
-            at = size
-            size += 1
-            if call_count == len(calls):
-                calls = _longer(calls)
-            calls[call_count, 0], calls[call_count, 1], calls[call_count, 2] = at, ops[node + 1], target
-            call_count += 1
-        elif op == INLINED:
-            body = node - ops[node + 1]
-            at = _before(keys, values, body, target)
-            if at < 0:
-                want, behind = body, target
-        else:
-            k = np.searchsorted(made_at, node)
-            at = size
-            size += made_states[k]
-            for e in range(made_first[k], made_first[k + 1]):
-                if edge_count == len(edges):
-                    edges = _longer(edges)
-                edges[edge_count, 0], edges[edge_count, 1] = at + made_edges[e, 0], made_edges[e, 1]
-                edges[edge_count, 2], edges[edge_count, 3] = made_edges[e, 2], at + made_edges[e, 3]
-                edge_count += 1
-            for e in range(ends_first[k], ends_first[k + 1]):
-                if skip_count == len(skips):
-                    skips = _longer(skips)
-                skips[skip_count, 0], skips[skip_count, 1] = at + made_ends[e], target
-                skip_count += 1
-        if want >= 0:
-            stack[waiting - 1, 2], stack[waiting - 1, 3] = at, left
-            if waiting == len(stack):
-                stack = _longer(stack)
-            stack[waiting] = want, behind, -1, 0
-            waiting += 1
+        built, way = _continued(built, code, node, target, Way(at, left, -1, -1), limit, embedded)
+        if way.want == _TOO_MUCH:
+            return TOO_LARGE, counts[STATES], built.edges, built.skips, built.calls
+        if way.want < 0:
+            waiting -= 1
+            built = _noted(built, node, target, way.at)
             continue
-        waiting -= 1
-        known += 1
-        if 2 * known > len(keys):
-            keys, values = _rehashed(keys, values)
-        _note(keys, values, (np.int64(node) << 32) | target, at)
-    if skip_count == len(skips):
-        skips = _longer(skips)
-    skips[skip_count, 0], skips[skip_count, 1] = 0, _before(keys, values, root, 1)
-    return DONE, size, edges[:edge_count], skips[: skip_count + 1], calls[:call_count]
+        stack[waiting - 1, 2], stack[waiting - 1, 3] = way.at, way.left
+        if waiting == len(stack):
+            stack = _longer(stack)
+        stack[waiting] = way.want, way.behind, -1, 0
+        waiting += 1
+    built = _with_skip(built, 0, _before(built, root, 1))
+    return (
+        DONE,
+        counts[STATES],
+        built.edges[: counts[EDGES]],
+        built.skips[: counts[SKIPS]],
+        built.calls[: counts[CALLS]],
+    )
 
 
 @jit
-def _longer(table: Ints) -> Ints:
-    grown = np.empty((2 * len(table), table.shape[1]), np.int32)
+def _continued(
+    built: Built, code: Longs, node: int, target: int, way: Way, limit: int, embedded: Embedded
+) -> tuple[Built, Way]:
+    """A node built as far as it can be, towards the state behind it."""
+    op = code[node]
+    if op == BYTES:
+        return _bytes(built, code, node, target)
+    if op == CLASS:
+        return _class(built, code, node, target)
+    if op == SEQ:
+        return built, _sequence(built, code, node, target, way)
+    if op == ALT:
+        return _alternatives(built, code, node, target, way)
+    if op == REPEAT:
+        return _repetition(built, code, node, target, way, limit)
+    if op == CALL_OF:
+        return _call(built, code[node + 1], target)
+    if op == INLINED:
+        body = node - code[node + 1]
+        found = _before(built, body, target)
+        return built, Way(found, 0, -1, -1) if found >= 0 else Way(-1, 0, body, target)
+    return _embedded(built, embedded, node, target)
+
+
+@jit
+def _bytes(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
+    at = target
+    for i in range(code[node + 1] - 1, -1, -1):
+        byte, source = code[node + 2 + i], _state(built)
+        built = _with_edge(built, source, byte, byte, at)
+        at = source
+    return built, Way(at, 0, -1, -1)
+
+
+@jit
+def _class(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
+    """Alternatives of byte ranges in a row, which encode characters, from one state on."""
+    at, place = _state(built), node + 2
+    for _ in range(code[node + 1]):
+        length, source = code[place], at
+        for i in range(length):
+            head = _state(built) if i < length - 1 else target
+            built = _with_edge(built, source, code[place + 1 + 2 * i], code[place + 2 + 2 * i], head)
+            source = head
+        place += 1 + 2 * length
+    return built, Way(at, 0, -1, -1)
+
+
+@jit
+def _sequence(built: Built, code: Longs, node: int, target: int, way: Way) -> Way:
+    at, left = (target, code[node + 1]) if way.at < 0 else (way.at, way.left)
+    while left:
+        part = node - code[node + 1 + left]
+        found = _before(built, part, at)
+        if found < 0:
+            return Way(at, left, part, at)
+        at = found
+        left -= 1
+    return Way(at, 0, -1, -1)
+
+
+@jit
+def _alternatives(built: Built, code: Longs, node: int, target: int, way: Way) -> tuple[Built, Way]:
+    at, left = (_state(built), code[node + 1]) if way.at < 0 else (way.at, way.left)
+    while left:
+        part = node - code[node + 1 + left]
+        found = _before(built, part, target)
+        if found < 0:
+            return built, Way(at, left, part, target)
+        built = _with_skip(built, at, found)
+        left -= 1
+    return built, Way(at, 0, -1, -1)
+
+
+@jit
+def _repetition(built: Built, code: Longs, node: int, target: int, way: Way, limit: int) -> tuple[Built, Way]:
+    part, least, most = node - code[node + 1], code[node + 2], code[node + 3]
+    at, left = way.at, way.left
+    if 0 <= most < least:
+        return built, Way(_state(built), 0, -1, -1)  # and nothing leads on from there
+    if at < 0 and most < 0:  # a hub to go round, and `least` times before it
+        at, left = _state(built), least + 1
+        built = _with_skip(built, at, target)
+    elif at < 0:
+        at, left = target, most
+    while left:
+        found = _before(built, part, at)
+        if found < 0:
+            return built, Way(at, left, part, at)
+        if built.counts[STATES] > limit:
+            return built, Way(at, left, _TOO_MUCH, -1)
+        if most < 0 and left == least + 1:
+            built = _with_skip(built, at, found)
+        elif most >= 0 and left > least:  # whoever leaves this one out leaves out all behind it
+            at = _state(built)
+            built = _with_skip(_with_skip(built, at, found), at, target)
+        elif found == at:
+            break  # the item reads nothing, however often
+        else:
+            at = found
+        left -= 1
+    return built, Way(at, 0, -1, -1)
+
+
+@jit
+def _call(built: Built, rule: int, target: int) -> tuple[Built, Way]:
+    at, count = _state(built), built.counts[CALLS]
+    if count == len(built.calls):
+        built = Built(built.edges, built.skips, _longer(built.calls), built.keys, built.values, built.counts)
+    calls = built.calls
+    calls[count, 0], calls[count, 1], calls[count, 2] = at, rule, target
+    built.counts[CALLS] = count + 1
+    return built, Way(at, 0, -1, -1)
+
+
+@jit
+def _embedded(built: Built, embedded: Embedded, node: int, target: int) -> tuple[Built, Way]:
+    k = np.searchsorted(embedded.at, node)
+    at, edges = int(built.counts[STATES]), embedded.edges
+    built.counts[STATES] += embedded.states[k]
+    for e in range(embedded.first[k], embedded.first[k + 1]):
+        built = _with_edge(built, at + edges[e, 0], edges[e, 1], edges[e, 2], at + edges[e, 3])
+    for e in range(embedded.ends_first[k], embedded.ends_first[k + 1]):
+        built = _with_skip(built, at + embedded.ends[e], target)
+    return built, Way(at, 0, -1, -1)
+
+
+@jit
+def _state(built: Built) -> int:
+    """A new state."""
+    state = built.counts[STATES]
+    built.counts[STATES] = state + 1
+    return int(state)
+
+
+@jit
+def _with_edge(built: Built, source: int, low: int, high: int, target: int) -> Built:
+    count = built.counts[EDGES]
+    if count == len(built.edges):
+        built = Built(_longer(built.edges), built.skips, built.calls, built.keys, built.values, built.counts)
+    edges = built.edges
+    edges[count, 0], edges[count, 1], edges[count, 2], edges[count, 3] = source, low, high, target
+    built.counts[EDGES] = count + 1
+    return built
+
+
+@jit
+def _with_skip(built: Built, source: int, target: int) -> Built:
+    count = built.counts[SKIPS]
+    if count == len(built.skips):
+        built = Built(built.edges, _longer(built.skips), built.calls, built.keys, built.values, built.counts)
+    built.skips[count, 0], built.skips[count, 1] = source, target
+    built.counts[SKIPS] = count + 1
+    return built
+
+
+@jit
+def _noted(built: Built, node: int, target: int, before: int) -> Built:
+    """With the state before a node and the state behind it noted."""
+    known = built.counts[KNOWN] + 1
+    if 2 * known > len(built.keys):
+        keys, values = _rehashed(built.keys, built.values)
+        built = Built(built.edges, built.skips, built.calls, keys, values, built.counts)
+    built.counts[KNOWN] = known
+    _note(built.keys, built.values, int((np.int64(node) << 32) | target), before)
+    return built
+
+
+@jit
+def _longer(table: NDArray[S]) -> NDArray[S]:
+    grown = np.empty((2 * len(table), table.shape[1]), table.dtype)
     grown[: len(table)] = table
     return grown
 
 
 @jit
 def _slot(key: int, size: int) -> int:
-    code = key * -7046029254386353131  # 2^64 / the golden ratio, as a signed number
-    return (code >> 32) & (size - 1)
+    mixed = key * -7046029254386353131  # 2^64 / the golden ratio, as a signed number
+    return (mixed >> 32) & (size - 1)
 
 
 @jit
-def _before(keys: Longs, values: Ints, node: int, target: int) -> int:
+def _before(built: Built, node: int, target: int) -> int:
     """The state before a node and the state behind it, -1 if it isn't built."""
-    key = (np.int64(node) << 32) | target
+    keys, key = built.keys, (np.int64(node) << 32) | target
     slot = _slot(int(key), len(keys))
     while keys[slot] >= 0:
         if keys[slot] == key:
-            return int(values[slot])
+            return int(built.values[slot])
         slot = (slot + 1) & (len(keys) - 1)
     return -1
 
