@@ -1,0 +1,1 @@
+"""What a request meets: HTTP, the command line, decoding, engines, the experiments."""

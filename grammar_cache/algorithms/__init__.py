@@ -1,0 +1,1 @@
+"""Data structures and selection for compiled loops, and a bounded cache. They know no grammar."""

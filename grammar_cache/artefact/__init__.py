@@ -1,0 +1,1 @@
+"""A compiled grammar as bytes, and back with nothing believed."""

@@ -1,0 +1,1 @@
+"""From an expression to a minimal automaton over bytes."""

@@ -1,0 +1,1 @@
+"""Configurations, (state, stack), each as one integer: the graph-structured stack, interned."""

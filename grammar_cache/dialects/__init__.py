@@ -1,0 +1,1 @@
+"""From a text to an expression: GBNF, Lark, regular expressions, choices, JSON Schema."""

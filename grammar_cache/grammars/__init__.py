@@ -1,0 +1,1 @@
+"""The grammars that come with the package, and SQL over the tables of one database."""

@@ -1,0 +1,1 @@
+"""Configurations and distances once more, for grammars with a lexer."""

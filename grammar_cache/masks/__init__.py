@@ -1,0 +1,1 @@
+"""Which tokens may come next, as bits."""

@@ -1,0 +1,1 @@
+"""The recursive transition network: one automaton per rule, joined by calls."""

@@ -1,1 +1,1 @@
-"""Where compiled grammars and what was learned of them are kept for other processes; docs/store.md has the whole."""
+"""Where artefacts and findings are shared by processes and kept."""

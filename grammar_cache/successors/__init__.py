@@ -1,0 +1,1 @@
+"""What every token leads to from a configuration."""

@@ -1,0 +1,1 @@
+"""The tokens of a model as bytes: tokenizer files, the trie, sets of tokens."""

@@ -1,0 +1,1 @@
+"""Backends: work in, pieces of text and answers out."""

@@ -1,0 +1,1 @@
+"""The commands of `swyb`, one a file."""

@@ -1,0 +1,1 @@
+"""Engines: prompts in, logits out. They know no grammar."""

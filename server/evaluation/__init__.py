@@ -1,0 +1,1 @@
+"""The paper's experiments, on any model or server."""

@@ -1,0 +1,1 @@
+"""Compiled grammars of a server: kept, named, shared with other servers."""

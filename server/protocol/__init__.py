@@ -1,0 +1,1 @@
+"""Requests, responses and errors as clients see them. It knows no HTTP."""

@@ -1,0 +1,1 @@
+"""GBNF grammars, with the macros and attributes of xgrammar's EBNF."""

@@ -1,0 +1,1 @@
+"""JSON Schema as a grammar over JSON texts."""

@@ -1,0 +1,1 @@
+"""Lark grammars, as Lark's Earley parser or its LALR parser reads texts."""

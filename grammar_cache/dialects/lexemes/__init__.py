@@ -1,0 +1,1 @@
+"""Terminals given by Python regular expressions, matched as `re` matches them."""

@@ -1,0 +1,1 @@
+"""Regular expressions, for whole texts or for a match anywhere."""

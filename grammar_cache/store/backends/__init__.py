@@ -1,0 +1,1 @@
+"""The stores there are: a file by SQLite, and a Redis server."""

@@ -1,0 +1,1 @@
+"""The tasks: json-mode-eval, function calls, Spider, drone planning."""

@@ -1,1 +1,1 @@
-"""Linear temporal logic: reading formulas, and telling whether two of them mean the same."""
+"""LTL formulas judged by exact equivalence over infinite words."""

@@ -1,0 +1,1 @@
+"""Ways to answer a task: ours, the model alone, other engines."""

@@ -1,0 +1,1 @@
+"""Rows of an experiment as figures, tables and plots."""

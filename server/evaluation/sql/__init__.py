@@ -1,0 +1,1 @@
+"""SQL answers judged by what they return."""

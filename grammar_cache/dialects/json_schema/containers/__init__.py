@@ -1,0 +1,1 @@
+"""Objects and arrays, and the counts of what is in them."""

@@ -1,0 +1,1 @@
+"""Building expressions for JSON texts, and asking what they match."""

@@ -1,0 +1,1 @@
+"""Which values satisfy several schemas at once: alternatives, negations, conjunctions."""

@@ -1,0 +1,1 @@
+"""Numbers between bounds, and multiples, digit by digit."""

@@ -1,0 +1,1 @@
+"""The schema as it was written: drafts, references, keywords, values."""

@@ -1,0 +1,1 @@
+"""Strings: length, pattern, format."""

@@ -1,0 +1,1 @@
+"""What vLLM's processes and the server tell each other."""

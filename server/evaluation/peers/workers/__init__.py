@@ -1,1 +1,1 @@
-"""What runs in the peers' own environments: files run by their path, which import nothing of ours."""
+"""The program of such a process, and an interface for each engine."""
