@@ -1,6 +1,6 @@
 """The grammars that come with the package, by name, with texts that they accept and reject.
 
-Each is a GBNF file in `grammars/`, with its samples beside it: see the README there. Compiles nothing.
+Each has a folder here with a GBNF file and its samples: see the README beside. Compiles nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.resources import files
 from grammar_cache.constraint import Constraint
 
 _FOLDER = files("grammar_cache") / "grammars"
-_SUFFIX = ".gbnf"
+_GRAMMAR, _ACCEPTED, _REJECTED = "grammar.gbnf", "accepted.txt", "rejected.txt"
 _SEPARATOR = "---\n"
 
 
@@ -25,24 +25,23 @@ class Samples:
 
 def names() -> tuple[str, ...]:
     """The names of all shipped grammars, sorted."""
-    found = (file.name for file in _FOLDER.iterdir())
-    return tuple(sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)))
+    return tuple(sorted(folder.name for folder in _FOLDER.iterdir() if (folder / _GRAMMAR).is_file()))
 
 
 def shipped(name: str) -> Constraint:
     """The grammar of that name. Raises ValueError where there is none."""
-    return Constraint("gbnf", _read(name, _SUFFIX))
+    return Constraint("gbnf", _read(name, _GRAMMAR))
 
 
 def samples(name: str) -> Samples:
     """The texts beside the grammar of that name. Raises ValueError where there is none."""
-    return Samples(_blocks(_read(name, ".accepted.txt")), _blocks(_read(name, ".rejected.txt")))
+    return Samples(_blocks(_read(name, _ACCEPTED)), _blocks(_read(name, _REJECTED)))
 
 
-def _read(name: str, suffix: str) -> str:
+def _read(name: str, file: str) -> str:
     if name not in names():
         raise ValueError(f"there is no shipped grammar {name!r}: {', '.join(names())}")
-    return (_FOLDER / f"{name}{suffix}").read_bytes().decode()
+    return (_FOLDER / name / file).read_bytes().decode()
 
 
 def _blocks(text: str) -> tuple[str, ...]:
