@@ -21,6 +21,10 @@ if TYPE_CHECKING:
         VocabularyError,
     )
     from grammar_cache.grammar import CompiledGrammar, Minimum
+    from grammar_cache.grammars.database_names import tables_of
+    from grammar_cache.grammars.shipped import names as shipped_names
+    from grammar_cache.grammars.shipped import shipped
+    from grammar_cache.grammars.sql_schema import sql_grammar
     from grammar_cache.limits import Limits
     from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -38,17 +42,25 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "compile_grammar",
+    "shipped",
+    "shipped_names",
+    "sql_grammar",
+    "tables_of",
 ]
 
-_MODULES = {
-    "compile_grammar": "compile",
-    "Constraint": "constraint",
-    "CompiledGrammar": "grammar",
-    "Minimum": "grammar",
-    "Limits": "limits",
-    "Vocabulary": "vocabulary",
+_PLACES = {
+    "CompiledGrammar": ("grammar", "CompiledGrammar"),
+    "Constraint": ("constraint", "Constraint"),
+    "Limits": ("limits", "Limits"),
+    "Minimum": ("grammar", "Minimum"),
+    "Vocabulary": ("vocabulary.vocabulary", "Vocabulary"),
+    "compile_grammar": ("compile", "compile_grammar"),
+    "shipped": ("grammars.shipped", "shipped"),
+    "shipped_names": ("grammars.shipped", "names"),
+    "sql_grammar": ("grammars.sql_schema", "sql_grammar"),
+    "tables_of": ("grammars.database_names", "tables_of"),
 }
-"""Where names are; the others are errors."""
+"""The module of a name, and its name there; the others are errors."""
 
 if not TYPE_CHECKING:  # or type checkers would believe that every name is here
 
@@ -56,7 +68,8 @@ if not TYPE_CHECKING:  # or type checkers would believe that every name is here
         """A public name, loaded. Raises AttributeError for others."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+        module, there = _PLACES.get(name, ("errors", name))
+        found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), there)
         return found
 
     def __dir__() -> list[str]:

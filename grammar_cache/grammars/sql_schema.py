@@ -7,7 +7,7 @@ A grammar can't know which aliases and names of results a query has bound, nor t
 columns: that is left to the database. So an alias is no table's name and has at most three letters: longer words that
 are no columns are refused where a column is wanted. Results have any name, and are referred to in ORDER BY, GROUP BY
 and HAVING only, by the name alone. There is no WITH. Knows no vocabulary and opens no database;
-`server.evaluation.sql.database_names` reads names.
+`grammar_cache.grammars.database_names` reads names.
 """
 
 from __future__ import annotations

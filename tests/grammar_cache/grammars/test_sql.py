@@ -15,10 +15,10 @@ import pytest
 
 from grammar_cache import Constraint, EmptyLanguage, UnsupportedFeature
 from grammar_cache.compile import parse
+from grammar_cache.grammars.database_names import tables_of
 from grammar_cache.grammars.shipped import samples, shipped
 from grammar_cache.grammars.sql_schema import ALIAS_LENGTH, sql_grammar
 from server.checking.membership import Recogniser
-from server.evaluation.sql.database_names import tables_of
 from tests.documents import ROOT
 from tests.grammar_cache.dialects.grammar_sampler import Sampler
 from tests.grammar_cache.grammars import oracles

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from grammar_cache.compile import parse
 from grammar_cache.constraint import Constraint
 from grammar_cache.grammars import shipped
+from grammar_cache.grammars.database_names import tables_of
 from grammar_cache.grammars.sql_schema import sql_grammar
 from server.evaluation.datasets.spider_sample import write_sample
 from server.evaluation.sql.comparison import same_result
-from server.evaluation.sql.database_names import tables_of
 from server.evaluation.sql.execution import Allowance, QueryFailed, Row, run_query
 from server.evaluation.sql.judge import QueryJudge
 from server.evaluation.sql.syntax import syntax_error, without_distinct
