@@ -52,7 +52,7 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 	touch $@
 
 # Compiled loops are kept beside their modules, and go with them: a change of one compiles what it changes.
-$(COMPILED): $(wildcard grammar_cache/*.py) | $(INSTALLED)
+$(COMPILED): $(shell find grammar_cache -name "*.py") | $(INSTALLED)
 	$(BIN)/python -m grammar_cache.warm_up
 	touch $@
 
@@ -78,7 +78,8 @@ test: $(INSTALLED) $(COMPILED) model tokenizers
 test-bounds: export NUMBA_BOUNDSCHECK = 1
 test-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/.venv/bounds-checked
 test-bounds: $(INSTALLED) model tokenizers
-	$(BIN)/python -m pytest $(SPREAD) -m "not full" tests/test_*.py tests/server/decoding tests/grammar_cache/grammars $(ARGS)
+	$(BIN)/python -m pytest $(SPREAD) -m "not full" tests/grammar_cache tests/server/decoding \
+	  --ignore=tests/grammar_cache/dialects --ignore=tests/grammar_cache/store $(ARGS)
 
 test-full: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(SPREAD) $(ARGS)

@@ -16,6 +16,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.automata.automaton_cache import AutomatonCache
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.distances.beam_bound import Completion, beam_bound
@@ -372,7 +373,7 @@ def compile_expression(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits, interrupt: Interrupt | None = None
 ) -> CompiledGrammar:
     """The last step of every dialect: network, configurations, distances."""
-    network = build(grammar, limits, interrupt, vocabulary.solved.automata)
+    network = build(grammar, limits, interrupt, vocabulary.cache(AutomatonCache))
     return CompiledGrammar(network, vocabulary, limits, grammar.ignored, interrupt)
 
 

@@ -19,7 +19,6 @@ from benchmarks.tables import machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.grammars.shipped import shipped
-from grammar_cache.vocabulary.rule_cache import RuleCache
 
 ROOMY = 512
 """Tokens of budget: the exact search is not asked."""
@@ -75,7 +74,7 @@ def measure(name: str, constraint: Constraint, vocabulary: Vocabulary, repeats: 
         _ready(from_bytes(data, vocabulary, limits))
 
     def forgetful(act: Callable[[], None]) -> float:
-        vocabulary.solved = RuleCache()
+        vocabulary.clear_caches()
         return _time(act)
 
     times = [

@@ -20,7 +20,6 @@ from benchmarks.data import Task, read_tasks, read_vocabulary, tokenizer_folder,
 from benchmarks.peers import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
-from grammar_cache.vocabulary.rule_cache import RuleCache
 
 OURS = "swyb"
 PLAIN_JSON = Constraint("json_schema", '{"properties": {"a": {}, "b": {"type": "integer"}}}')
@@ -152,7 +151,7 @@ def _row(task: str, engine: str, times: Times, refusal: str | None) -> CompileRo
 
 
 def _ours(vocabulary: Vocabulary, schema: str) -> Times:
-    vocabulary.solved = RuleCache()
+    vocabulary.clear_caches()
     compile_grammar(PLAIN_JSON, vocabulary)
     begun = perf_counter()
     grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)

@@ -19,11 +19,11 @@ from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.cost_kernels import extend, least_costs, least_strings
 from grammar_cache.distances.reach import reach
+from grammar_cache.distances.solutions import Solution, SolutionCache
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
 from grammar_cache.network.rule_groups import Part, parts
 from grammar_cache.successors.token_kernels import TokenArrays
-from grammar_cache.vocabulary.rule_cache import Solution
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 INFINITE = 1 << 29
@@ -108,8 +108,9 @@ def _solved(
     costs = np.full(network.states.count, INFINITE, np.int32)
     witness = np.full(network.states.count, -1, np.int32)
     unknown: list[Part] = []
+    cache = vocabulary.cache(SolutionCache)
     for part in network_parts:
-        known = vocabulary.solved.solutions.get(part.key) if most == INFINITE else None
+        known = cache.get(part.key) if most == INFINITE else None
         if known is None:
             unknown.append(part)
         else:
@@ -124,7 +125,7 @@ def _solved(
         witness[fresh] = np.where(costs[fresh] > 0, strings, -1)
         for part in unknown if most == INFINITE else ():
             solution = Solution(costs[part.states], witness[part.states])
-            vocabulary.solved.solutions.keep(part.key, solution, len(part.states))
+            cache.keep(part.key, solution, len(part.states))
     return costs, witness
 
 

@@ -25,11 +25,11 @@ from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import DEAD
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.masks.insides import Inside, InsideCache
 from grammar_cache.masks.mask_kernels import below, inside, nearest, outlook
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.self_loops import Loop, byte_weights, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
-from grammar_cache.vocabulary.rule_cache import Inside
 from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_bytes, union
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -73,6 +73,7 @@ class Masks:
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
         self._weights = byte_weights(vocabulary)
+        self._insides = vocabulary.cache(InsideCache)
         self._weight = int(self._weights.sum())
         self._class_weights = _by_class(self._weights, configurations.network.classes)
         self._recent: dict[int, deque[tuple[int, int]]] = {}
@@ -120,10 +121,10 @@ class Masks:
 
     def _inside(self, state: int) -> Inside:
         place = self._distances.place(state)
-        known = self._vocabulary.solved.insides.get(place)
+        known = self._insides.get(place)
         if known is None:
             known = self._walked_inside(state)
-            self._vocabulary.solved.insides.keep(place, known, known.size_bytes)
+            self._insides.keep(place, known, known.size_bytes)
         return known
 
     def _under(self, state: int, exits: Ints, after: int) -> _Some:
@@ -226,7 +227,7 @@ class Masks:
         chosen, most = nearest(table.arena, kinds, first, origin, others, self._class_weights)
         other, like = recent[chosen] if most > dead else (DEAD, -1)
         recent.append((origin, state))
-        known = self._vocabulary.solved.insides.get(self._distances.place(like)) if other != DEAD else None
+        known = self._insides.get(self._distances.place(like)) if other != DEAD else None
         return (self._nothing, DEAD) if known is None else (known, other)
 
     def _looping(self, row: Ints) -> list[tuple[int, int]]:

@@ -12,14 +12,15 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
-from grammar_cache.vocabulary.rule_cache import Region
 from grammar_cache.vocabulary.token_set import Bits, TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
+CACHE_BYTES = 16 << 20
 _LARGEST = 64
 """States that are looked at: those of a JSON string are fewer."""
 _DEAD, _OUT = -1, -2
@@ -68,12 +69,41 @@ def byte_weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
     return weights
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Tokens that stay in a region.
+
+    `shortest`: by the first byte of tokens and the place in it, the shortest, then least string that ends there, or -1.
+    `exits`: trie nodes, ascending, at which tokens leave it, and the places that they leave from. `visited`: by first
+    byte, how many other nodes were looked at.
+    """
+
+    tokens: TokenBits
+    shortest: NDArray[np.int32]
+    exits: NDArray[np.int32]
+    leaving: NDArray[np.int8]
+    visited: NDArray[np.int64]
+
+    @property
+    def size_bytes(self) -> int:
+        arrays = (self.shortest, self.exits, self.leaving, self.visited)
+        return self.tokens.size_bytes + sum(array.nbytes for array in arrays) + 200
+
+
+class RegionCache(LruCache[bytes, Region]):
+    """Regions by the key of their loop. Of one vocabulary: see `Vocabulary.cache`."""
+
+    def __init__(self) -> None:
+        super().__init__(CACHE_BYTES)
+
+
 def region(loop: Loop, vocabulary: Vocabulary) -> Region:
     """What tokens do in a region."""
-    known = vocabulary.solved.regions.get(loop.key)
+    cache = vocabulary.cache(RegionCache)
+    known = cache.get(loop.key)
     if known is None:
         known = _walked(loop, vocabulary)
-        vocabulary.solved.regions.keep(loop.key, known, known.size_bytes)
+        cache.keep(loop.key, known, known.size_bytes)
     return known
 
 

@@ -9,7 +9,7 @@ vocabulary: read them, never write to them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from hashlib import sha256
 from importlib import resources
@@ -17,20 +17,21 @@ from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.arrays.disk_cache import load, save
 from grammar_cache.errors import VocabularyError
-from grammar_cache.vocabulary.rule_cache import RuleCache
 from grammar_cache.vocabulary.tokenizer_file import Files, read
 from grammar_cache.vocabulary.trie import Children, Trie, flatten
 
+C = TypeVar("C")
+
 _FORMAT = 1
 """Of what is kept in a cache folder."""
-_CODE = ("vocabulary.py", "tokenizer_file.py", "spelling.py", "trie.py")
+_CODE = ("vocabulary.py", "tokenizer_file.py", "token_spelling.py", "trie.py")
 _KEPT = ("data", "data_offsets", "token_offsets", "token_list", "string_of")
 
 
@@ -43,6 +44,7 @@ class Vocabulary:
     """
 
     __slots__ = (
+        "_caches",
         "children",
         "data",
         "data_offsets",
@@ -53,7 +55,6 @@ class Vocabulary:
         "markers",
         "single_bytes",
         "size",
-        "solved",
         "stop_ids",
         "string_of",
         "strings",
@@ -91,8 +92,6 @@ class Vocabulary:
     """Tokens of one byte, one for each such byte."""
     fingerprint: str
     """The same for the same size, bytes of every id and stop ids, and for nothing else (SHA-256 in hex)."""
-    solved: RuleCache
-    """What is known of rules over this vocabulary, for the next grammar that has them. It only saves time."""
 
     def __init__(
         self,
@@ -122,7 +121,7 @@ class Vocabulary:
         self.single_bytes = self.token_list[self.token_offsets[:-1][self.lengths == 1]]
         self.children = Children.of(self.trie)
         self.deepest = self.trie.deepest()
-        self.solved = RuleCache()
+        self._caches: dict[Callable[[], object], object] = {}
 
     @staticmethod
     def from_pretrained(
@@ -144,6 +143,19 @@ class Vocabulary:
         made = _read(files, extra)
         save(kept, key, _arrays(made))
         return made
+
+    def cache(self, kind: Callable[[], C]) -> C:
+        """The cache of that kind, made by calling it once: what grammars over this vocabulary have in common.
+
+        Caches only save time.
+        """
+        if kind not in self._caches:
+            self._caches.setdefault(kind, kind())  # of two threads, both get the first one's
+        return cast("C", self._caches[kind])
+
+    def clear_caches(self) -> None:
+        """Forgets what grammars compiled so far have left."""
+        self._caches.clear()
 
     def text(self, ids: Iterable[int]) -> bytes:
         """What the tokens spell; those that aren't text spell nothing."""
@@ -176,7 +188,7 @@ def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
     """
     digest = sha256(f"{_FORMAT} {sorted(extra_stop_ids)}\n".encode())
     for name in _CODE:
-        code = resources.files("grammar_cache") / name
+        code = resources.files("grammar_cache.vocabulary") / name
         if not code.is_file():
             return None
         digest.update(sha256(code.read_bytes()).digest())

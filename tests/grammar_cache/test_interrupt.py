@@ -54,7 +54,7 @@ def test_a_compile_stops_wherever_it_is(kind: str) -> None:
     looks = (1 << 60) - whole.left
     assert looks > 10
     for at in np.linspace(0, looks - 1, 12).astype(int).tolist():
-        VOCABULARY.solved = type(VOCABULARY.solved)()
+        VOCABULARY.clear_caches()
         with pytest.raises(Interrupted):
             _ = compile_grammar(HOSTILE[kind], VOCABULARY, Limits(start_fuel=1_000_000), Late(at)).minimum
 

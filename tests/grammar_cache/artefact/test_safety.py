@@ -31,7 +31,7 @@ from tests.grammar_cache.artefact.mutations import (
     sources,
     taken_apart,
 )
-from tests.grammar_cache.distances.test_rule_cache import known
+from tests.grammar_cache.distances.test_solutions import known
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from grammar_cache import CompiledGrammar, Constraint, EmptyLanguage, GrammarErr
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.dialects.json_schema import compiler as json_schema
 from grammar_cache.distances.additive import Distances
+from grammar_cache.distances.solutions import SolutionCache
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
 from grammar_cache.grammar import compile_expression
 from grammar_cache.lexer.configurations import LexedConfigurations
 from grammar_cache.network.network import Network, build
 from grammar_cache.network.rule_groups import parts
-from grammar_cache.vocabulary.rule_cache import RuleCache
 from tests.cached import tokenizer_folder
 from tests.strategies import LITTLE, Case, cases, examples
 
@@ -114,7 +114,7 @@ def test_json_is_solved_once() -> None:
     sizes = [0]
     for schema in schemas:
         compile_grammar(Constraint("json_schema", json.dumps(schema)), vocabulary)
-        sizes.append(len(vocabulary.solved.solutions))
+        sizes.append(len(vocabulary.cache(SolutionCache)))
     assert sizes[1] > 2 == sizes[2] - sizes[1]  # the object and the whole text
 
 
@@ -135,7 +135,7 @@ def test_schemas_share_without_a_trace(schemas: list[str]) -> None:
             grammar = json_schema.parse(schema)
         except GrammarError:
             continue
-        alone.solved = RuleCache()
+        alone.clear_caches()
         compared += 1
         assert known(compile_expression(grammar, shared, LITTLE)) == known(compile_expression(grammar, alone, LITTLE))
     assert compared > 15

@@ -1,0 +1,38 @@
+"""Tokens inside of a rule, for the next grammar of the same vocabulary that has such a rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.array_types import Ints
+from grammar_cache.vocabulary.token_set import TokenBits
+
+CACHE_BYTES = 64 << 20
+
+Place: TypeAlias = tuple[bytes, int]
+"""A state of any grammar: the key of its part, and its place in it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inside:
+    """Tokens that a state's rule is still in, or ends with; `farthest`: no less than any of them leaves to its end.
+
+    `exits`: trie nodes, ascending, at which the rule has ended and longer tokens begin.
+    """
+
+    tokens: TokenBits
+    farthest: int
+    exits: Ints
+
+    @property
+    def size_bytes(self) -> int:
+        return self.tokens.size_bytes + self.exits.nbytes + 200
+
+
+class InsideCache(LruCache[Place, Inside]):
+    """Of one vocabulary: see `Vocabulary.cache`."""
+
+    def __init__(self) -> None:
+        super().__init__(CACHE_BYTES)
