@@ -1,0 +1,1 @@
+"""What `make bench` measures, beside peers, and the picture of the README."""

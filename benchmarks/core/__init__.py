@@ -1,0 +1,1 @@
+"""The constraint core by itself: compiling, steps, masks, artefacts."""

@@ -1,0 +1,1 @@
+"""A server that is told to end while answers are under way."""

@@ -1,0 +1,1 @@
+"""Real JSON Schemas: which compile, what is accepted, what masks cost."""

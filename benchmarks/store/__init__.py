@@ -1,0 +1,1 @@
+"""The shared store between real processes."""

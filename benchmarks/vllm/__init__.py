@@ -1,0 +1,1 @@
+"""vLLM with our steps in it, beside its own server."""

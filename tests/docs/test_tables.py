@@ -1,14 +1,11 @@
-"""The tables of the documentation agree with the code, and the architecture with the files and what they import."""
+"""The tables of the documentation agree with the code."""
 
 from __future__ import annotations
 
-import ast
 import importlib
 import json
 import pkgutil
-import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -32,12 +29,11 @@ from server.protocol.errors import ErrorCode
 from server.protocol.foreign_fields import MESSAGE, REQUEST
 from server.settings import Intake, Settings
 from tests.cached import model_folder
-from tests.documents import ROOT, Document, Row, name_of, spans
+from tests.documents import Document, Row, name_of, spans
 
 API = Document("docs/api.md")
 SCHEMA = Document("docs/json-schema.md")
 SECURITY = Document("SECURITY.md")
-ARCHITECTURE = Document("docs/architecture.md")
 
 
 def names(table: list[Row]) -> list[str]:
@@ -206,48 +202,3 @@ def test_the_servers_own_limits() -> None:
     """The server keeps smaller tables than the library, as the table says; all else is the library's."""
     assert Settings().limits == Limits(table_bytes=16_777_216)
     assert "16,777,216" in SECURITY.text
-
-
-def test_the_architecture_has_every_file() -> None:
-    """One line for each module, and none for what isn't there. Who adds a module adds its line."""
-    told = re.findall(r"^\| `([^`]+\.py)` \|", ARCHITECTURE.text, re.MULTILINE)
-    files = [path for folder in ("grammar_cache", "server") for path in (ROOT / folder).rglob("*.py")]
-    assert sorted(told) == sorted(str(path.relative_to(ROOT)) for path in files if path.name != "__init__.py")
-    steps = re.findall(r"^(\d+)\. ", ARCHITECTURE.text, re.MULTILINE)
-    assert steps == [str(number) for number in range(1, len(steps) + 1)]
-    assert len(steps) <= 10
-    for file in re.findall(r"`((?:server|grammar_cache)/[^`]*)`", ARCHITECTURE.text):
-        assert (ROOT / file).exists(), file
-
-
-def imports(path: Path) -> Iterator[str]:
-    """The modules that a file imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-
-
-_FRAMEWORKS = r"(fastapi|starlette|uvicorn|pydantic|torch|transformers|vllm)\b"
-_APART = ROOT / "server/backends/vllm"
-FORBIDDEN = {
-    "grammar_cache": rf"server\b|{_FRAMEWORKS}",
-    "server/decoding": rf"server\.(?!decoding\b)|{_FRAMEWORKS}",
-    "server/engines": (
-        r"server\.(?!engines\b)|grammar_cache\.(?!vocabulary\b|fewest\b|errors\b)|(fastapi|starlette|uvicorn)\b"
-    ),
-    "server/backends/vllm": (
-        r"server\.(?!engines\b|decoding\b|backend\b|exchange\b|interrupts\b)|(fastapi|starlette|uvicorn)\b"
-    ),
-}
-
-
-@pytest.mark.parametrize("folder", FORBIDDEN)
-def test_nothing_flows_back_up(folder: str) -> None:
-    """The core, decoding and engines import nothing of the layers that the page says they don't know."""
-    for path in (ROOT / folder).rglob("*.py"):
-        if _APART in path.parents and ROOT / folder != _APART:
-            continue  # its workers take the steps
-        for module in imports(path):
-            assert not re.match(FORBIDDEN[folder], module), f"{path.name} imports {module}"
