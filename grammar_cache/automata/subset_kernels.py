@@ -80,10 +80,9 @@ def subsets(
     seen = np.zeros(states, np.int64)  # by the number of the closure that has met a state
     stack, members = np.empty(states, np.int32), np.empty(states, np.int32)
     alone = np.full(states, -1, np.int32)  # the subset that one target leads to by itself
-    first, pool = np.zeros(64, np.int64), np.empty(256, np.int32)
+    first, pool, pairs = np.zeros(64, np.int64), np.empty(256, np.int32), np.zeros(256, np.int64)
     slots, hashes, final = np.full(256, -1, np.int32), np.empty(64, np.int64), np.empty(64, np.bool_)
     tails, labels, heads = np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32)
-    pairs = np.zeros(256, np.int64)
     groups = 1  # before the first subset, its closure: the one target is state 0
     count = transitions = clock = steps = 0
     at = -1
@@ -91,12 +90,7 @@ def subsets(
         if stop[0]:
             return STOPPED, tails, labels, heads, final
         if at >= 0:
-            subset = pool[first[at] : first[at + 1]]
-            groups = _size(subset, edge_first, edges)
-            while groups > len(pairs):
-                pairs = _doubled(pairs)
-            if not _listed(subset, edge_first, edges, pairs):
-                groups = distinct(pairs, groups)
+            pairs, groups = _targets(pool[first[at] : first[at + 1]], edge_first, edges, pairs)
         begin, previous = 0, 0
         while begin < groups:
             past = begin + 1
@@ -118,10 +112,7 @@ def subsets(
                     count += 1
                     if count + 1 > len(hashes):
                         first, hashes, final = _doubled(first), _doubled(hashes), _doubled(final)
-                    while first[number] + size > len(pool):
-                        pool = _doubled(pool)
-                    first[count] = first[number] + size
-                    pool[first[number] : first[count]] = found
+                    pool = _with_members(pool, first, number, found)
                     hashes[number], final[number] = code, seen[1] == clock
                     slots = _noted(slots, hashes, count)
                 if count > limit or first[count] > MEMBERS * limit or steps > STEPS * limit:
@@ -136,6 +127,28 @@ def subsets(
             previous, begin = begin, past
         at += 1
     return DONE, tails[:transitions], labels[:transitions], heads[:transitions], final[:count]
+
+
+@jit
+def _targets(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> tuple[Longs, int]:
+    """Label << 32 | target for each edge of a subset, ascending and distinct: the array, and how many."""
+    size = _size(subset, edge_first, edges)
+    while size > len(pairs):
+        pairs = _doubled(pairs)
+    if not _listed(subset, edge_first, edges, pairs):
+        size = distinct(pairs, size)
+    return pairs, size
+
+
+@jit
+def _with_members(pool: Ints, first: Longs, number: int, members: Ints) -> Ints:
+    """The members of all subsets, those of a new one at their end."""
+    past = first[number] + len(members)
+    while past > len(pool):
+        pool = _doubled(pool)
+    first[number + 1] = past
+    pool[first[number] : past] = members
+    return pool
 
 
 @jit

@@ -1,7 +1,7 @@
 """Costs of rules that were solved, for the next grammar of the same vocabulary that has such a rule.
 
-What is cached is what would be found again (see `network.rule_groups` for its key): nothing but time depends on it. JSON's own
-rules are solved once.
+What is cached is what would be found again (see `network.rule_groups` for its key): nothing but time depends on it.
+JSON's own rules are solved once.
 """
 
 from __future__ import annotations
