@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
-class Work(NamedTuple):
+class PrecomputationWork(NamedTuple):
     """One precomputation: the `height` and the number of configurations (`most`) asked for, and its `pieces` of a size.
 
     The same grammar and the same work are the same pieces, whoever makes them.
@@ -35,7 +35,7 @@ class Work(NamedTuple):
         return json.dumps(self)
 
     @classmethod
-    def of(cls, told: str) -> Work:
+    def of(cls, told: str) -> PrecomputationWork:
         return cls(*json.loads(told))
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar, get_args
 
 from grammar_cache.constraint import Constraint, Kind, Whitespace
 from grammar_cache.limits import Limits
-from grammar_cache.store.belongings import Work, table_of, works_of
+from grammar_cache.store.belongings import PrecomputationWork, table_of, works_of
 from grammar_cache.store.contract import (
     Change,
     Discard,
@@ -63,12 +63,12 @@ class Catalogue:
     def remove(self, place: str) -> bool:
         """A grammar with its table, and with the pieces of all its precomputations. Whether any of it was there."""
         listed = self.place(works_of(place))
-        works = map(Work.of, self._texts(listed))
+        works = map(PrecomputationWork.of, self._texts(listed))
         ids = (table_of(place), *(piece for work in works for piece in work.all_pieces(place)))
         places = [place, listed, *map(self.place, ids)]
         return self._write(lambda store: store.remove(*places))
 
-    def note(self, grammar_id: str, work: Work) -> None:
+    def note(self, grammar_id: str, work: PrecomputationWork) -> None:
         """Before pieces of it are kept: so that they can be removed. Returns when it is written."""
         listed = self.place(works_of(self.place(grammar_id)))
         self._change(Merge(listed, self._entry(listed, work.told()), time.time()))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from grammar_cache.errors import ArtefactError
 from grammar_cache.offline.precompute import Precomputation
 from grammar_cache.offline.successor_graph import SuccessorGraph
-from grammar_cache.store.belongings import Work
+from grammar_cache.store.belongings import PrecomputationWork
 from grammar_cache.store.database import Database
 
 
@@ -25,7 +25,7 @@ class SharedPieces:
         self._database = database
         self._grammar_id = grammar_id
         self._patience = patience
-        self._work = Work(told.height, told.most, told.size, told.pieces)
+        self._work = PrecomputationWork(told.height, told.most, told.size, told.pieces)
 
     def collect(self, first: int, done: Callable[[int], bool]) -> dict[int, SuccessorGraph]:
         """All pieces from the first one on, round to the one before it: found, or made and kept.

@@ -23,9 +23,9 @@ class Parameters:
     `stops`: texts that end a plain answer, and are no part of it. `jump_forward`: whether tokens without an alternative
     are taken without the model; "text": the language is a `ForcedText`, which has more of them.
 
-    Of beams and greedy answers there are variants. `promotion`: which tokens α moves, and where to (see `distance_scoring`).
-    `softmax`: what the guided scores are normalised over (see `distance_scoring`). `ranking`: which complete text is the best
-    (see `ranking`). `ending`: whether a complete text may go on (see `language`; for drawn answers too).
+    Beams and greedy answers have variants. `promotion`: which tokens α moves, and where to; `softmax`: what the guided
+    scores are normalised over (see `distance_scoring` for both). `ranking`: which complete text is the best (see
+    `ranking`). `ending`: whether a complete text may go on (see `language`; for drawn answers too).
     """
 
     budget: int

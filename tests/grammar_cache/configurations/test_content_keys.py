@@ -19,7 +19,7 @@ from tests.documents import ROOT
 from tests.grammar_cache.configurations.test_interner import Reader, reader_of
 from tests.grammar_cache.configurations.test_stack_digests import node_contents, read
 from tests.grammar_cache.dialects.lark.grammars import LETTERS, random_grammar
-from tests.server.decoding.lexed_trials import random_vocabulary
+from tests.server.decoding.trials.lexed_trials import random_vocabulary
 from tests.strategies import Case, cases, examples
 
 GRAMMARS = (

@@ -16,7 +16,7 @@ from grammar_cache.errors import EmptyLanguage, GrammarError
 from grammar_cache.vocabulary.retokenisation import retokenised
 from tests.grammar_cache.dialects.lark import lark_oracle
 from tests.grammar_cache.dialects.lark.grammars import LETTERS, random_grammar, swallowing_grammar
-from tests.server.decoding.lexed_trials import random_vocabulary
+from tests.server.decoding.trials.lexed_trials import random_vocabulary
 
 NUMBERS = 'start: N N\nN: /[0-9]+/\n%ignore " "'
 

@@ -26,7 +26,7 @@ from tests.grammar_cache.distances.test_additive import boundaries, successors
 from tests.grammar_cache.distances.test_claims import BB, LETTERS, NEST, A, B, C, at
 from tests.grammar_cache.store.test_sharing import FERTILE, SHORT, Trial, lark_trials, trials
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import MODELS, random_logits, random_parameters
+from tests.server.decoding.trials.trials import MODELS, random_logits, random_parameters
 from tests.strategies import LITTLE, SEARCH, Case, cases, examples
 
 ADDITIVE = Limits(start_fuel=0, step_fuel=0)

@@ -31,7 +31,7 @@ from server.decoding.decoder import Decoder
 from tests.expression_matcher import matches
 from tests.grammar_cache.store.databases import SECRET, counted, database, until
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import LETTERS, MODELS, random_logits, random_parameters, random_vocabulary
+from tests.server.decoding.trials.trials import LETTERS, MODELS, random_logits, random_parameters, random_vocabulary
 from tests.strategies import SEARCH
 
 SHORT = Limits(start_fuel=100_000, step_fuel=20_000)

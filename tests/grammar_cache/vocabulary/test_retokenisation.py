@@ -25,7 +25,7 @@ from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
 from server.evaluation.methods.exploration_bound import BoundedGrammar
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import random_logits
+from tests.server.decoding.trials.trials import random_logits
 from tests.strategies import examples
 
 STRINGS = st.lists(st.binary(min_size=1, max_size=5).map(lambda data: bytes(b % 3 + 97 for b in data)), max_size=9)

@@ -21,7 +21,7 @@ from server.decoding.parameters import Jump, Parameters
 from tests.expression_matcher import matches
 from tests.server.decoding.grammars import compiled, longest_match
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import MODELS, random_grammar, random_logits, random_vocabulary
+from tests.server.decoding.trials.trials import MODELS, random_grammar, random_logits, random_vocabulary
 
 JUMPS: tuple[Jump, ...] = (False, True, "text")
 MOST_TEXTS = 400

@@ -15,8 +15,8 @@ from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText
 from server.decoding.parameters import Parameters
 from tests.expression_matcher import matches
-from tests.server.decoding import trials
 from tests.server.decoding.stepping import advance
+from tests.server.decoding.trials import trials
 
 TRIALS = 400
 

@@ -28,7 +28,7 @@ from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
 from server.engines.contract import EngineError
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import random_grammar, random_parameters, random_vocabulary
+from tests.server.decoding.trials.trials import random_grammar, random_parameters, random_vocabulary
 
 PROMPT = (1, 0, 1)
 LETTERS = Vocabulary([b"a", b"b", b"c", b"ab", b"ca", None, None], [5])

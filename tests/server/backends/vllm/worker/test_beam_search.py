@@ -36,7 +36,7 @@ from tests.server.backends.vllm.worker.runners import LENGTH, Model
 from tests.server.backends.vllm.worker.test_filter import model_of
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import FUELS, MODELS, random_grammar, random_parameters, random_vocabulary
+from tests.server.decoding.trials.trials import FUELS, MODELS, random_grammar, random_parameters, random_vocabulary
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 LETTERS = [bytes([letter]) for letter in b"abcdefghijklmnopqrstuvwxyz"]

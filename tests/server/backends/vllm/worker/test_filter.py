@@ -22,7 +22,7 @@ from tests.server.backends.vllm.fakes import BatchUpdate, Sampling, States, conf
 from tests.server.backends.vllm.worker.runners import LENGTH, Job, Model, V1Runner, V2Runner
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import (
+from tests.server.decoding.trials.trials import (
     FUELS,
     MODELS,
     random_grammar,

@@ -16,7 +16,7 @@ from server.backends.backend import State, Work
 from server.backends.loop import EngineLoop
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
-from tests.server.decoding import capped_trials
+from tests.server.decoding.trials import capped_trials
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import seeded
 

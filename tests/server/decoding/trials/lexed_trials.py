@@ -1,6 +1,6 @@
 """Random trials of the whole promise on Lark grammars, in both lexer modes, with Lark itself as the judge.
 
-`python -m tests.server.decoding.lexed_trials 1000` prints the counts. Everything follows from the trial's number.
+`python -m tests.server.decoding.trials.lexed_trials 1000` prints the counts. Everything follows from the trial's number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from server.evaluation.methods.exploration_bound import BoundedGrammar
 from tests.grammar_cache.dialects.lark.grammars import LETTERS, random_grammar, swallowing_grammar
 from tests.grammar_cache.dialects.lark.lark_oracle import contextual, dynamic
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import BOUNDS, MODELS, random_logits, random_parameters
+from tests.server.decoding.trials.trials import BOUNDS, MODELS, random_logits, random_parameters
 
 
 def random_vocabulary(rng: random.Random) -> Vocabulary:

@@ -8,8 +8,8 @@ from grammar_cache.expression import Bytes, Grammar, Ref, Repeat, Seq
 from grammar_cache.grammar import compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from tests.server.decoding import lexed_trials
-from tests.server.decoding.trials import faults, run
+from tests.server.decoding.trials import lexed_trials
+from tests.server.decoding.trials.trials import faults, run
 
 
 def wrong(numbers: range) -> tuple[dict[int, list[str]], int]:

@@ -1,6 +1,6 @@
 """Random trials of the whole promise where a grammar's configurations are at their limit, several requests at once.
 
-`python -m tests.server.decoding.capped_trials 10000` prints the counts. Everything follows from the trial's number.
+`python -m tests.server.decoding.trials.capped_trials 10000` prints the counts. Everything follows from the trial's number.
 Steps fail as in the decoding thread (`server.backends.loop`) and in vLLM's workers (`row`, `beams`), whose code takes
 half of them.
 """
@@ -36,10 +36,10 @@ from server.evaluation.methods.exploration_bound import BoundedGrammar
 from tests.expression_matcher import matches
 from tests.grammar_cache.dialects.lark.grammars import random_grammar as random_lark_grammar
 from tests.grammar_cache.dialects.lark.lark_oracle import contextual, dynamic
-from tests.server.decoding import lexed_trials
 from tests.server.decoding.grammars import longest_match
 from tests.server.decoding.stepping import advance
-from tests.server.decoding.trials import (
+from tests.server.decoding.trials import lexed_trials
+from tests.server.decoding.trials.trials import (
     BOUNDS,
     FUELS,
     MODELS,

@@ -1,6 +1,6 @@
 """Random trials of the whole promise: random grammar, vocabulary, budget and model, and a brute-force judge.
 
-`python -m tests.server.decoding.trials 10000` prints the counts. Everything follows from the trial's number.
+`python -m tests.server.decoding.trials.trials 10000` prints the counts. Everything follows from the trial's number.
 """
 
 from __future__ import annotations
