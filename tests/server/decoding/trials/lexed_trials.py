@@ -1,6 +1,7 @@
 """Random trials of the whole promise on Lark grammars, in both lexer modes, with Lark itself as the judge.
 
-`python -m tests.server.decoding.trials.lexed_trials 1000` prints the counts. Everything follows from the trial's number.
+`python -m tests.server.decoding.trials.lexed_trials 1000` prints the counts. Everything follows from the trial's
+number.
 """
 
 from __future__ import annotations
