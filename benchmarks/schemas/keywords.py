@@ -24,7 +24,7 @@ from grammar_cache.dialects.json_schema.schema.resources import Resources
 
 PAGE = ROOT / "docs" / "json-schema.md"
 FIGURES = Path(__file__).with_name("keyword_figures.json")
-BASELINE = ROOT / "tests" / "dialects" / "json_schema" / "official_suite_baseline.json"
+BASELINE = ROOT / "tests/grammar_cache/dialects/json_schema/official_suite_baseline.json"
 FILES: Mapping[str, tuple[str, ...]] = {
     "$ref": ("ref", "refRemote", "infinite-loop-detection"),
     **dict.fromkeys(("if", "then", "else"), ("if-then-else",)),

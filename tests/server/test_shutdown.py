@@ -41,6 +41,8 @@ class Paced(ScriptedEngine):
         self.standing = threading.Event()
         self.go_on = threading.Event()
         self.dead = self.broken = False
+        self.answered = 0
+        """Rows of the last step."""
 
     def step(self, forwards: Sequence[Forward]) -> Any:
         if self.stand.is_set():
@@ -51,7 +53,9 @@ class Paced(ScriptedEngine):
         if self.broken:
             return [EngineError("the device is lost") for _ in forwards]
         time.sleep(0.003)
-        return super().step(forwards)
+        logits = super().step(forwards)
+        self.answered = len(forwards)
+        return logits
 
 
 @asynccontextmanager
@@ -75,11 +79,11 @@ def asked(client: httpx.AsyncClient, **fields: Any) -> asyncio.Task[httpx.Respon
     return asyncio.create_task(client.post("/v1/chat/completions", json=body))
 
 
-async def standing(engine: Paced, after: int) -> None:
-    """Once so many more steps were taken."""
+async def standing(engine: Paced, after: int, together: int = 1) -> None:
+    """Once so many more steps were taken, the last of them by so many requests together."""
     steps = engine.steps + after
     async with asyncio.timeout(10):
-        while engine.steps < steps:
+        while engine.steps < steps or engine.answered < together:
             await asyncio.sleep(0.001)
         engine.stand.set()
         while not engine.standing.is_set():
@@ -212,7 +216,7 @@ def test_an_engine_that_dies(stream: bool) -> None:
         engine = Paced()
         async with serving(engine, on_engine_failure="stay") as (service, client):
             answering = [asked(client, **fields, stream=stream) for fields in (LONG, {}, TREE)]
-            await standing(engine, 3)
+            await standing(engine, 3, together=3)
             engine.dead = True
             engine.go_on.set()
             found = [await each for each in answering]

@@ -26,7 +26,7 @@ SHOWN = 8
 """Rules that the message about a missing start rule names."""
 
 _DEFAULT = Limits()
-_MACROS = frozenset({"TagDispatch", "GbnfToken", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
+_MACROS = frozenset({"TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
 
 
 def parse(text: str, *, start: str = "root", limits: Limits = _DEFAULT) -> Grammar:
@@ -179,7 +179,7 @@ class _Parser:
 
     def _macro(self, token: GbnfToken) -> _Item:
         stream = self._stream
-        if token.text in {"GbnfToken", "ExcludeToken", "TokenTagDispatch"}:
+        if token.text in {"Token", "ExcludeToken", "TokenTagDispatch"}:
             raise stream.unsupported(f"the call {token.text}, which is about tokens", token.offset)
         stream.next()
         arguments = read_arguments(stream, token)
