@@ -22,7 +22,8 @@ from grammar_cache.distances.cost_kernels import least_lexed_costs
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexer.configurations import LexedConfigurations
-from grammar_cache.successors.token_kernels import distinct_reach
+from grammar_cache.lexer.reach_kernels import distinct_reach
+from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _LARGEST_TABLE = 100_000_000
@@ -259,27 +260,14 @@ def _expand(configurations: LexedConfigurations, numbers: NDArray[np.int32], int
 def _walk(
     configurations: LexedConfigurations, vocabulary: Vocabulary, origin: NDArray[np.int32], seeds: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """What `walk.distinct_reach` finds, and what it missed, which are seeds for another walk."""
-    trie = vocabulary.trie
+    """What `distinct_reach` finds, and what it missed, which are seeds for another walk."""
+    words = TokenArrays.of(vocabulary)
     sources, nodes, reached = (np.ascontiguousarray(column) for column in seeds.T)
     room = 8 * len(origin) + 1024
     while True:
         found, missed = np.empty((room, 3), np.int32), np.empty((room, 3), np.int32)
-        rows, misses = distinct_reach(
-            trie.byte,
-            trie.depth,
-            trie.skip,
-            trie.string,
-            configurations.network.classes,
-            configurations.arena,
-            origin,
-            sources,
-            nodes,
-            reached,
-            vocabulary.longest,
-            found,
-            missed,
-        )
+        classes, arena = configurations.network.classes, configurations.arena
+        rows, misses = distinct_reach(words, classes, arena, origin, sources, nodes, reached, found, missed)
         if max(rows, misses) <= room:
             return found[:rows], missed[:misses]
         room = 2 * max(rows, misses)

@@ -26,7 +26,18 @@ from grammar_cache.configurations.arena import DEAD
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.insides import Inside, InsideCache
-from grammar_cache.masks.mask_kernels import below, inside, nearest, outlook
+from grammar_cache.masks.mask_kernels import (
+    DEARER,
+    EXITS,
+    NUMBER,
+    InsideFound,
+    InsideWalk,
+    Likeness,
+    below,
+    inside,
+    nearest,
+    outlook,
+)
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.self_loops import Loop, byte_weights, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
@@ -170,21 +181,19 @@ class Masks:
         `kinds` of the rule's states, from `first` on, say which read short texts alike.
         """
         table, costs = self._configurations, self._distances.state_costs
-        bits = like.tokens.copy()
+        likeness = Likeness(self._vocabulary.deepest, kinds, first, LEVELS, costs)
+        walk = InsideWalk(begin, past, before, self._path, self._beside)
+        bits, reached = like.tokens.copy(), np.zeros(0, np.bool_)
         exits = np.empty(self._vocabulary.trie.size, np.int32)
-        reached = np.zeros(0, np.bool_)
-        done, place, exit_count, kept, dearer = 0, 0, 0, 0, 0
-        while done < len(begin):
+        progress = np.zeros(5, np.int64)
+        while progress[NUMBER] < len(begin):
             reached = self._longer(reached)
-            done, place, exit_count, kept, dearer, status = inside(
-                table.rules, table.arena, self._words, self._vocabulary.deepest, kinds, first, LEVELS, costs,
-                begin, past, before, self._path, self._beside, done, place, bits, reached, exits, exit_count,
-                like.exits, kept, dearer,
-            )  # fmt: skip
+            found = InsideFound(bits, reached, exits)
+            status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)
             if status < 0:
                 table.outcome(status)
-        farthest = like.farthest + dearer if like.farthest >= 0 else -1
-        return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[:exit_count].copy())
+        farthest = like.farthest + int(progress[DEARER]) if like.farthest >= 0 else -1
+        return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[: progress[EXITS]].copy())
 
     def _loop(self, state: int) -> Loop | None:
         return wide_loop_at(self._configurations.rules, state, self._weights)
