@@ -67,13 +67,15 @@ def _fetched(folder: Path) -> Path:
     done = subprocess.run(command, stdout=_STANDARD_ERROR, stderr=subprocess.PIPE, text=True, check=False)
     archive = next(folder.glob("*.whl"), None)
     if done.returncode or archive is None:
-        raise _unobtainable(_last_line(done.stderr))
+        raise _unobtainable(_reason(done.stderr))
     return archive
 
 
-def _last_line(errors: str) -> str:
-    """What pip ends with: the reason."""
-    return next((line.removeprefix("ERROR: ") for line in reversed(errors.splitlines()) if line), "pip doesn't say why")
+def _reason(errors: str) -> str:
+    """What pip ends with: its last error, or what stands where it didn't even start."""
+    lines = [line for line in errors.splitlines() if line] or ["pip doesn't say why"]
+    told = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines
+    return told[-1]
 
 
 def _unobtainable(reason: str) -> EmbeddedModelError:

@@ -118,6 +118,20 @@ def test_where_no_index_has_them_it_says_how(tmp_path: Path, links: Path, capfd:
     assert (ensure_embedded_model(tmp_path, lambda line: None) / "model").is_file()
 
 
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        ("ERROR: first\nERROR: last\nWARNING: a folder is ignored\n", "last"),
+        ("WARNING: x\npython: No module named pip\n", "python: No module named pip"),
+        ("", "pip doesn't say why"),
+    ],
+    ids=["errors", "no pip", "nothing"],
+)
+def test_the_reason_is_the_last_error(errors: str, reason: str) -> None:
+    """Warnings may follow it."""
+    assert weights._reason(errors) == reason
+
+
 def test_an_environment_without_pip_says_how(tmp_path: Path, links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of uv are."""
     bare = tmp_path / "python"
