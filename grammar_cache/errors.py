@@ -1,4 +1,4 @@
-"""Why a constraint is refused: every refusal of the core is one of these; bad input raises nothing else.
+"""Reasons for refusing a constraint: every refusal of the core is one of these; bad input raises nothing else.
 
 GrammarError(ValueError)      code, message, pointer | line, column
 ├── GrammarSyntaxError        the text is not a grammar of its dialect        (invalid_grammar)
@@ -51,7 +51,7 @@ class UnsupportedFeature(GrammarError):
 
 
 class EmptyLanguage(GrammarError):
-    """Nothing belongs to the language, or the vocabulary can't spell any of it."""
+    """Language without a word that the vocabulary can spell."""
 
     code = "empty_language"
 
@@ -74,7 +74,9 @@ class Interrupted(Exception):
 
 
 class ArtefactError(ValueError):
-    """These bytes are no compiled grammar, or not one for here. No GrammarError: nobody's grammar is refused."""
+    """Bytes that are no compiled grammar, or not one for this vocabulary and these limits. No GrammarError: nobody's
+    grammar is refused.
+    """
 
 
 class LimitExceeded(GrammarError):

@@ -44,12 +44,13 @@ KINDS: Kinds = {
     "watch_ends": ("|b1", 1),
     **dict.fromkeys(("lexer_entries", "return_state", "return_label", "return_lexer"), ("<i4", 1)),
 }
-"""Of the arrays: those of `States`, `Watched` and `Return`; a `return_lexer` of -1 stays with the one in force."""
+"""Kinds of the arrays: those of `States`, `Watched` and `Return`; a `return_lexer` of -1 stays with the one in force.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkHeader:
-    """What of a network is no array."""
+    """Fields of a network that are no arrays."""
 
     nullable: bool
     lexer_start: int
@@ -117,7 +118,7 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limit: 
 
 
 def _class_count(classes: NDArray[np.uint8]) -> int:
-    """How many there are. They are numbered by first byte."""
+    """Number of byte classes. They are numbered by first byte."""
     require(len(classes) == 256, "not every byte has a class")
     count: int = class_count(classes)
     require(count > 0, "the byte classes are not numbered by their first bytes")
@@ -167,7 +168,9 @@ def _returns(arrays: Mapping[str, NDArray[Any]]) -> tuple[Return, ...]:
 
 
 def _contents(states: States, entry: Sequence[int], classes: NDArray[np.uint8]) -> tuple[Content, ...]:
-    """As they were when the network was built: calls stand behind moves, and automata are reduced to their classes."""
+    """Contents of the rules as they were when the network was built: calls stand behind moves, and automata are reduced
+    to their classes.
+    """
     bounds = (*entry, states.count)
     moves, calls = (states.move_first, states.move_class, states.move_to), (states.call_first, states.call_rule)
     columns, first, label_first, called, called_first = reduced_rules(

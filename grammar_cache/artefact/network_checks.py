@@ -1,4 +1,4 @@
-"""What the arrays of a network are asked before anything follows them, each in one pass, and what its rules hold.
+"""Checks of a network's arrays before anything follows them, each in one pass, and the sums its rules hold.
 
 The compiled loops of `network_arrays`. They check each index before they follow it. What is wrong is told as a number:
 0 for nothing, else the place of its words in `MOVES` or `CALLS`.
@@ -33,7 +33,7 @@ CALLS = (
 
 @jit
 def class_count(classes: Octets) -> int:
-    """How many classes 256 bytes have, if they are numbered by first byte; else 0."""
+    """Number of classes of the 256 bytes, if they are numbered by first byte; else 0."""
     count = 0
     for of in classes:
         if of > count:
@@ -44,7 +44,7 @@ def class_count(classes: Octets) -> int:
 
 @jit
 def rules_of(entry: Ints, count: int) -> Ints:
-    """By state its rule; the rules begin at `entry`, which ascends from 0."""
+    """Rule of each state; the rules begin at `entry`, which ascends from 0."""
     rule = np.zeros(count, np.int32)
     for number in range(1, len(entry)):
         rule[entry[number] :] = number

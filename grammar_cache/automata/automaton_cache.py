@@ -60,7 +60,7 @@ class Reduced:
 
 @dataclass(slots=True)
 class CachedAutomata:
-    """What is known of one program: by flags of the rules it calls, whether it passes, and its automaton."""
+    """Cached automata of one program: by flags of the rules it calls, whether it passes, and its automaton."""
 
     passes: dict[tuple[bool, bytes], bool] = field(default_factory=dict)
     automata: dict[tuple[bytes, bytes], Reduced] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class AutomatonCache:
         return len(self._kept)
 
     def get(self, key: bytes) -> CachedAutomata:
-        """What is known, which may be nothing yet."""
+        """Entry of a program, which may be empty."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:

@@ -21,8 +21,10 @@ from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not
 from grammar_cache.interrupt import Interrupt
 
 BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT = range(9)
-"""What follows: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of bounds. SEQ, ALT, AND count,
-distances. REPEAT distance, least, most or -1. CALL_OF rule. INLINED distance (either way). NOT distance."""
+"""Codes of nodes, and what follows each: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of
+bounds. SEQ, ALT, AND count, distances. REPEAT distance, least, most or -1. CALL_OF rule. INLINED distance (either way).
+NOT distance.
+"""
 
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
 _BOOLEAN = frozenset((And, Not))
@@ -143,7 +145,9 @@ class _Encoder:
         return place[id(expression)]
 
     def _parts_of(self, items: tuple[Expression, ...], place: dict[int, int]) -> tuple[list[Expression], list[int]]:
-        """Those that aren't written yet, the first one last, and where all others are; leaves are written at once."""
+        """Parts that aren't written yet, the first one last, and the places of all others; leaves are written at
+        once.
+        """
         ops = self._ops
         missing: list[Expression] = []
         parts: list[int] = []

@@ -15,7 +15,7 @@ KEY_BYTES = 16
 
 
 class ConfigurationKeys:
-    """Of one table of configurations."""
+    """Content keys of the configurations of one table."""
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations

@@ -29,7 +29,7 @@ OUTSIDE, ENTERED = 1, 0
 
 @jit
 def room_for(keys: Longs, size: int) -> Longs:
-    """The same, or a longer copy: there is a place number `size`."""
+    """Keys with a place number `size`: the argument, or a longer copy. there is a place number `size`."""
     if size < len(keys):
         return keys
     grown = np.empty(2 * size, np.int64)
@@ -65,7 +65,7 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
 
 @jit
 def _entered(rules: NetworkArrays, outside: Longs) -> Longs:
-    """Those that `outside` marks, then those that they call."""
+    """Rules that `outside` marks, then the rules that they call."""
     found = np.empty(8, np.int64)
     size = 0
     for key in outside:

@@ -27,10 +27,10 @@ WIDTH = 16
 """Configurations kept a level, at most: fewer where the fuel would not last to the end of a long answer."""
 
 SLACK = 2
-"""How much more than the bound a configuration may promise and still be kept: savings come a token after the detour."""
+"""Tokens above the bound that a configuration may promise and still be kept: savings come a token after the detour."""
 
 STEP_COST = 1_000
-"""What following one token costs, in units of fuel."""
+"""Cost of following one token, in units of fuel."""
 
 
 class Additive(Protocol):
@@ -38,7 +38,7 @@ class Additive(Protocol):
 
     @property
     def additive(self) -> Ints:
-        """By configuration, as far as `update` has come; INFINITE where no completion is known."""
+        """Bound of each configuration, as far as `update` has come; INFINITE where no completion is known."""
 
     def update(self) -> None: ...
 
@@ -103,7 +103,8 @@ def _beam(tables: SuccessorTables, distances: Additive, start: int, bound: int, 
 def _level(
     tables: SuccessorTables, level: dict[int, int], came: dict[int, tuple[int, int]], fuel: int
 ) -> tuple[dict[int, int], int]:
-    """What is one token behind a level and was not met before, with the bytes that lead there, and what that cost.
+    """Next level of the search: configurations one token behind a level and not visited before, with the bytes that
+    lead there, and the cost.
 
     Notes where it `came` from, and by which string.
     """

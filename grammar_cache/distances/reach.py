@@ -1,4 +1,4 @@
-"""What one token reaches from each state, found rule by rule: no stack is made, and what rules share is walked once.
+"""Reach of one token from each state, found rule by rule: no stack is made, and what rules share is walked once.
 
 A *walk* begins in a state, at a node of the vocabulary's trie: in a state that costs are wanted of, at the root; or in
 the entry of a rule that is called in the middle of a token, at the node that the token has come to. Of every walk
@@ -54,7 +54,7 @@ class Reach(NamedTuple):
 def reach(
     network: Network, words: TokenArrays, children: Children, states: Ints, limit: int, interrupt: Interrupt
 ) -> Reach:
-    """What tokens reach from these states: it depends on nothing but what can be read from there.
+    """Reach of all tokens from these states: it depends on nothing but what can be read from there.
 
     Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
     """
@@ -125,7 +125,7 @@ def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tup
 def _by_state(
     classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Ints, move_to: Ints
 ) -> tuple[Ints, Ints]:
-    """Where each state goes by class, or -1, and how many bytes it reads."""
+    """Next state of each state by class, or -1, and how many bytes each state reads."""
     sizes = np.bincount(classes, minlength=count)
     after, width = np.full((len(move_first) - 1, count), -1, np.int32), np.zeros(len(move_first) - 1, np.int32)
     for state in range(len(width)):

@@ -17,7 +17,7 @@ STATES = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """By state of a part: its `costs`, and its `witness` strings, -1 where there is none."""
+    """Solution of a part, by state: its `costs`, and its `witness` strings, -1 where there is none."""
 
     costs: Ints
     witness: Ints

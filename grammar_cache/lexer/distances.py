@@ -107,7 +107,7 @@ class LexedDistances:
         return known
 
     def _solve_nodes(self, node: int) -> None:
-        """That node and all below it; nodes of one component lean on each other."""
+        """Solves a node and all below it; nodes of one component lean on each other."""
         order, seen = [node], {node}
         for n in order:  # grows while it is read
             for state, parent in self._edges[n]:
@@ -259,7 +259,7 @@ def _expand(configurations: LexedConfigurations, numbers: NDArray[np.int32], int
 def _walk(
     configurations: LexedConfigurations, vocabulary: Vocabulary, origin: NDArray[np.int32], seeds: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """What `walk.distinct_reach` finds, and what it missed, which are seeds for another walk."""
+    """Configurations that `walk.distinct_reach` finds, and those it missed, which are seeds for another walk."""
     trie = vocabulary.trie
     sources, nodes, reached = (np.ascontiguousarray(column) for column in seeds.T)
     room = 8 * len(origin) + 1024

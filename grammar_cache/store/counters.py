@@ -1,4 +1,4 @@
-"""What happens to calls of a store, counted: for metrics, and for whoever asks why nothing is found."""
+"""Counters of what happens to calls of a store: for metrics, and for whoever asks why nothing is found."""
 
 from __future__ import annotations
 

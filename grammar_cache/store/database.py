@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 MEETINGS = 3
 SLOW_SECONDS = 0.01
-"""For an answer. A server in the same rack takes a tenth of it."""
+"""Seconds for an answer above which a store is slow. A server in the same rack takes a tenth of it."""
 
 _log = logging.getLogger(__name__)
 _ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
@@ -52,8 +52,9 @@ _ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the database has of a grammar: its artefact, or None, claims to `offer` to it, and the table that was
-    computed for it offline, or None: see `precomputed`."""
+    """Content that the database has of a grammar: its artefact, or None, claims to `offer` to it, and the table that
+    was computed for it offline, or None: see `precomputed`.
+    """
 
     artefact: bytes | None = None
     claims: Mapping[bytes, Claim] = field(default_factory=dict)
@@ -62,14 +63,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """How many entries the table of a grammar has, and what of them to `offer`."""
+    """News of a grammar: how many entries its table has, and what of them to `offer`."""
 
     entries: int
     claims: Mapping[bytes, Claim]
 
 
 class Database:
-    """Of grammars over one vocabulary, within the same limits. `origin` says who writes, for people: a host, say."""
+    """Database of grammars over one vocabulary, within the same limits. `origin` says who writes, for people: a host,
+    say.
+    """
 
     def __init__(
         self,
@@ -98,13 +101,15 @@ class Database:
         Thread(target=self._meet, name="swyb-store-greeting", daemon=True).start()
 
     def load(self, grammar_id: str) -> Known:
-        """What is there, whole and right. Waits no longer than `Patience` says, and longer for what is large."""
+        """Loads what is there of a grammar, whole and right. Waits no longer than `Patience` says, and longer for what
+        is large.
+        """
         known, computed = self._known(grammar_id, self._table(grammar_id))
         self.counters.count("misses" if known.artefact is None else "hits")
         return replace(known, table=computed.artefact)
 
     def news(self, known: Mapping[str, int]) -> dict[str, News]:
-        """What has come to the tables of grammars since each had so many entries; those without news are left out.
+        """Entries that have come to the tables of grammars since each had so many; grammars without news are left out.
 
         Waits as `load` does, once for all, and again for what is large.
         """
@@ -128,7 +133,7 @@ class Database:
         self._behind.put(Put(self.place(grammar_id), artefact, self._origin, time.time()))
 
     def table(self, grammar_id: str) -> bytes | None:
-        """That of `load`, alone."""
+        """Table of a grammar alone, as `load` has it."""
         [computed] = self._known(self._table(grammar_id))
         return computed.artefact
 
@@ -181,7 +186,7 @@ class Database:
         return not self._guard.writing.open
 
     def catalogue(self, seconds: float) -> Catalogue:
-        """What people ask of the same store, who may wait for so long."""
+        """Catalogue of the same store, for people, who may wait for so long."""
         return Catalogue(self._guard, self._seals, self._limits, self._origin, self._bounds, seconds)
 
     def close(self, seconds: float) -> None:
@@ -190,7 +195,7 @@ class Database:
         self._guard.close()
 
     def place(self, grammar_id: str) -> str:
-        """Where a grammar is, and what belongs to it from there on: see `belongings`."""
+        """Place of a grammar, and of what belongs to it from there on: see `belongings`."""
         return self._seals.name(grammar_id, self._limits)
 
     def _table(self, grammar_id: str) -> str:
@@ -224,7 +229,7 @@ class Database:
         return self._guard.read(lambda store: patience.answered(lambda: store.look(names)), patience.seconds, nothing)
 
     def _held(self, name: str, found: Held | Size) -> Held:
-        """What a look has found; where it was much, it is loaded now."""
+        """Content that a look has found; where it was much, it is loaded now."""
         if isinstance(found, Held):
             return found
         timing = self._timing
@@ -242,7 +247,7 @@ class Database:
             return None
 
     def _claims(self, name: str, entries: Mapping[bytes, bytes]) -> dict[bytes, Claim]:
-        """Those that are right. The others would keep right ones out, so they are taken away."""
+        """Claims that are right. The others would keep right ones out, so they are taken away."""
         found, wrong = {}, {}
         for key, sealed in entries.items():
             try:

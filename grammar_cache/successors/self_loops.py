@@ -61,7 +61,7 @@ def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64]) -
 
 
 def byte_weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """By byte, how much of the trie begins with it."""
+    """Weight of each byte: how much of the trie begins with it."""
     trie = vocabulary.trie
     first = vocabulary.children.node[: vocabulary.children.first[1]]
     weights = np.zeros(256, np.int64)
@@ -98,7 +98,7 @@ class RegionCache(LruCache[bytes, Region]):
 
 
 def region(loop: Loop, vocabulary: Vocabulary) -> Region:
-    """What tokens do in a region."""
+    """Classification of the tokens in a region."""
     cache = vocabulary.cache(RegionCache)
     known = cache.get(loop.key)
     if known is None:

@@ -15,7 +15,7 @@ _NONE = 1 << 60
 
 
 class FewestPieces:
-    """Of a fixed set of pieces; any thread may ask."""
+    """Fewest pieces of a text, from a fixed set of pieces; any thread may ask."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         strings = sorted(set(pieces) - {b""})

@@ -263,7 +263,7 @@ def _blaming(place: str) -> Iterator[None]:
 
 
 def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:
-    """Without rules that are named again: alternatives often differ in one type only."""
+    """Parts without rules that are named again: alternatives often differ in one type only."""
     named: set[str] = set()
     for part in parts:
         if not isinstance(part, Ref) or part.name not in named:

@@ -54,7 +54,9 @@ def _grammar(source: Source, start: str, lexer: LexerName, limits: Limits) -> Gr
 
 
 def _contextual(source: Source, loaded: Loaded, start: str, limits: Limits) -> Grammar:
-    """What is refused there concerns the grammar as a whole: its place is the beginning."""
+    """Grammar for the contextual lexer. What is refused there concerns the grammar as a whole: its place is the
+    beginning.
+    """
     try:
         return contextual(*loaded.compiled, loaded.ignored, start, limits)
     except LimitExceeded as error:
@@ -90,7 +92,7 @@ def _lexeme(source: Source, terminal: Terminal, limits: Limits) -> Lexeme:
 
 
 def _placed(source: Source, terminal: Terminal, error: GrammarError) -> GrammarError:
-    """The same refusal with the terminal's name and its place in the text."""
+    """Copy of the refusal with the terminal's name and its place in the text."""
     message = f"the terminal {terminal.name}: {error.message}"
     if isinstance(error, LimitExceeded):
         return source.error(LimitExceeded, message, terminal.offset, limit=error.limit)
