@@ -1,4 +1,4 @@
-"""What decodes answers, as the rest of the server sees it: work in, pieces of text and an answer out.
+"""Backends, as the rest of the server sees them: work in, pieces of text and an answer out.
 
 Two things are one: `EngineLoop`, which decodes in this process over an engine that yields logits, and `VllmEngine`,
 whose tokens are chosen where its model runs.
@@ -24,7 +24,7 @@ from server.grammars.exchange import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
+    """Work to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
 
     By `exchange`, if there is one, a backend whose searches run here shares what they find. `pieces`: whether somebody
     reads the text as it comes; else the answer alone is waited for.
@@ -53,7 +53,7 @@ class Piece:
 
 
 class State(StrEnum):
-    """What a backend is doing. `FAILED` and `STOPPED` are for good."""
+    """State of a backend. `FAILED` and `STOPPED` are for good."""
 
     STARTING = "starting"
     READY = "ready"
@@ -71,7 +71,7 @@ class DoesNotFit(EngineError):
 
 
 class UnsupportedWork(ValueError):
-    """This backend can't decode that way. `param`: the field of a request to blame."""
+    """Work that a backend can't decode. `param`: the field of a request to blame."""
 
     def __init__(self, param: str, message: str) -> None:
         super().__init__(message)

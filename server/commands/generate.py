@@ -82,7 +82,7 @@ def run(arguments: Namespace) -> int:
 
 
 def request_body(arguments: Namespace, wanted: Constraint | None) -> dict[str, object]:
-    """What a client would send, but for the model's name."""
+    """Body that a client would send, but for the model's name."""
     prompt = read(STDIN) if arguments.prompt == STDIN else arguments.prompt
     messages = [{"role": "user", "content": prompt}]
     if arguments.system is not None:

@@ -47,7 +47,7 @@ class Beam(NamedTuple):
         return len(self.tokens) + self.stopped
 
     def stop(self, scores: Scores, *, forced: bool) -> Beam:
-        """This text, ended by an end token."""
+        """Beam with this text, ended by an end token."""
         return self._replace(scores=scores, ended=True, stopped=True, forced=self.forced + forced)
 
     def extend(
@@ -61,7 +61,7 @@ class Beam(NamedTuple):
         forced: bool,
         stops: tuple[bytes, ...],
     ) -> Beam:
-        """This text and one more token with its bytes; ended if it is `over`, or a stop text is met."""
+        """Beam with this text and one more token with its bytes; ended if it is `over`, or a stop text is met."""
         text = self.text + data
         halt = first_stop(text, len(self.text), stops)
         return Beam(
@@ -78,7 +78,7 @@ class Beam(NamedTuple):
 
 
 def first_stop(text: bytes, known: int, stops: tuple[bytes, ...]) -> int | None:
-    """Where the first stop text begins, given that the first `known` bytes hold none."""
+    """Offset at which the first stop text begins, given that the first `known` bytes hold none."""
     places = [text.find(stop, max(0, known - len(stop) + 1)) for stop in stops]
     return min((place for place in places if place >= 0), default=None)
 

@@ -1,4 +1,4 @@
-"""Which complete text is the best, when texts differ in length; and when no beam under way can overtake it.
+"""Ranking of complete texts that differ in length; and the test that no beam under way can overtake the best.
 
     sum         the sum of guided scores (eq. 17): each token costs, so short texts have it easier
     normalised  that sum divided by the tokens used, the end token included
@@ -45,4 +45,4 @@ def model(beam: Beam, budget: int) -> Worth:
 RANKINGS: Mapping[Ranking, Callable[[Beam, int], Worth]] = MappingProxyType(
     {"sum": guided_sum, "normalised": normalised, "model": model}
 )
-"""What a complete text is worth within the budget T; of a beam under way, no less than any of its completions."""
+"""Worth of a complete text within the budget T; of a beam under way, no less than any of its completions."""

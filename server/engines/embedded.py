@@ -32,7 +32,7 @@ class EmbeddedModelError(RuntimeError):
 
 
 def default_cache() -> Path:
-    """Where models and tokenizers are kept unless settings say otherwise: SWYB_CACHE, or the user's cache."""
+    """Folder of models and tokenizers unless settings say otherwise: SWYB_CACHE, or the user's cache."""
     return Path(os.environ.get("SWYB_CACHE") or Path.home() / ".cache" / "swyb")
 
 

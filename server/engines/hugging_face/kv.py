@@ -45,7 +45,9 @@ RowReference: TypeAlias = tuple[KeyValueRows, int]
 
 
 def gather(picks: Sequence[RowReference]) -> KeyValueRows:
-    """Those rows in that order, aligned to the right, as wide as the longest. Shares tensors if it can."""
+    """Rows of these references in that order, aligned to the right, as wide as the longest. Shares tensors if it
+    can.
+    """
     width = max(source.length(row) for source, row in picks)
     starts = tuple(width - source.length(row) for source, row in picks)
     source, rows = picks[0][0], [row for _, row in picks]

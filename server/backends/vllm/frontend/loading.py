@@ -32,7 +32,7 @@ class _Loaded:
 
 
 class LoadedGrammars:
-    """Those of one engine, from its start to its end. One event loop uses it."""
+    """Grammars loaded into one engine, from its start to its end. One event loop uses it."""
 
     def __init__(self, call: Call, most: int) -> None:
         self._call = call
