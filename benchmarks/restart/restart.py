@@ -77,7 +77,7 @@ class Process:
             await asyncio.sleep(POLL_SECONDS)
 
     async def ended(self) -> int:
-        """Its exit status."""
+        """Exit status of the process, once it has ended."""
         return await asyncio.to_thread(self.process.wait)
 
 
@@ -112,7 +112,7 @@ async def running(plan: Plan, client: httpx.AsyncClient) -> AsyncIterator[tuple[
 
 
 async def restarted(plan: Plan) -> Outcomes:
-    """What has become of all requests."""
+    """Outcomes of all requests."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx.AsyncClient(limits=limits) as client, running(plan, client) as (old, new):
         await new.until_ready(client)

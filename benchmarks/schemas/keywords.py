@@ -96,7 +96,7 @@ def _cells(columns: Iterable[str], cells: Iterable[str], texts: Mapping[str, str
 
 
 def read_figures() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Those of the corpus, and the baseline of the suite, as they are in the repository."""
+    """Figures of the corpus, and the baseline of the suite, as they are in the repository."""
     return json.loads(FIGURES.read_text(encoding="utf-8")), json.loads(BASELINE.read_text(encoding="utf-8"))
 
 

@@ -56,7 +56,7 @@ class MaskRow:
 
 
 class Ours(Peer):
-    """This project, behind the face of its peers."""
+    """Peer that is this project, behind the face of the others."""
 
     name = OURS
     package = "swyb"

@@ -29,7 +29,7 @@ from server.settings import Settings
 from tests.server.engines.scripted import History, Script, ScriptedEngine
 
 CLOSING = (b'"', b"}", b"]", b'"}')
-"""What ends a JSON text soon."""
+"""Tokens that end a JSON text soon."""
 PREFERENCE = 10.0
 
 
@@ -70,7 +70,7 @@ def script(vocabulary: Vocabulary, options: Options) -> Script:
 
 
 async def serve(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Until the standard input ends."""
+    """Serves until the standard input ends."""
     ended = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
     serving = asyncio.create_task(server.serve([listening]))
     while not server.started:

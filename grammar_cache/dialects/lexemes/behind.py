@@ -67,8 +67,8 @@ class Lookbehinds:
         return frozenset(found)
 
     def _reach(self, places: Iterable[int]) -> frozenset[int]:
-        """Places where the threads of a lookbehind wait. The width of a lookbehind is fixed: priorities and empty loops don't
-        matter.
+        """Places where the threads of a lookbehind wait. The width of a lookbehind is fixed: priorities and empty
+        loops don't matter.
         """
         seen, todo = set(places), list(places)
         while todo:

@@ -1,4 +1,4 @@
-"""Which tasks of a set are taken."""
+"""Choice of the tasks that are taken of a set."""
 
 from __future__ import annotations
 

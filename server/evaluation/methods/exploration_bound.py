@@ -59,7 +59,7 @@ class BoundedGrammar(CompiledGrammar):
 
 
 class _LeastItems:
-    """From configurations to those that are left of them. Depends on their content only, never on numbers of nodes.
+    """Map from configurations to those that are left of them. Depends on their content only, never on numbers of nodes.
 
     What is left of a configuration is made beyond the limit too: a text that was chosen needs it.
     """
@@ -110,7 +110,7 @@ class _LeastItems:
 
 
 class _BoundedTables(SuccessorTables):
-    """What tokens lead to, and what is kept of that."""
+    """Tables of successors, and what is kept of them."""
 
     def __init__(
         self, configurations: Configurations, vocabulary: Vocabulary, limit_bytes: int, least: _LeastItems
@@ -129,7 +129,7 @@ class _BoundedTables(SuccessorTables):
         return self._least.of_one(super().follow_reserved(configuration, data))
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
-        """As one token."""
+        """Follows the bytes as one token."""
         return self._least.of_one(super().consume_bytes(configuration, data))
 
     def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:

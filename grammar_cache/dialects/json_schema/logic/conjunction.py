@@ -28,8 +28,8 @@ from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
 _STEPS_PER_RULE = 4
-"""Steps of a search per rule of the limit: 200,000 with the usual limit, which take some 0.7 s. Of MaskBench's 11,305 schemas the five that need more than
-162,000 need more than twice as many."""
+"""Steps of a search per rule of the limit: 200,000 with the usual limit, which take some 0.7 s.
+Of MaskBench's 11,305 schemas the five that need more than 162,000 need more than twice as many."""
 _MOST_SHAPES = 2_000
 """Alternatives, but for those that list their values: each takes half a millisecond. MaskBench's schemas make up to
 729."""
