@@ -326,7 +326,7 @@ class Beam(NamedTuple):
     tokens: tuple[int, ...] = ()
     text: bytes = b""
     score: float = 0.0
-    taste: float = 0.0  # the same by z: it decides between equal scores
+    taste: float = 0.0  # sum of z: it decides between equal scores
     ended: bool = False
 
 

@@ -16,7 +16,7 @@ class GrammarError(ValueError):
     """A typed refusal.
 
     `pointer` is a JSON Pointer into a JSON Schema (RFC 6901, "" = the root); `line` and `column` count from 1
-    in a grammar text. Those that don't apply are None.
+    in a grammar text. Fields that don't apply are None.
     """
 
     code: str = "invalid_grammar"
@@ -59,7 +59,7 @@ class EmptyLanguage(GrammarError):
 class AnswerTooLong(GrammarError):
     """Texts belong to the language and the vocabulary can spell them, but they are longer than any answer.
 
-    `min_tokens`: no text is known that takes fewer. More are not counted.
+    `min_tokens`: no text is known that takes fewer. The count ends there.
     """
 
     code = "answer_too_long"

@@ -188,7 +188,7 @@ class CompiledGrammar:
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
         """The first of these ids, int32[k], after which the text can be completed with `tokens` more; None if none can.
 
-        As `distances` decides it. The very first is tried alone: mostly it is the one.
+        The answer agrees with `distances`. The very first id is tried alone: mostly it is the one.
         """
         if not len(ranking):
             return None
@@ -203,7 +203,8 @@ class CompiledGrammar:
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
         """Mask of the ids that may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
 
-        Without one, those after which a completion is known at all. A stop id is allowed iff the text is complete.
+        Ids without a budget: all after which a completion is known at all. A stop id is allowed iff the text is
+        complete.
         """
         bits = self.bitmask(configuration, budget)
         mask = np.unpackbits(bits, count=self.vocabulary.size, bitorder="little").view(np.bool_)
@@ -275,7 +276,7 @@ class CompiledGrammar:
     def offer(self, claims: Mapping[bytes, Claim]) -> None:
         """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it.
 
-        With it answers come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
+        Answers then come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
         """
         _ = self.minimum  # its search is part of every grammar, and asks nobody
         self._claims.offer(claims)

@@ -193,7 +193,7 @@ def _registry(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split) -> Re
     registry = Registry(vocabulary, split)
     for at, text in enumerate(texts):
         grammar = _grammar(text, vocabulary)
-        _ = grammar.minimum  # as the server has it before the first step
+        _ = grammar.minimum  # the server knows it before the first step
         registry.add(str(at), grammar)
     return registry
 

@@ -140,7 +140,7 @@ async def _brief(client: httpx.AsyncClient, addresses: Sequence[str], over: asyn
     found: list[Result] = []
     known, checked = list(addresses), time.monotonic()
     while not over.is_set():
-        if time.monotonic() - checked > 5 * POLL_SECONDS:  # as balancers look, now and then
+        if time.monotonic() - checked > 5 * POLL_SECONDS:  # balancers look now and then
             known = [address for address in addresses if await ready(client, address)]
             checked = time.monotonic()
         found.append(await _sent(client, known, stream=len(found) % 2 == 0))

@@ -53,7 +53,7 @@ def figures() -> dict[str, Any]:
         try:
             uses.update(used(item.schema))
         except GrammarError:
-            continue  # of a draft that is too old
+            continue  # the draft is too old
     return {"schemas": len(items), "uses": dict(sorted(uses.items()))}
 
 

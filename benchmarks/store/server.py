@@ -87,7 +87,7 @@ def main(options: Options) -> None:
     engine.delay = options.delay
     settings = Settings(store=options.store, store_secret=options.secret, cached_grammars=options.kept)
     app = create_app(settings, EngineLoop(engine))
-    keep_what_is_loaded()  # as `swyb serve` does
+    keep_what_is_loaded()  # `swyb serve` does so
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)

@@ -18,8 +18,8 @@ def ordered(tokens: Ints, values: Floats, distances: Ints, most: int, after: Int
     """Places with distance at most `most`: the highest value first, then the least distance, then
     token.
 
-    And where the highest one lies that leads somewhere (`after` ≥ 0) and is too far, if it is higher than all of these.
-    All arrays [k], best in nearly this order: the rest is sorted in by steps.
+    The second item is the place of the highest one that leads somewhere (`after` ≥ 0) and is too far, if it is higher
+    than all of these. All arrays [k], best in nearly this order: the rest is sorted in by steps.
     """
     order = np.empty(len(tokens), np.intp)
     count, lost = _order(tokens, values, distances, most, after, order)

@@ -2,8 +2,8 @@
 
 What follows from the rest doesn't travel but is made again: the rules of states, tails, left-call components, and the
 contents of rules. The last are the keys of what grammars share (see `parts`), so a wrong one would change other
-grammars. Compiled loops check no bounds, so here every index is checked against what it points into. What is read may
-be another network than anyone would build, but each step in it stays inside of it.
+grammars. Compiled loops check no bounds, so here every index is checked against what it points into. The network that
+is read may be one that nobody would build, but each step in it stays inside of it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _states(arrays: Mapping[str, NDArray[Any]], classes: int, lexer: int) -> Sta
 
 
 def _check_lexer(states: States, arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, lexer: int) -> None:
-    """The lexer calls nothing. Without one there is nothing of it."""
+    """Checks that the lexer calls nothing, and that a network without a lexer has no part of one."""
     entries, labels, returns = arrays["lexer_entries"], arrays["labels"], len(arrays["return_state"])
     begins = int(arrays["entry"][lexer]) if lexer >= 0 else states.count
     require(within(entries, begins, states.count), "the lexer begins elsewhere")

@@ -1,6 +1,7 @@
 """Automata of rules that recur, by content: JSON's own rules, formats, key languages, schemas written twice.
 
-What is kept is what making it again would give: nothing but time depends on it. This module knows no vocabulary.
+A cached automaton equals what making it again would give: nothing but time depends on the cache. This module knows no
+vocabulary.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class AutomatonCache:
             return known
 
     def keep(self, key: bytes, known: CachedAutomata) -> None:
-        """Known programs grow, so this is told of each again. More than a quarter of the room is too much for one."""
+        """Caches a program, again each time that it has grown, unless it takes more than a quarter of the room."""
         weight = _OVERHEAD + sum(automaton.weight for automaton in list(known.automata.values()))
         with self._lock:
             self._put(key, known, weight)

@@ -1,6 +1,6 @@
 """Automata made from expressions, with intersections and complements made on the way.
 
-Which rules are called and which are inlined is the network's decision.
+The network decides which rules are called and which are inlined.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An expression as flat integers, which compiled loops read: each node's operation, then what it holds.
 
-Nodes stand behind the nodes that they hold, and name them by how far back those begin. What is shared is written once.
+Nodes stand behind the nodes that they hold, and name them by how far back those begin. Shared parts are written once.
 Under And and Not every rule is inlined, so that what stands both there and outside is written twice.
 This module knows no automaton.
 """
@@ -201,7 +201,7 @@ def _class(ranges: tuple[Range, ...]) -> tuple[int, ...]:
 def linked(code: Code, number: Mapping[str, int], inline: Callable[[str, bool], Code]) -> FlatExpression:
     """Calls of rules that have a number, and all others inlined: `inline` gives the code of a rule, outside or inside.
 
-    What is inlined stands behind, each rule once.
+    Inlined rules stand behind, each once.
     """
     segments, offsets = [code], [0]
     root_of: dict[tuple[str, bool], int] = {}

@@ -29,7 +29,7 @@ CHECKED = 1024
 
 
 class Built(NamedTuple):
-    """Tables built so far. Of each table, as of `keys` and `values`, the first `counts` rows are in use."""
+    """Tables built so far. The first `counts` rows of each table, as of `keys` and `values`, are in use."""
 
     edges: Ints
     skips: Ints

@@ -1,6 +1,6 @@
 """Configurations by their content: a key that is the same in every process, whatever was met before.
 
-Of a single item it is the key of the pair (state, stack). It tells what may follow, and nothing of the text that led
+The key of a single item is that of the pair (state, stack). It tells what may follow, and nothing of the text that led
 there.
 """
 

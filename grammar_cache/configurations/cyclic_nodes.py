@@ -1,7 +1,7 @@
 """Nodes of rules that call each other before reading anything: they lean on each other, and are made together.
 
-Such a *group* is known by the edges that lead out of it, rule by rule. They are kept as a node that nothing names, in
-which -2 - rule goes before the edges of that rule; the group's own nodes follow it.
+A *group* of such nodes is identified by the edges that lead out of it, rule by rule. They are kept as a node that
+nothing names, in which -2 - rule goes before the edges of that rule; the group's own nodes follow it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A shorter completion than the additive one, found by a beam search: an upper bound, not a proof.
 
-Level by level, one token each, the configurations nearest to the end by their additive distance are kept. Those of
-a completion that spans rule ends with single tokens come nearer than promised, and stay. Where the fuel ends first,
-the nearest one is completed by additive distances. The text that comes of it is spelled anew with the fewest tokens.
-The exact search, which has to look at everything, then starts with a nearer horizon; where it gives up, the bound found
-here stands, with its path as witness.
+Level by level, one token each, the configurations nearest to the end by their additive distance are kept.
+Configurations of a completion that spans rule ends with single tokens come nearer than promised, and stay. Where the
+fuel ends first, the nearest one is completed by additive distances. The text that comes of it is spelled anew with the
+fewest tokens. The exact search, which has to look at everything, then starts with a nearer horizon; where it gives up,
+the bound found here stands, with its path as witness.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def beam_bound(
 def _beam(tables: SuccessorTables, distances: Additive, start: int, bound: int, fuel: int) -> Completion:
     """The way to the nearest configuration of the last level that the fuel reaches: to a complete text, if it can.
 
-    Of those with the fewest tokens one of the fewest bytes is preferred. Deterministic: further ties are kept in the
+    Ways with the fewest tokens compete by bytes: the fewest are preferred. Deterministic: further ties are kept in the
     order of the strings.
     """
     came: dict[int, tuple[int, int]] = {start: (start, -1)}

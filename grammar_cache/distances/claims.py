@@ -4,8 +4,8 @@ A *claim* is about a configuration, named by its key: so many tokens complete it
 it counts only once its tokens have been followed from that configuration to a complete text. That a token leads to
 what another claim is about would prove nothing: claims could support each other.
 
-What is followed proves an upper bound. That nothing shorter exists, and that a search with the fuel at hand finds as
-much, isn't seen from it: docs/store.md tells who vouches for that.
+A claim that is followed proves an upper bound. That nothing shorter exists, and that a search with the fuel at hand
+finds as much, isn't seen from it: docs/store.md tells who vouches for that.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Claims:
         self._waiting.update((key, claim) for key, claim in claims.items() if key not in self._done)
 
     def completions(self, configurations: Iterable[int]) -> list[Completion]:
-        """Completions that the claims about these configurations come to; they don't come again. Those that don't stand
-        count.
+        """Completions that the claims about these configurations come to; they don't come again. Claims that don't
+        stand are counted.
         """
         if not self._waiting:
             return []

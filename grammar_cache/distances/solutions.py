@@ -1,7 +1,7 @@
 """Costs of rules that were solved, for the next grammar of the same vocabulary that has such a rule.
 
-What is cached is what would be found again (see `network.rule_groups` for its key): nothing but time depends on it.
-JSON's own rules are solved once.
+A cached solution is what would be found again (see `network.rule_groups` for its key): nothing but time depends on the
+cache. JSON's own rules are solved once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Solution:
 
 
 class SolutionCache(LruCache[bytes, Solution]):
-    """Solutions by the key of a part. Of one vocabulary: see `Vocabulary.cache`."""
+    """Solutions of one vocabulary by the key of a part: see `Vocabulary.cache`."""
 
     def __init__(self) -> None:
         super().__init__(STATES)

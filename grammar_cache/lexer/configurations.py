@@ -1,8 +1,8 @@
 """Configurations of networks with a lexer, made by Python where compiled loops ask for them.
 
-A state is read in a lexer context (see `context`): the pair is a *control*, and items are (control, node). Of the
-context nothing is on the stack: what ends hands its own on to where it returns. Without a lexer, controls are states,
-and all is as in `configuration`.
+A state is read in a lexer context (see `context`): the pair is a *control*, and items are (control, node). Contexts are
+not on the stack: what ends hands its own on to where it returns. Without a lexer, controls are states, and all is as in
+`configuration`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def configurations_of(network: Network, limit: int, interrupt: Interrupt | None 
 
 
 class LexedConfigurations(Configurations):
-    """`all_items` by configuration and `all_edges` by node. Of the store, only what the walks read is kept."""
+    """`all_items` by configuration and `all_edges` by node. The store keeps only what the walks read."""
 
     def __init__(
         self, network: Network, limit: int, interrupt: Interrupt | None = None, controls: Controls | None = None

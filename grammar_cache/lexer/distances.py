@@ -224,7 +224,7 @@ def _reached(
     """Rows (source, configuration one token away, a short string that leads there), sorted.
 
     A source's rows come from one walk that meets nothing unexpanded: they depend on its configuration alone. That is
-    so while the fuel lasts. With so many configurations to expand at most, shorter tokens come first, and what is
+    so while the fuel lasts. Shorter tokens come first, with so many configurations to expand at most, and what is
     behind the rest of the longer ones is left out.
     """
     left = fuel
@@ -304,5 +304,5 @@ def _witnesses(
     best = (costs[configuration] + 1 == state_costs[state]) & (state_costs[state] < INFINITE)
     state, string = state[best], string[best]
     order = np.lexsort((string, vocabulary.lengths[string]))[::-1]
-    witness[state[order]] = string[order]  # of several assignments to one place the last one stands
+    witness[state[order]] = string[order]  # the last of several assignments to one place stands
     return witness

@@ -217,7 +217,8 @@ class Masks:
     def _nearest(self, state: int, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
         """Nearest of the rule's states that were walked lately: the one that goes on as this one with most tokens.
 
-        What is inside of it, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead` of them.
+        Returns the inside of that state, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead`
+        of them.
         """
         table = self._configurations
         recent = self._recent.setdefault(int(table.network.states.rule[state]), deque(maxlen=_REMEMBERED))

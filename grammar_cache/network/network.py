@@ -213,7 +213,7 @@ def _silent(dfas: Sequence[Own]) -> NDArray[np.bool_]:
 
 
 def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[str, ...], limits: Limits) -> Network:
-    told_apart = [one.classes for one in own]  # those of lexemes are their own: watches may tell apart more
+    told_apart = [one.classes for one in own]  # lexemes have classes of their own: watches may distinguish more
     classes = common(np.stack(told_apart))
     dfas = [NEVER if r in lexical.shifts else one.dfa for r, one in enumerate(own)]
     offsets = np.cumsum([0, *(dfa.size for dfa in dfas)]).tolist()

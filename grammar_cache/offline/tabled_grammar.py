@@ -19,7 +19,7 @@ class TabledGrammar(CompiledGrammar):
     """Compiled grammar with a table of distances. The copy shares what the original is made from, searches included: a
     table makes no search answer otherwise.
 
-    As with a search, distances are asked of the table where the additive ones are not enough.
+    Distances are looked up in the table where the additive ones are not enough.
     """
 
     def __init__(self, grammar: CompiledGrammar, table: DistanceTable) -> None:

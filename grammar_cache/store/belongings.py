@@ -1,7 +1,7 @@
 """Belongings of a grammar in a store beside its artefact: a table that was computed offline, and that table's pieces.
 
-Where they are follows from the grammar's own place, so whoever removes a grammar finds them. Which precomputations have
-left pieces is told by a list, at a place of its own.
+Where they are follows from the grammar's own place, so whoever removes a grammar finds them. A list, at a place of its
+own, says which precomputations have left pieces.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 class PrecomputationWork(NamedTuple):
     """One precomputation: the `height` and the number of configurations (`most`) asked for, and its `pieces` of a size.
 
-    The same grammar and the same work are the same pieces, whoever makes them.
+    Equal work on one grammar makes equal pieces, whoever makes them.
     """
 
     height: int

@@ -58,7 +58,7 @@ class Catalogue:
         return self._seals.name(grammar_id, self._limits)
 
     def infos(self, places: Sequence[str] | None = None) -> list[Info]:
-        """Entries of the store, whoever's they are, or of these places. Without what is registered here."""
+        """Entries of the store, whoever's they are, or of these places. Registered names are not among them."""
         own = {self._index, *map(self._definition, self.names() if places is None else ())}
         return [info for info in self._read(lambda store: store.infos(places)) if info.name not in own]
 
@@ -80,7 +80,7 @@ class Catalogue:
         return sorted(self._texts(self._index))
 
     def find(self, name: str) -> Constraint | None:
-        """Constraint registered under a name. To ask for it keeps it for longer."""
+        """Constraint registered under a name. Asking for a constraint keeps it for longer."""
         place = self._definition(name)
         held = self._read(lambda store: store.load(place))
         if held.artefact is None:

@@ -30,7 +30,9 @@ class StoreReadOnly(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """Limits of a store, for what it keeps and hands out. More than that is dropped when written, and not read."""
+    """Limits of a store, for what it keeps and hands out. Content above a limit is dropped when written, and not
+    read.
+    """
 
     artefact_bytes: int = 64 << 20
     """Bytes of one artefact as it is stored, sealed and compressed. Tables of distances hardly get smaller by that."""
@@ -90,7 +92,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Values of a name's table. Of two values for one key the lesser in byte order stays, whoever comes first."""
+    """Values of a name's table. The lesser of two values for one key, in byte order, stays, whoever comes first."""
 
     name: str
     entries: Mapping[bytes, bytes]
@@ -145,7 +147,7 @@ class Store(ABC):
     def look(self, names: Sequence[str]) -> list[Held | Size]:
         """Quick answers for the names: what `load` hands out if it is small, else how much it is.
 
-        In one round trip.
+        The call takes one round trip.
         """
 
     @abstractmethod

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 
 Event: TypeAlias = Literal[
     "calls",  # made of the store
-    "timeouts",  # of these, not answered in time
-    "errors",  # of these, failed otherwise
+    "timeouts",  # calls not answered in time
+    "errors",  # calls that failed otherwise
     "skipped",  # not made, since the last ones failed
     "hits",  # looks that found an artefact, whole and right
     "misses",  # looks that found none, for whatever reason

@@ -1,7 +1,7 @@
 """The configuration database: compiled grammars and what was learned of them, in a store that others share.
 
 What can't be had in time isn't there, and `patience` says how long that is. Nothing here raises because of the store.
-Compile threads call it, and may wait. What is written is written behind. The decoding thread only ever calls `learn`,
+Compile threads call it, and may wait. Writes are written behind. The decoding thread only ever calls `learn`,
 which never waits.
 """
 
@@ -126,7 +126,9 @@ class Database:
         return news
 
     def keep(self, grammar_id: str, artefact: bytes) -> None:
-        """Writes it behind, unless it is too large to be read. The same grammar's is the same from everybody."""
+        """Writes an artefact behind, unless it is too large to be read. Artefacts of one grammar are equal, whoever
+        wrote them.
+        """
         if len(artefact) > self._bounds.unpacked_bytes:
             self.counters.count("dropped")
             return
@@ -142,14 +144,16 @@ class Database:
         self.keep(self._table(grammar_id), table)
 
     def learn(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
-        """Writes them behind, but for those too long to be read. Of two for one key the lesser distance stays."""
+        """Writes claims behind, but for those too long to be read. The lesser distance of two for one key stays."""
         room = self._bounds.entry_bytes - SEAL_BYTES
         entries = {key: value for key, claim in claims.items() if len(value := encoded(claim)) <= room}
         if entries:
             self._behind.put(Merge(self.place(grammar_id), entries, time.time()))
 
     def once(self, grammar_id: str, look: Callable[[], T | None], make: Callable[[], T], seconds: float) -> T:
-        """See `lease.once`. Without the store, everybody makes it at once. How long that takes is what is at stake."""
+        """See `lease.once`. Everybody makes the grammar at once where there is no store. How long that takes is what
+        is at stake.
+        """
 
         def timed() -> T:
             begun = monotonic()

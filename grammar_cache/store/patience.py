@@ -25,9 +25,7 @@ _GRANULARITY = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Waiting times of callers, in seconds. A decode step never waits for an answer. For an answer: a decode step never
-    does.
-    """
+    """Waiting times of callers, in seconds. A decode step never waits for an answer."""
 
     wait_least: float = 0.005
     """Seconds to wait for an answer, however little it is worth."""

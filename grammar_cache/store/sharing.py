@@ -1,7 +1,7 @@
 """Grammars that are compiled once for all who share a store: found there, or compiled here and kept there.
 
 What comes from the store is checked before it is a grammar, and claims before they are used; see `artefact` and
-`claims`. With or without a store, and whatever is in it, decoding writes the same texts.
+`claims`. Decoding writes the same texts with or without a store, and whatever is in it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 string, mostly.
 
 The state is in the loop, or it goes on as one of its states does, but for a few bytes: a key that may become a declared
-one, say. What is left are the nodes at which tokens leave the loop, and those few bytes.
+one, say. The exits are the nodes at which tokens leave the loop, and those few bytes.
 """
 
 from __future__ import annotations

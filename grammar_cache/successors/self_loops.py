@@ -1,7 +1,7 @@
 """Loops that read much of a vocabulary, by content: the inside of a JSON string, of a comment, of an identifier.
 
-A *region* is a set of states of one rule that a state leads through back to itself. Which tokens stay in it, and where
-the others leave it, depends on nothing else, so that it is walked once for all grammars of a vocabulary.
+A *region* is a set of states of one rule that a state leads through back to itself. The tokens that stay in it, and
+where the others leave it, depend on nothing else, so that it is walked once for all grammars of a vocabulary.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Region:
 
 
 class RegionCache(LruCache[bytes, Region]):
-    """Regions by the key of their loop. Of one vocabulary: see `Vocabulary.cache`."""
+    """Regions of one vocabulary by the key of their loop: see `Vocabulary.cache`."""
 
     def __init__(self) -> None:
         super().__init__(CACHE_BYTES)

@@ -52,7 +52,7 @@ def _fewest(
 ) -> int:
     """Breadth first over places in the text; `most + 1` as soon as all that is left takes more than `most`."""
     size = longest + 1
-    fewest = np.full(size, _NONE, np.int64)  # of the places from here on, by place modulo size
+    fewest = np.full(size, _NONE, np.int64)  # fewest pieces of the places from here on, by place modulo size
     fewest[0] = 0
     within = 0  # the last place that at most `most` pieces reach
     beyond = False

@@ -150,7 +150,7 @@ class Vocabulary:
         Caches only save time.
         """
         if kind not in self._caches:
-            self._caches.setdefault(kind, kind())  # of two threads, both get the first one's
+            self._caches.setdefault(kind, kind())  # two threads both get the first one's
         return cast("C", self._caches[kind])
 
     def clear_caches(self) -> None:

@@ -26,8 +26,8 @@ from server.grammars.exchange import Exchange
 class Work:
     """Work to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
 
-    By `exchange`, if there is one, a backend whose searches run here shares what they find. `pieces`: whether somebody
-    reads the text as it comes; else the answer alone is waited for.
+    `exchange`, if there is one, shares what searches find, for a backend whose searches run here. `pieces`: whether
+    somebody reads the text as it comes; else the answer alone is waited for.
     """
 
     prompt: tuple[int, ...]
@@ -39,8 +39,8 @@ class Work:
     def completable(self, reason: Interruption, *, begun: bool) -> bool:
         """Whether an answer that is interrupted is completed at once; else an error tells the client to try again.
 
-        An answer that nobody reads yet, and that the model hasn't `begun`, is better asked for once more. Without a
-        grammar a text can only be cut, which no failure does.
+        An answer that nobody reads yet, and that the model hasn't `begun`, is better asked for once more. A text
+        without a grammar can only be cut, which no failure does.
         """
         return (begun or self.pieces) and (self.grammar is not None or reason == "shutdown")
 

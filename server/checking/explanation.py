@@ -1,7 +1,7 @@
 """Explanation of a valid text that is not generated: what of its writing would have to be otherwise.
 
 A JSON text is compared with a text of the same value that the grammar derives, if one is found: aspect by aspect,
-whatever can stay as it is stays. Of other texts, small changes are tried. It takes the time of many judgements.
+whatever can stay as it is stays. Small changes are tried on other texts. It takes the time of many judgements.
 """
 
 from __future__ import annotations

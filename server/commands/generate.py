@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> int:
     check_store(settings)
     try:
         body = request_body(arguments, wanted)
-        parse_chat(body)  # what is wrong is told before the model is loaded
+        parse_chat(body)  # faults are reported before the model is loaded
         ready_loops()
         if wanted is not None:
             parse(wanted)

@@ -1,6 +1,6 @@
 """`swyb precompute`: distances of all configurations of a grammar up to a stack height, kept in a store.
 
-What is there already isn't made again: a run that was stopped goes on, and others on the same store share the work.
+Pieces that exist aren't made again: a run that was stopped goes on, and others on the same store share the work.
 """
 
 from __future__ import annotations

@@ -24,10 +24,9 @@ NOTHING_SCORED = Scores()
 
 
 class Beam(NamedTuple):
-    """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow.
-
-    By an end token (`stopped`), at a stop text (`halted`), or because nothing can. `forced` counts tokens that the
-    budget chose.
+    """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow. A
+    text ends by an end token (`stopped`), at a stop text (`halted`), or because nothing can follow. `forced` counts
+    tokens that the budget chose.
     """
 
     configuration: int

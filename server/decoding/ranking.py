@@ -4,8 +4,8 @@
     normalised  that sum divided by the tokens used, the end token included
     model       the model's own log-probability (eq. 8), over its whole vocabulary: nothing for being forced
 
-A ranking only decides among complete texts. Which M prefixes are kept, complete or not, goes by the guided sum in any
-case: a complete text holds one of the M places until M beams have higher sums.
+A ranking only decides among complete texts. The guided sum decides in any case which M prefixes are kept, complete or
+not: a complete text holds one of the M places until M beams have higher sums.
 
 The best one is the answer as soon as nothing under way can become better. Sums only fall, so what a beam is worth now
 bounds what it can become; with T tokens at most, a sum s of a beam under way ends no higher than s / T on average. That

@@ -1,7 +1,7 @@
 """One step of one row: how a text goes on, given the logits behind it.
 
 Pure functions of the language, the place in it, the logits and the parameters: whoever has the logits takes the step,
-a thread beside the model or an engine's worker. With one beam (M = 1) a step is one token, the best or a drawn one;
+a thread beside the model or an engine's worker. A step with one beam (M = 1) is one token, the best or a drawn one;
 with more it is the best 2·M, for the search to choose from (`decoder`).
 """
 

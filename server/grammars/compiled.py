@@ -2,8 +2,8 @@
 
 One event loop uses it. The compiling thread also searches the minimum and its witness, so that afterwards
 only the decoding thread touches a grammar's tables. With a store, threads of another pool wait for it and for other
-processes that compile; they hand work to the compiling threads. What is kept is bounded by count and by size; running
-requests hold their grammars themselves. A refusal is not kept: it comes again, as cheaply as the first time.
+processes that compile; they hand work to the compiling threads. Cached grammars are bounded by count and by size;
+running requests hold their grammars themselves. A refusal is not kept: it comes again, as cheaply as the first time.
 """
 
 from __future__ import annotations

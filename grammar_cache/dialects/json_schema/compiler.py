@@ -55,7 +55,7 @@ def parse(
     """The JSON texts that satisfy a schema, of which the rule "root" derives whole ones.
 
     Raises GrammarSyntaxError, UnsupportedFeature or LimitExceeded, with the pointer to a keyword where one is
-    to blame. With `lenient`, keywords that can't be enforced are dropped and reported in `ignored`.
+    to blame. Keywords that can't be enforced are dropped and reported in `ignored` if `lenient`.
     """
     document = Document(load(text, limits))
     patterns = strings.Patterns(limits)

@@ -163,7 +163,7 @@ def _check_terminals(source: Source, found: Outline, limits: Limits) -> None:
     for name, definitions in bodies.items():
         total += _extent_of(source, name, bodies, extents).size
         _check_extent(source, definitions[0].name, total, extents[name].depth, limits)
-    # What is ignored is a terminal by itself; a rule holds references, and regular expressions as they stand there.
+    # An ignored item is a terminal by itself; a rule holds references, and regular expressions as they stand there.
     rules = (definition.body for definition in found.definitions if definition.name.kind == "rule")
     parts = [(token,) for body in rules for token in body if token.kind == "regexp"]
     for part in [*found.ignores, *parts]:

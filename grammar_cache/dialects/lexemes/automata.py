@@ -21,7 +21,7 @@ from grammar_cache.lexeme import FATAL, HARMLESS, OPEN
 
 @dataclass(frozen=True, slots=True)
 class CharAutomata:
-    """Automata of a terminal, as in `lexeme.Lexeme`, over characters. In `watch_moves`, what is missing is FATAL."""
+    """Automata of a terminal, as in `lexeme.Lexeme`, over characters. Missing moves in `watch_moves` are FATAL."""
 
     moves: Moves
     closes: list[int]

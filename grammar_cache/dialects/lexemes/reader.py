@@ -180,7 +180,7 @@ class _Reader:
             for _ in range(most - least):
                 start = program.add(Again(bit, self.sequence(body, flags, start), then, greedy))
         for _ in range(least):
-            program.work.spend()  # what is empty costs too
+            program.work.spend()  # empty items cost too
             start = self.sequence(body, flags, start)
         return program.add(Enter(bit, start)) if bit else start
 

@@ -39,7 +39,7 @@ _WORK = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditions:
-    """See the module. What is settled has been dropped; equal ones are one object (`Runner.conditions`)."""
+    """See the module. Settled conditions have been dropped; equal ones are one object (`Runner.conditions`)."""
 
     forbidden: frozenset[Thread]
     required: frozenset[frozenset[Thread]]

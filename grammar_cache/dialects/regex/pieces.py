@@ -1,4 +1,4 @@
-"""Pieces made of the tree of a pattern, by the algebra of `regex_fragment`."""
+"""Pieces made of the tree of a pattern, by the algebra of `fragment`."""
 
 from __future__ import annotations
 

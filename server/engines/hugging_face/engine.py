@@ -152,7 +152,7 @@ class TransformersEngine(Engine):
             logits = self._logits_before(sequence, tokens)
         except EngineError:
             raise
-        except Exception as error:  # as in `step`
+        except Exception as error:  # see `step`
             raise self._drop(sequence, error) from error
         finally:
             self.close(sequence)
@@ -224,7 +224,7 @@ class TransformersEngine(Engine):
         """One model call for all; if it fails, one for each, which spares those that are not to blame."""
         try:
             return list(self._extend(extensions))
-        except Exception as error:  # as in `step`
+        except Exception as error:  # see `step`
             if len(extensions) == 1:
                 return [self._drop(extensions[0].sequence, error)]
             logger.warning("a shared step failed (%s); its %d sequences step alone", error, len(extensions))

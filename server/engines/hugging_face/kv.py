@@ -1,6 +1,6 @@
 """Rows of attention keys and values that never change: every step makes new ones.
 
-A row is one text. Those of one `KeyValueRows` share their tensors, of whose columns row i uses
+A row is one text. Rows of one `KeyValueRows` share their tensors, of whose columns row i uses
 `starts[i]:stops[i]`; the others are padding. `gather` picks rows anywhere and aligns them to the right:
 columns are then as far apart as positions, and sliding windows stay exact. Nothing is written in place: a
 step that fails can be repeated, and rows that were not stepped stay valid.

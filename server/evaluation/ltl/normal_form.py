@@ -1,6 +1,6 @@
 """Formulas in negation normal form, as numbers: equal formulas are equal numbers.
 
-What is left are constants, literals, "and", "or", next, until and release. The rest is defined by them:
+The normal form has constants, literals, "and", "or", next, until and release. The rest is defined by them:
 
     F a = true U a      a -> b  = ~a | b                     a W b = b R (a | b)
     G a = false R a     a <-> b = (a & b) | (~a & ~b)        a M b = b U (a & b)

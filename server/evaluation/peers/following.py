@@ -13,7 +13,7 @@ from server.evaluation.peers.guide import Cost
 
 
 class Guide(Protocol):
-    """A peer with one of its grammars. What is asked raises PeerFailed; `failure` is the one that was raised.
+    """A peer with one of its grammars. Every question raises PeerFailed; `failure` is the one that was raised.
 
     `tests`: it makes no masks but tests tokens, and a mask of the whole vocabulary takes long.
     """

@@ -20,7 +20,8 @@ from server.evaluation.peers.guide import Cost
 
 
 class PeerLanguage:
-    """A configuration is a text's tokens, interned. For one answer under way; a context that closes its guide.
+    """Language of one answer under way, whose configurations are texts' tokens, interned; a context that closes its
+    guide.
 
     Whatever asks the peer raises PeerFailed.
     """

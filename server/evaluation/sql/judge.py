@@ -15,7 +15,7 @@ from server.evaluation.task import Verdict
 class QueryJudge:
     """Judges answers to one question against its gold query, by the rules of Spider's official evaluation.
 
-    The order of rows matters where the gold query has ORDER BY, in a sub-query too. As there by default, DISTINCT is
+    The order of rows matters where the gold query has ORDER BY, in a sub-query too. DISTINCT, as there by default, is
     taken out of both queries before their results are compared, unless `keep_distinct`. Unlike there, nothing is mended
     in the answer: `> =` is wrong.
     """

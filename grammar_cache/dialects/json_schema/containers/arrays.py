@@ -202,7 +202,7 @@ def _items(prefix: list[Expression], rest: Expression, least: int, most: int | N
 def _prefixes(items: list[Expression], last: Expression) -> Expression:
     """Any number of the items from the first on; `last` may follow them all.
 
-    By halves: either not all of the first half, or all of it and any number of the others.
+    Halving makes the expression small: either not all of the first half, or all of it and any number of the others.
     """
     if not items:
         return last

@@ -293,8 +293,8 @@ def _some(members: list[Expression], after: list[Expression]) -> Expression:
     """Expression for at least one member, none of which is required; `after` are the members, each with its comma, or
     left out.
 
-    By halves: some of the first half and any of the second, or none of the first. That makes n log n nodes,
-    where a chain would need either n² or a rule for each.
+    Halving makes the expression small: some of the first half and any of the second, or none of the first. That makes n
+    log n nodes, where a chain would need either n² or a rule for each.
     """
     if len(members) <= 1:
         return members[0] if members else NOTHING

@@ -1,6 +1,6 @@
 """Possible types of values under a shape, as far as they are seen without writing the values.
 
-What is said to be impossible is so by any reading of the schema; what is not said may still be.
+A type that is called impossible is so by any reading of the schema; others may still be.
 """
 
 from __future__ import annotations

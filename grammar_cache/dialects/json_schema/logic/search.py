@@ -85,7 +85,7 @@ class Search:
     def alternatives(self, conjunction: Conjunction, asserted: Conjunction = ()) -> Iterator[Shape]:
         """Depth first. A branch is left out if it was only to be tried where those before it yield nothing.
 
-        Of the atoms in `asserted` their own assertions hold, not what they refer to.
+        Atoms in `asserted` hold by their own assertions, not by what they refer to.
         """
         start = Branch.start(conjunction, {atom: self._facts(atom) for atom in asserted})
         branches: list[tuple[Branch, int | None]] = [(start, None)]

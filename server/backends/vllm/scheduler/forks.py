@@ -55,7 +55,7 @@ def _found(scheduler: Any, request: Request, parent: Request) -> tuple[KVCacheBl
     managers = scheduler.kv_cache_manager.coordinator.single_type_managers
     if len(managers) == 1 and type(managers[0]) is FullAttentionManager and managers[0].enable_caching:
         [manager] = managers
-        # Of the whole text at least the last token is computed: its logits are what the step is for.
+        # At least the last token of the whole text is computed: its logits are what the step is for.
         count = min(parent.num_computed_tokens, request.num_tokens - 1)
         return KVCacheBlocks((manager.req_to_blocks[parent.request_id][: ceil(count / manager.block_size)],)), count
     blocks, count, _ = scheduler.kv_cache_manager.get_computed_blocks(request)

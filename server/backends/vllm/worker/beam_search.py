@@ -112,7 +112,9 @@ class Turn:
 
 
 class Searches:
-    """Searches of one worker, by name. In a step: `expect`, the rows' changes, `turns` where logits are, `take`."""
+    """Searches of one worker, by name. A step calls `expect`, makes the rows' changes, and calls `turns` where
+    logits are, then `take`.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

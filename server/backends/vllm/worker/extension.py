@@ -38,7 +38,7 @@ class GrammarWorker:
         return {} if grammar is None else sent(grammar.learned())
 
     def exchange_claims(self, keys: Sequence[str], news: Mapping[str, Sent]) -> dict[str, Sent]:
-        """Offers grammars the findings of others, by key, and returns what their own searches found since the last call.
+        """Offers grammars the findings of others, by key, and returns what their searches found since the last call.
 
         A grammar that isn't here any more is passed over.
         """

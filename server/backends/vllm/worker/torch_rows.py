@@ -1,6 +1,6 @@
 """Rows of a logits tensor for decoding steps: read where they are, on the processor, or in one go on another device.
 
-From another device only few numbers of each row travel: its highest logits, the sum of all exponentials, and those of
+Only few numbers of each row travel from another device: its highest logits, the sum of all exponentials, and those of
 some tokens that are known beforehand. A row that is asked for more comes as a whole.
 """
 

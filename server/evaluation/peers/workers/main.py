@@ -177,7 +177,7 @@ class Worker:
 
 
 def testing(session: Session) -> TestingSession:
-    """Session for what only a `TestingSession` is asked. Raises ValueError for another."""
+    """Session as a `TestingSession`. Raises ValueError for a session that isn't one."""
     if not isinstance(session, TestingSession):
         raise ValueError("this engine makes masks, and tests nothing")
     return session
