@@ -53,7 +53,7 @@ def figures() -> dict[str, Any]:
         try:
             uses.update(used(item.schema))
         except GrammarError:
-            continue  # of a draft that is too old
+            continue  # the draft is too old
     return {"schemas": len(items), "uses": dict(sorted(uses.items()))}
 
 
@@ -96,7 +96,7 @@ def _cells(columns: Iterable[str], cells: Iterable[str], texts: Mapping[str, str
 
 
 def read_figures() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Those of the corpus, and the baseline of the suite, as they are in the repository."""
+    """Figures of the corpus, and the baseline of the suite, as they are in the repository."""
     return json.loads(FIGURES.read_text(encoding="utf-8")), json.loads(BASELINE.read_text(encoding="utf-8"))
 
 

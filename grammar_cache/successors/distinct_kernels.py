@@ -21,7 +21,7 @@ from grammar_cache.successors.token_kernels import TokenArrays, visit
 
 
 class Walks(NamedTuple):
-    """What is to be looked at from several sources: for source k the nodes from `begin` to before `past`, coming from
+    """Walks from several sources: for source k the nodes from `begin` to before `past`, coming from
     configuration `before`, of the numbers from `first[k]` to `first[k + 1]`. From there to `seed_first[k + 1]` are what
     is known to be reached otherwise: configurations, and the shortest string to each.
     """

@@ -109,7 +109,8 @@ def consume_known(
     tokens: Ints,
     after: Ints,
 ) -> int:
-    """As `consume` from the first entry on, up to one that needs a configuration expanded; how many are done.
+    """Follows the bytes as `consume` does, from the first entry on, up to one that needs a configuration expanded; how
+    many are done.
 
     It takes only the arrays that it reads: handing over all of a store takes longer than most calls.
     """

@@ -28,7 +28,7 @@ Report: TypeAlias = Callable[[str], None]
 
 
 def default_cache() -> Path:
-    """Where models and tokenizers are kept unless settings say otherwise: SWYB_CACHE, or the user's cache."""
+    """Folder of models and tokenizers unless settings say otherwise: SWYB_CACHE, or the user's cache."""
     return Path(os.environ.get("SWYB_CACHE") or Path.home() / ".cache" / "swyb")
 
 
@@ -73,7 +73,7 @@ def _only_one(path: Path, report: Report) -> Iterator[None]:
 def _make(folder: Path, report: Report) -> None:
     begun = time.monotonic()
     for abandoned in folder.parent.glob(f".{NAME}.new-*"):
-        shutil.rmtree(abandoned)  # of a process that was killed: we hold the lock
+        shutil.rmtree(abandoned)  # its process was killed: we hold the lock
     scratch = Path(mkdtemp(prefix=f".{NAME}.new-", dir=folder.parent))
     try:
         weights = installed_weights() or _fetch(scratch, report)

@@ -1,4 +1,4 @@
-"""What a chat request is answered with: OpenAI's shapes, and the certificate that goes with every answer."""
+"""Completions that answer a chat request: OpenAI's shapes, and the certificate that goes with every answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Usage(AnswerModel):
 
 
 class Certificate(AnswerModel):
-    """What was guaranteed, and what it took. Without a constraint, the grammar's fields are null.
+    """Certificate of what was guaranteed, and what it took. Without a constraint, the grammar's fields are null.
 
     `table`: the one computed offline whose distances were used, if there is one.
     `complete`: the answer belongs to the constraint's language (without one: the model ended by itself).
