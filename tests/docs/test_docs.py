@@ -30,7 +30,7 @@ from tests.server.engines.scripts import uniform
 from tests.server.running import Running, serving
 
 README = Document("README.md")
-DISTANCE = Document("docs/distance.md")
+DISTANCE = Document("docs/explain/distance.md")
 ADDRESS = "http://127.0.0.1:8000"
 
 

@@ -31,8 +31,8 @@ from server.settings import Intake, Settings
 from tests.cached import model_folder
 from tests.documents import Document, Row, name_of, spans
 
-API = Document("docs/api.md")
-SCHEMA = Document("docs/json-schema.md")
+API = Document("docs/reference/http.md")
+SCHEMA = Document("docs/reference/json-schema.md")
 SECURITY = Document("SECURITY.md")
 
 
@@ -101,7 +101,7 @@ def test_figures_in_the_text() -> None:
 
 
 def test_the_embedded_vocabulary_lacks_bytes() -> None:
-    """SmolLM2 has 235 of the 256 single bytes as tokens, as docs/distance.md says."""
+    """SmolLM2 has 235 of the 256 single bytes as tokens, as docs/explain/distance.md says."""
     strings = Vocabulary.from_pretrained(model_folder()).strings
     assert sum(len(string) == 1 for string in strings) == 235
 
