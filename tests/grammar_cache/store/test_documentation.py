@@ -1,4 +1,4 @@
-"""docs/explain/store.md says what is so: the sample runs, every limit and time is there, the keys are those of a server."""
+"""docs/explain/store.md says what is so: the sample runs, limits and times are whole, keys are those of a server."""
 
 from __future__ import annotations
 
