@@ -22,7 +22,7 @@ _DEFAULT = re.compile(r" \(default: ([^()]*)\)")
 def page() -> str:
     """All commands, and the actions of those that have some."""
     commands = _commands_of(parser())
-    rows = [(f"[`{name}`](#swyb-{name})", f"{text[0].upper()}{text[1:]}") for name, text in COMMANDS.items()]
+    rows = [(f"[`{name}`](cli.md#swyb-{name})", f"{text[0].upper()}{text[1:]}") for name, text in COMMANDS.items()]
     parts = [_HEAD, table(("Command", "What it does"), rows)]
     for name in COMMANDS:
         parts += _sections(commands[name], 2)

@@ -241,11 +241,9 @@ def test_another_redis_takes_the_place_of_ours() -> None:
 
 
 def test_command_lines_of_the_page_name_what_is_there() -> None:
-    """Files, services and build arguments; the README begins in the same way."""
+    """Files, services and build arguments."""
     blocks = [code.splitlines() for _, code in Document("docs/how-to/deploy.md").blocks("sh")]
-    [readme] = [code.splitlines() for _, code in Document("README.md").blocks("sh") if "docker" in code]
-    assert readme[:3] == blocks[0][:3]
-    lines = [line for code in [*blocks, readme] for line in code]
+    lines = [line for code in blocks for line in code]
     named = [shlex.split(line, comments=True) for line in lines if "docker" in line]
     assert len(named) > 5
     for words in named:
