@@ -21,7 +21,7 @@ PAGES = ROOT / "build" / "pages"
 SITE = ROOT / "build" / "site"
 _LOADED = re.compile(
     r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//[^>]*>"""
-    r"""|<link\b[^>]*\bhref=["']?(?:https?:)?//[^>]*>|(?:url\(|@import )["']?(?:https?:)?//[^)\n]*""",
+    r"""|<link\b[^>]*\bhref=["']?(?:https?:)?//[^>]*>|(?:url\(|@import )["']?(?:https?:)?//[^)'";\n]*""",
     re.IGNORECASE,
 )
 FOLDERS = ("docs", "examples", "benchmarks/log")
