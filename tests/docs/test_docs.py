@@ -279,3 +279,20 @@ def test_samples_begin_at_the_public_face() -> None:
     for code in codes:
         assert not re.search(r"^from grammar_cache import", code, re.MULTILINE), code
         assert "from grammar_cache.grammars" not in code
+
+
+def test_files_that_pages_name_are_there() -> None:
+    """Paths in code spans, from the root of the repository. Entries of the log are of their commits."""
+    folders = "server|grammar_cache|tests|benchmarks|examples|scripts"
+    for page in documents():
+        if not page.name.startswith(("benchmarks/log", "docs/results")):
+            for file in re.findall(rf"`((?:{folders})/[\w/.]+\.\w+)`", page.prose):
+                assert (ROOT / file).is_file(), f"{page.name}: {file}"
+
+
+def test_sentences_name_their_subjects() -> None:
+    """No sentence, item or cell begins with a word that stands for another one. Python's page is made of docstrings."""
+    for page in documents():
+        if not page.name.startswith(("benchmarks/log", "docs/results", "docs/reference/python", "CHANGELOG")):
+            found = re.findall(r"(?:^|[.:] |\n\n|\| |- )((?:Of|Those|The same) [^.|]{0,40})", page.prose)
+            assert not found, f"{page.name}: {found}"
