@@ -60,7 +60,7 @@ def _name(action: Action) -> str:
     if action.nargs == 0:
         return names
     kinds = action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper())
-    return f"{names} {kinds}".strip()
+    return f"{names} {kinds}".strip().replace("|", " or ")  # a bar would end the cell
 
 
 def _commands_of(command: ArgumentParser) -> dict[str, ArgumentParser]:
