@@ -1,4 +1,4 @@
-# The server as an image. docs/deploy.md says how to use it.
+# The server as an image. docs/how-to/deploy.md says how to use it.
 #
 #   docker build -t swyb .                            for processors, with the embedded model
 #   docker build -t swyb-gpu --build-arg DEVICE=gpu . for GPUs: vLLM's official image, and the server in it

@@ -1,4 +1,4 @@
-# Verbs: install, check, test (test-bounds, test-full), bench, serve. CI calls the same ones: see .ci/run.
+# Verbs: install, check, test (test-bounds, test-full), bench, docs, serve. CI calls the same ones: see .ci/run.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,6 +16,7 @@ WORKERS ?= 2
 BIN := .venv/bin
 INSTALLED := .venv/installed
 PEERS := .venv/peers-installed
+MKDOCS := .venv/mkdocs-installed
 COMPILED := .venv/compiled
 # torch first and pinned: what is installed after it can't bring another one.
 TORCH := torch==2.13.0
@@ -26,7 +27,7 @@ PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
 
 SPREAD := -n $(WORKERS) --dist worksteal
 
-.PHONY: help install install-vllm package resolve check test test-bounds test-full test-vllm bench serve model tokenizers
+.PHONY: help install install-vllm package resolve check test test-bounds test-full test-vllm bench docs serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
@@ -39,6 +40,7 @@ help:
 	@echo "make test-full  every test"
 	@echo "make test-vllm  the tests of the vLLM engine, in an environment of its own (.venv-vllm, 2.6 GB)"
 	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, filter, ranking, schemas, grammars, artefact or store runs one, ARGS=...)"
+	@echo "make docs       all pages as a static site with search, in build/site"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
 install: $(INSTALLED) $(COMPILED)
@@ -101,6 +103,14 @@ test-vllm: install-vllm model
 
 bench: $(INSTALLED) $(COMPILED) $(PEERS) model tokenizers
 	$(BIN)/python -m benchmarks $(BENCH) $(ARGS)
+
+$(MKDOCS): pyproject.toml | $(INSTALLED)
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[docs]"
+	touch $@
+
+docs: $(MKDOCS)
+	$(BIN)/python -m scripts.reference
+	$(BIN)/python -m scripts.site
 
 serve: $(INSTALLED) $(COMPILED)
 	$(BIN)/swyb serve --host $(HOST) --port $(PORT) $(ARGS)

@@ -223,7 +223,7 @@ def step(network: Network, items: Items, byte: int) -> Items:
 # behind it is c(state) + D(node) again. Knuth generalised Dijkstra's algorithm to such equations (1977). So d is
 # consistent by construction: the token for which c is least is the witness. And d is an upper bound: a token that spans
 # the end of a rule is counted there and behind it again. The core, unlike this page, goes on to search for the exact
-# distance before it gives a token up or refuses a request: see docs/distance.md.
+# distance before it gives a token up or refuses a request: see docs/explain/distance.md.
 
 Unknown: TypeAlias = "State | Node"
 Term: TypeAlias = tuple[Unknown, int, tuple[Unknown, ...]]  # unknown = min over its terms of number + sum of unknowns

@@ -8,8 +8,8 @@ The folder of the embedded model is there after the first `make serve` or `make 
 import sys
 from pathlib import Path
 
-from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
 from server.engines.embedded import NAME, default_cache
+from swyb import Constraint, GrammarError, Vocabulary, compile_grammar
 
 GRAMMAR = (Path(__file__).parent / "query.gbnf").read_text()
 

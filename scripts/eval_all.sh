@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All experiments of docs/evaluation.md on their full sets: for a machine with a GPU, or much patience.
+# All experiments of docs/explain/evaluation.md on their full sets: for a machine with a GPU, or much patience.
 #   scripts/eval_all.sh MODEL_FOLDER DATA_FOLDER [OUT_FOLDER]
 # What is stopped goes on where it was. N=20 takes so many tasks of each set; CONCURRENCY answers share a step;
 # METHODS are those beside ours (scripts/install_peers.sh brings more of them).

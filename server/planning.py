@@ -14,7 +14,7 @@ from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
 
 SEARCH_ALPHA = 0.5
-"""α of beams under a constraint: they look more broadly, and more of their answers are right (docs/evaluation.md)."""
+"""α_min of beams under a constraint: more of their answers are right (docs/explain/evaluation.md)."""
 
 DEFAULT_TEMPERATURE = 1.0
 """Temperature of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""

@@ -61,7 +61,8 @@ class Document:
 
 def documents() -> list[Document]:
     """All pages of the documentation."""
-    paths = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    folders = (ROOT / "docs", ROOT / "benchmarks" / "log")
+    paths = [*ROOT.glob("*.md"), *(path for folder in folders for path in folder.rglob("*.md"))]
     return [Document(str(path.relative_to(ROOT))) for path in sorted(paths)]
 
 

@@ -1,7 +1,7 @@
 """`python -m benchmarks.schemas.keywords`: how often schemas use each keyword, and how far the official suite is met.
 
-Writes the figures, and into the tables of docs/json-schema.md. Which keywords there are and what is said of them is
-written by hand there; the tests hold it against the code.
+Writes the figures, and into the tables of docs/reference/json-schema.md. Which keywords there are and what is said of
+them is written by hand there; the tests hold it against the code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS, ENFO
 from grammar_cache.dialects.json_schema.schema.loading import load
 from grammar_cache.dialects.json_schema.schema.resources import Resources
 
-PAGE = ROOT / "docs" / "json-schema.md"
+PAGE = ROOT / "docs" / "reference" / "json-schema.md"
 FIGURES = Path(__file__).with_name("keyword_figures.json")
 BASELINE = ROOT / "tests/grammar_cache/dialects/json_schema/official_suite_baseline.json"
 FILES: Mapping[str, tuple[str, ...]] = {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The checks and figures of vLLM as the engine, on a machine with a GPU and any model: tests first, then what a step of
 # beams costs, our server beside vLLM's own, and what its processes weigh. Some tens of minutes.
-# Usage: benchmarks/gpu.sh MODEL [OUT] [-- VLLM'S OPTIONS]   (OUT: results/gpu). PYTHON names an interpreter that has
+# Usage: benchmarks/vllm/gpu.sh MODEL [OUT] [-- VLLM'S OPTIONS]   (OUT: results/gpu). PYTHON names an interpreter that has
 # vLLM and this package (default: .venv-gpu/bin/python); SWYB_DATA the evaluation data; REQUESTS how many for the memory.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 usage() { sed -n '4,5s/^# //p' "$0" >&2; exit 2; }
 model=${1:-}

@@ -5,7 +5,7 @@ it counts only once its tokens have been followed from that configuration to a c
 what another claim is about would prove nothing: claims could support each other.
 
 A claim that is followed proves an upper bound. That nothing shorter exists, and that a search with the fuel at hand
-finds as much, isn't seen from it: docs/store.md tells who vouches for that.
+finds as much, isn't seen from it: docs/explain/store.md tells who vouches for that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Contract of a store: sealed bytes under names, and nothing of what they mean. docs/store.md says why so.
+"""Contract of a store: sealed bytes under names, and nothing of what they mean: see docs/explain/store.md.
 
 All calls block, for as long as the store takes, and any thread may make them: compile threads, commands and other
 programs do so directly, an event loop by a thread (see `guard`, which also bounds how long). A store that isn't there

@@ -225,7 +225,7 @@ class Database:
         if met is not None:
             self._patience.saw(taken)
             if taken > SLOW_SECONDS:
-                _log.warning("the store is slow: %.0f ms for an answer; see docs/store.md", 1000 * taken)
+                _log.warning("the store is slow: %.0f ms for an answer; see docs/explain/store.md", 1000 * taken)
 
     def _look(self, names: Sequence[str]) -> list[Held | Size]:
         nothing: list[Held | Size] = [Held()] * len(names)

@@ -2,7 +2,7 @@
 
 A seal is a keyed hash (BLAKE2b) of what a value is, where it belongs and what it says. A value with a wrong one is as
 good as none. So whoever else may write to the store, or sits in between, can delete and delay, and no more. Holders of
-the secret are trusted to write what they have compiled and found; docs/store.md says what even they can't do.
+the secret are trusted to write what they have compiled and found; docs/explain/store.md says what they can't do.
 """
 
 from __future__ import annotations

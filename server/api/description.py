@@ -25,8 +25,9 @@ TAKEN: tuple[type[StrictModel], ...] = (ChatRequest, GrammarRequest)
 """The models of bodies."""
 _REFERENCE = "#/components/schemas/{model}"
 _ABOUT = (
-    "Structured output that is always complete within the token budget. No field is ever ignored: docs/api.md of the "
-    "project says what each means, and which values of other servers' fields are accepted because they change nothing."
+    "Structured output that is always complete within the token budget. No field is ever ignored: "
+    "docs/reference/http.md of the project says what each means, and which values of other servers' fields are "
+    "accepted because they change nothing."
 )
 _FOREIGN: Mapping[str, Mapping[str, Foreign]] = {ChatRequest.__name__: REQUEST, ChatMessage.__name__: MESSAGE}
 _KEY = {"type": "http", "scheme": "bearer", "description": "Asked for by servers that were given a key."}

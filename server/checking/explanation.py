@@ -142,7 +142,7 @@ def _stuck(recogniser: Recogniser, text: str) -> str:
     where = piece.pointer or "/"
     return (
         f"no way of writing this value is generated, as far as was tried: one goes on to {where}. What is generated is"
-        " a subset of what is valid (docs/json-schema.md)"
+        " a subset of what is valid (docs/reference/json-schema.md)"
     )
 
 

@@ -12,7 +12,7 @@ from server.decoding.answer import FinishReason, Interruption
 class AnswerModel(BaseModel):
     """Values are ours, so nothing has to be checked; only fields that were set are sent."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Usage(AnswerModel):
@@ -24,32 +24,48 @@ class Usage(AnswerModel):
 
 
 class Certificate(AnswerModel):
-    """Certificate of what was guaranteed, and what it took. Without a constraint, the grammar's fields are null.
-
-    `table`: the one computed offline whose distances were used, if there is one.
-    `complete`: the answer belongs to the constraint's language (without one: the model ended by itself).
-    `min_tokens` is the fewest tokens of any complete answer, `exact` whether that number can't be lowered.
-    `budget_forced_tokens` is null where tokens are chosen out of the server's sight.
-    `interrupted` says why the server ended the answer before its time: the shortest completion known was appended, or,
-    without a constraint, nothing.
-    `ignored` lists what of the constraint is not enforced: annotations, and what `lenient` dropped.
-    """
+    """Certificate of an answer: what was guaranteed, and what it took."""
 
     complete: bool
+    """Whether the answer belongs to the constraint's language. Without a constraint: whether the model ended by itself.
+    """
     budget: int
+    """Budget T."""
     tokens_used: int
+    """Number of the answer's tokens, an end token included; never above `budget`."""
     min_tokens: int | None
+    """Fewest tokens of any complete answer; null without a constraint, as are the other fields about the grammar."""
     exact: bool | None
+    """Whether `min_tokens` can't be lowered; if false, it is an upper bound."""
     budget_forced_tokens: int | None
+    """Number of tokens that the budget chose: where it kept out a likelier one of the model's best `swyb.top_k`, or
+    left only one; null where vLLM decodes single texts (docs/how-to/vllm.md).
+    """
     interrupted: Interruption | None
+    """Why the server ended the answer before its time, else null: `shutdown` (docs/how-to/deploy.md#how-a-server-ends),
+    `failure` (of a step, or of the engine), or `configurations` (the grammar's table was full). Under a constraint the shortest completion that is known was appended,
+    and `complete` is true; without one the text is cut (`length`). A step that fails in vLLM's workers isn't told.
+    """
     beam_width: int
+    """Beam width, as used."""
     alpha: float
+    """α_min, as used."""
     grammar_id: str | None
+    """Hash of the constraint, the tokenizer and the algorithm's version."""
     table: str | None
+    """Name of the table computed offline whose distances were used (docs/explain/store.md#tables-computed-offline);
+    null without one.
+    """
     distance_version: str
+    """Version of the algorithm."""
     compile_ms: float | None
+    """Milliseconds that compiling took, when that was, or loading from the store."""
     cache: Literal["hit", "miss", "shared"] | None
+    """`hit`: the grammar was there; `shared`: it was in the store (docs/explain/store.md), compiled before by this
+    server or another one; `miss`: it was compiled for this request.
+    """
     ignored: list[str]
+    """What of the constraint is not enforced: annotations, and what `lenient` dropped."""
 
 
 class AssistantMessage(AnswerModel):

@@ -20,50 +20,84 @@ RETRY_SECONDS = "1"
 class ErrorCode(StrEnum):
     """Outcomes other than an answer. A client may rely on every one of them."""
 
-    INVALID_JSON = "invalid_json"
-    INVALID_VALUE = "invalid_value"
-    MISSING_PARAMETER = "missing_parameter"
-    UNKNOWN_PARAMETER = "unknown_parameter"
-    UNSUPPORTED_PARAMETER = "unsupported_parameter"
-    CONFLICTING_PARAMETERS = "conflicting_parameters"
-    CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
-    MEMORY_EXCEEDED = "memory_exceeded"
-    BUDGET_TOO_SMALL = "budget_too_small"
-    INVALID_GRAMMAR = "invalid_grammar"
-    UNSUPPORTED_FEATURE = "unsupported_feature"
-    EMPTY_LANGUAGE = "empty_language"
-    ANSWER_TOO_LONG = "answer_too_long"
-    TEXT_BYTES_EXCEEDED = "text_bytes_exceeded"
-    NESTING_EXCEEDED = "nesting_exceeded"
-    RULES_EXCEEDED = "rules_exceeded"
-    EXPRESSION_SIZE_EXCEEDED = "expression_size_exceeded"
-    RULE_STATES_EXCEEDED = "rule_states_exceeded"
-    STATES_EXCEEDED = "states_exceeded"
-    CONFIGURATIONS_EXCEEDED = "configurations_exceeded"
-    BODY_NESTING_EXCEEDED = "body_nesting_exceeded"
-    ITEMS_EXCEEDED = "items_exceeded"
-    UNSUPPORTED_TOKENIZER = "unsupported_tokenizer"
-    INVALID_API_KEY = "invalid_api_key"
-    NOT_FOUND = "not_found"
-    MODEL_NOT_FOUND = "model_not_found"
-    GRAMMAR_NOT_FOUND = "grammar_not_found"
-    METHOD_NOT_ALLOWED = "method_not_allowed"
-    REQUEST_TIMEOUT = "request_timeout"
-    REQUEST_TOO_LARGE = "request_too_large"
-    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
-    OVERLOADED = "overloaded"
-    ENGINE_ERROR = "engine_error"
-    INTERNAL_ERROR = "internal_error"
-    NOT_READY = "not_ready"
-    ENGINE_RESTARTING = "engine_restarting"
-    ENGINE_FAILED = "engine_failed"
-    SHUTTING_DOWN = "shutting_down"
-    STORE_UNAVAILABLE = "store_unavailable"
+    status: int
+    """HTTP status that goes with the code."""
+    when: str
+    """What has happened to a request that is refused with it."""
 
-    @property
-    def status(self) -> int:
-        """The HTTP status that goes with the code."""
-        return _STATUS.get(self, 400)
+    def __new__(cls, code: str, status: int = 400, when: str = "") -> ErrorCode:
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.status, member.when = status, when
+        return member
+
+    INVALID_JSON = "invalid_json", 400, "The body isn't JSON, or an object in it has a name twice"
+    INVALID_VALUE = "invalid_value", 400, "A field has a wrong type or value"
+    MISSING_PARAMETER = "missing_parameter", 400, "A field is missing"
+    UNKNOWN_PARAMETER = (
+        "unknown_parameter",
+        400,
+        "Nobody is known to have that field; the message lists those that are there",
+    )
+    UNSUPPORTED_PARAMETER = "unsupported_parameter", 400, "Others have that field; here it isn't implemented"
+    CONFLICTING_PARAMETERS = "conflicting_parameters", 400, "Two fields contradict each other"
+    CONTEXT_LENGTH_EXCEEDED = (
+        "context_length_exceeded",
+        400,
+        "The messages fill the context window; megabytes that can't fit are not counted to the end",
+    )
+    MEMORY_EXCEEDED = "memory_exceeded", 400, "The beams may need more memory than the engine has"
+    BUDGET_TOO_SMALL = "budget_too_small", 400, "No answer is known to fit the budget"
+    INVALID_GRAMMAR = "invalid_grammar", 400, "The constraint isn't written in its dialect"
+    UNSUPPORTED_FEATURE = "unsupported_feature", 400, "The constraint is written well, but can't be enforced"
+    EMPTY_LANGUAGE = "empty_language", 400, "No text satisfies it, or the vocabulary can't spell one"
+    ANSWER_TOO_LONG = (
+        "answer_too_long",
+        400,
+        "Texts satisfy it, but none is known of less than `min_tokens` tokens, which no model can write",
+    )
+    TEXT_BYTES_EXCEEDED = "text_bytes_exceeded", 400, "The constraint is longer than a limit (SECURITY.md#limits)"
+    NESTING_EXCEEDED = "nesting_exceeded", 400, "The constraint is nested deeper than a limit (SECURITY.md#limits)"
+    RULES_EXCEEDED = "rules_exceeded", 400, "The constraint makes more rules than a limit"
+    EXPRESSION_SIZE_EXCEEDED = (
+        "expression_size_exceeded",
+        400,
+        "Repetitions and choices of the constraint, written out, are larger than a limit",
+    )
+    RULE_STATES_EXCEEDED = "rule_states_exceeded", 400, "A rule of the constraint needs more states than a limit"
+    STATES_EXCEEDED = "states_exceeded", 400, "All rules of the constraint together need more states than a limit"
+    CONFIGURATIONS_EXCEEDED = (
+        "configurations_exceeded",
+        400,
+        "Texts of the constraint lead to more configurations than a limit",
+    )
+    BODY_NESTING_EXCEEDED = "body_nesting_exceeded", 400, "The body itself is nested too deeply"
+    ITEMS_EXCEEDED = "items_exceeded", 400, "A list of the request has too many items; `limit` says of what"
+    UNSUPPORTED_TOKENIZER = "unsupported_tokenizer", 400, "The model's tokenizer can't be read as bytes"
+    INVALID_API_KEY = "invalid_api_key", 401, "No key, or a wrong one"
+    NOT_FOUND = "not_found", 404, "No route is there"
+    MODEL_NOT_FOUND = "model_not_found", 404, "Another model's name"
+    GRAMMAR_NOT_FOUND = "grammar_not_found", 404, "No grammar has that name"
+    METHOD_NOT_ALLOWED = "method_not_allowed", 405, "The route has another method"
+    REQUEST_TIMEOUT = "request_timeout", 408, "The headers or the body didn't come in time"
+    REQUEST_TOO_LARGE = "request_too_large", 413, "The body is too long, or holds too many values"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type", 415, "The body doesn't say that it is JSON"
+    OVERLOADED = "overloaded", 429, "Too many requests are waiting, or on their way"
+    ENGINE_ERROR = "engine_error", 500, "The engine failed this request"
+    INTERNAL_ERROR = "internal_error", 500, "The server failed this request"
+    NOT_READY = "not_ready", 503, "The model isn't warm yet"
+    ENGINE_RESTARTING = "engine_restarting", 503, "The engine has failed and is being restarted"
+    ENGINE_FAILED = "engine_failed", 503, "The engine has failed, or didn't start, and only a new process helps"
+    SHUTTING_DOWN = (
+        "shutting_down",
+        503,
+        "The server ends, and nothing of the answer was sent; the connection is closed",
+    )
+    STORE_UNAVAILABLE = (
+        "store_unavailable",
+        503,
+        "The store doesn't say what a name means, and this server doesn't know it",
+    )
 
     @property
     def type(self) -> str:
@@ -82,26 +116,6 @@ class ErrorCode(StrEnum):
     def passes(self) -> bool:
         """Whether the same request may succeed a little later."""
         return self.status in (429, 503)
-
-
-_STATUS: Mapping[ErrorCode, int] = {
-    ErrorCode.INVALID_API_KEY: 401,
-    ErrorCode.NOT_FOUND: 404,
-    ErrorCode.MODEL_NOT_FOUND: 404,
-    ErrorCode.GRAMMAR_NOT_FOUND: 404,
-    ErrorCode.METHOD_NOT_ALLOWED: 405,
-    ErrorCode.REQUEST_TIMEOUT: 408,
-    ErrorCode.REQUEST_TOO_LARGE: 413,
-    ErrorCode.UNSUPPORTED_MEDIA_TYPE: 415,
-    ErrorCode.OVERLOADED: 429,
-    ErrorCode.ENGINE_ERROR: 500,
-    ErrorCode.INTERNAL_ERROR: 500,
-    ErrorCode.NOT_READY: 503,
-    ErrorCode.ENGINE_RESTARTING: 503,
-    ErrorCode.ENGINE_FAILED: 503,
-    ErrorCode.SHUTTING_DOWN: 503,
-    ErrorCode.STORE_UNAVAILABLE: 503,
-}
 
 
 class ApiError(Exception):

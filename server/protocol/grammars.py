@@ -95,7 +95,7 @@ class Named(AnswerModel):
 
 
 class StoreState(AnswerModel):
-    """`counters`: see docs/store.md."""
+    """`counters`: see docs/explain/store.md."""
 
     reading: Literal["on", "off"]
     writing: Literal["on", "off"]

@@ -10,7 +10,7 @@ from server.protocol.errors import ErrorCode
 
 
 class Problem(BaseModel):
-    """`param`: the path of the field to blame. What else is there depends on the code: see docs/api.md."""
+    """`param`: the path of the field to blame. What else is there depends on the code: see docs/reference/http.md."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -17,7 +17,7 @@ UNKNOWN_MEMBER = "unknown_member"
 class StrictModel(BaseModel):
     """See the module's text. Its first complaint is its last: a body may hold a million wrong members."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     @classmethod
     def member_names(cls) -> tuple[str, ...]:

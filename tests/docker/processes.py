@@ -167,8 +167,8 @@ class Host:
                 shutil.copytree(cache, self.loops / name, ignore=shutil.ignore_patterns("*.pyc"))
 
     def make_secret(self) -> None:
-        """As docs/deploy.md tells to."""
-        lines = next(code for _, code in Document("docs/deploy.md").blocks("sh")).splitlines()
+        """As docs/how-to/deploy.md tells to."""
+        lines = next(code for _, code in Document("docs/how-to/deploy.md").blocks("sh")).splitlines()
         for line in lines[:3]:
             assert "docker/secrets" in line
             subprocess.run(["sh", "-c", line.replace("docker/", f"{self.folder}/")], check=True)

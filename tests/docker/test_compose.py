@@ -91,14 +91,14 @@ def test_files_that_are_named_are_there(whole: dict[str, Any]) -> None:
 
 
 def test_variables_are_told() -> None:
-    """docs/deploy.md has each, with its default; those without a default are asked for."""
+    """docs/how-to/deploy.md has each, with its default; those without a default are asked for."""
     written = {
         match["name"]: match["rest"] if match["how"] == ":-" else None
         for file in compose.files()
         for match in compose._VARIABLE.finditer((compose.FOLDER / file).read_text())
         if not (file == "compose.gpu.yaml" and match["name"] == "SWYB_MEMORY")
     }
-    rows = Document("docs/deploy.md").table("Variables")
+    rows = Document("docs/how-to/deploy.md").table("Variables")
     assert {name_of(row): (spans(row[1]) or [""])[0] for row in rows} == {
         name: default or "" for name, default in written.items()
     }
@@ -241,11 +241,9 @@ def test_another_redis_takes_the_place_of_ours() -> None:
 
 
 def test_command_lines_of_the_page_name_what_is_there() -> None:
-    """Files, services and build arguments; the README begins in the same way."""
-    blocks = [code.splitlines() for _, code in Document("docs/deploy.md").blocks("sh")]
-    [readme] = [code.splitlines() for _, code in Document("README.md").blocks("sh") if "docker" in code]
-    assert readme[:3] == blocks[0][:3]
-    lines = [line for code in [*blocks, readme] for line in code]
+    """Files, services and build arguments."""
+    blocks = [code.splitlines() for _, code in Document("docs/how-to/deploy.md").blocks("sh")]
+    lines = [line for code in blocks for line in code]
     named = [shlex.split(line, comments=True) for line in lines if "docker" in line]
     assert len(named) > 5
     for words in named:

@@ -106,7 +106,7 @@ def test_versions_are_those_of_the_makefile() -> None:
 def test_the_version_of_vllm_is_one_that_works() -> None:
     """It is in the range of the package, and the engine takes it."""
     check_version(ARGUMENTS["VLLM"])
-    assert f"vllm=={ARGUMENTS['VLLM']}" in (ROOT / "docs/vllm.md").read_text()
+    assert f"vllm=={ARGUMENTS['VLLM']}" in (ROOT / "docs/how-to/vllm.md").read_text()
 
 
 @pytest.mark.parametrize("device", DEVICES)

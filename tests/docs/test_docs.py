@@ -24,13 +24,15 @@ from server.protocol.reading import parse_chat, parse_json
 from server.service import Job, Service
 from server.settings import Settings
 from tests.cached import cache_folder, model_folder
-from tests.documents import ROOT, Document, documents, name_of, run, spans
+from tests.documents import ROOT, Document, documents, run, spans
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import uniform
 from tests.server.running import Running, serving
 
 README = Document("README.md")
-DISTANCE = Document("docs/distance.md")
+BEAMS = Document("docs/how-to/beams.md")
+START = Document("docs/start.md")
+DISTANCE = Document("docs/explain/distance.md")
 ADDRESS = "http://127.0.0.1:8000"
 
 
@@ -50,20 +52,21 @@ def service() -> Iterator[Service]:
     found.grammars.close()
 
 
-def requests_of_readme() -> list[dict[str, Any]]:
-    """The bodies of the curl examples."""
-    found = []
-    for _, code in README.blocks("sh"):
+def requests_shown() -> list[dict[str, Any]]:
+    """The bodies of the curl examples; the second one is the first with another budget, as the README says it."""
+    found: list[dict[str, Any]] = []
+    for _, code in [*README.blocks("sh"), *BEAMS.blocks("sh")]:
         words = shlex.split(code)
         if words[0] == "curl":
             assert words[1] == f"{ADDRESS}/v1/chat/completions"
             found.append(json.loads(words[words.index("-d") + 1]))
-    return found
+    [budget] = re.findall(r"With `\"max_tokens\": (\d+)` the same request is refused", README.text)
+    return [found[0], {**found[0], "max_tokens": int(budget)}, *found[1:]]
 
 
-def answers_of_readme() -> list[dict[str, Any]]:
+def answers_shown() -> list[dict[str, Any]]:
     """What the examples are answered with."""
-    return [json.loads(code) for _, code in README.blocks("json")]
+    return [json.loads(code) for page in (README, BEAMS) for _, code in page.blocks("json")]
 
 
 def prepare(service: Service, body: dict[str, Any]) -> Job:
@@ -73,22 +76,20 @@ def prepare(service: Service, body: dict[str, Any]) -> Job:
 
 def test_each_curl_example_shows_its_answer() -> None:
     """Three requests, and an answer below each."""
-    assert len(requests_of_readme()) == len(answers_of_readme()) == 3
+    assert len(requests_shown()) == len(answers_shown()) == 3
 
 
 def test_curl_examples_are_those_of_the_script() -> None:
     """The README and examples/curl.sh ask the same, but for a temperature."""
     script = (ROOT / "examples" / "curl.sh").read_text()
     bodies = [json.loads(body) for body in re.findall(r"^ask '(.*?)'$", script, re.DOTALL | re.MULTILINE)]
-    assert [{**body, "temperature": 0} for body in bodies] == [
-        {**body, "temperature": 0} for body in requests_of_readme()
-    ]
+    assert [{**body, "temperature": 0} for body in bodies] == [{**body, "temperature": 0} for body in requests_shown()]
 
 
 @pytest.mark.parametrize("number", range(3))
 def test_answers_of_the_curl_examples_are_true(service: Service, number: int) -> None:
     """A refusal is shown word for word; an answer belongs to the language, and its certificate is right."""
-    body, shown = requests_of_readme()[number], answers_of_readme()[number]
+    body, shown = requests_shown()[number], answers_shown()[number]
     if "error" in shown:
         with pytest.raises(ApiError) as refusal:
             prepare(service, body)
@@ -124,14 +125,16 @@ def test_the_sample_for_the_openai_client_runs(running: Running) -> None:
         namespace["client"].close()
 
 
-def test_the_sample_of_the_library_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It prints what it says, with the tokenizer of the embedded model."""
+def test_the_samples_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They run in order and print what they say, with the tokenizer of the embedded model."""
     model_folder()
     (tmp_path / ".cache").mkdir()
     (tmp_path / ".cache" / "swyb").symlink_to(cache_folder())
     monkeypatch.setenv("HOME", str(tmp_path))
-    [code] = [code for _, code in README.blocks("python") if "Vocabulary" in code]
-    for promised, printed in run(code, {}):
+    namespace: dict[str, Any] = {}
+    told = [line for _, code in START.blocks("python") for line in run(code, namespace)]
+    assert len(told) > 10
+    for promised, printed in told:
         assert printed == promised
 
 
@@ -160,25 +163,26 @@ def test_examples_run(running: Running, name: str, capsys: pytest.CaptureFixture
 
 
 def test_command_lines_are_understood() -> None:
-    """Every `swyb` line of the README parses, its files exist, and the table lists all commands."""
-    lines = [line for _, code in README.blocks("sh") for line in code.splitlines() if line.startswith("swyb ")]
-    parsed = [parse(shlex.split(line)[1:]) for line in lines]
+    """Every `swyb` line of all pages parses, its files exist, and all commands are shown."""
+    blocks = [code for page in documents() for _, code in page.blocks("sh")]
+    lines = [line for code in blocks for line in code.splitlines()]
+    shown = [line.split("| ")[-1] for line in lines if re.match(r"(echo .*\| )?swyb [a-z]", line)]
+    parsed = [parse(shlex.split(line, comments=True)[1:]) for line in shown]
     assert {arguments.command for arguments in parsed} == set(COMMANDS)
-    for file in re.findall(r"examples/\S+\w", README.text):
+    for file in {file for line in [*shown, README.text] for file in re.findall(r"examples/[\w./]+\w", line)}:
         assert (ROOT / file).is_file(), file
-    assert [name_of(row) for row in README.table("On the command line")] == list(COMMANDS)
 
 
-def printed_of_readme() -> Iterator[tuple[list[str], list[str]]]:
+def printed_in_pages() -> Iterator[tuple[list[str], list[str]]]:
     """The words of each command whose output is shown, but for where it goes, and the lines that are shown."""
-    for _, code in README.blocks("console"):
+    for _, code in [block for page in documents() for block in page.blocks("console")]:
         for part in code.removeprefix("$ ").split("\n$ "):
             command, *lines = part.splitlines()
             yield shlex.split(command.partition(" > ")[0]), lines
 
 
 def shown_of(command: str) -> list[tuple[list[str], list[str]]]:
-    return [(words[1:], lines) for words, lines in printed_of_readme() if words[:2] == ["swyb", command]]
+    return [(words[1:], lines) for words, lines in printed_in_pages() if words[:2] == ["swyb", command]]
 
 
 def untimed(text: str) -> dict[str, Any]:
@@ -193,7 +197,7 @@ def test_what_certify_prints_is_shown(
 ) -> None:
     """A certificate word for word but for its time, and a refusal with its caret."""
     model = ["--model", str(model_folder())]
-    (certified, lines), (refused, error) = shown_of("certify")
+    (refused, error), (certified, lines) = shown_of("certify")
     monkeypatch.chdir(ROOT)
     assert main([*certified, *model]) == 0
     printed = capsys.readouterr().out
@@ -239,3 +243,56 @@ def test_the_changelog_knows_the_version() -> None:
     """The version of the package has an entry."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"## [{version}]" in Document("CHANGELOG.md").text
+
+
+def test_the_readme_is_short_and_in_order() -> None:
+    """Promise, picture, table, start, request, client, comparison, links."""
+    lines = README.text.splitlines()
+    assert len(lines) <= 150
+    marks = ("promise.svg", "| Budget T |", "json-validity.svg", "pip install", "curl ", "budget_too_small", "OpenAI(")
+    marks = (*marks, "## How it compares", "## Read on")
+    places = [README.text.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert lines[2].split(".")[0].startswith("SWYB is")
+    rows = [row for row in README.text.splitlines() if re.match(r"\| \d+ \|", row)]
+    assert [row.split("|")[1].strip() for row in rows] == ["32", "64", "120", "256", "512"]
+
+
+def test_the_table_of_the_readme_is_that_of_the_results() -> None:
+    """Shares of valid answers by budget and method, as the experiment's own table has them first."""
+    names = ("swyb", "xgrammar", "llguidance", "outlines-core", "lm-format-enforcer", "base")
+    measured: dict[tuple[str, str], float] = {}
+    for line in Document("docs/results/json/json.md").text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0].isdigit():
+            measured.setdefault((cells[0], cells[1]), float(cells[5].split(" %")[0]))
+    rows = README.table("SWYB")
+    assert len(rows) == 5
+    for budget, *shares in rows:
+        assert [float(share.removesuffix(" %")) for share in shares] == [measured[budget, name] for name in names]
+
+
+def test_samples_begin_at_the_public_face() -> None:
+    """No page and no example imports from the packages behind `swyb` what `swyb` has."""
+    codes = [code for page in documents() for _, code in page.blocks("python")]
+    codes += [path.read_text() for path in (ROOT / "examples").glob("*.py")]
+    for code in codes:
+        assert not re.search(r"^from grammar_cache import", code, re.MULTILINE), code
+        assert "from grammar_cache.grammars" not in code
+
+
+def test_files_that_pages_name_are_there() -> None:
+    """Paths in code spans, from the root of the repository. Entries of the log are of their commits."""
+    folders = "server|grammar_cache|tests|benchmarks|examples|scripts"
+    for page in documents():
+        if not page.name.startswith(("benchmarks/log", "docs/results")):
+            for file in re.findall(rf"`((?:{folders})/[\w/.]+\.\w+)`", page.prose):
+                assert (ROOT / file).is_file(), f"{page.name}: {file}"
+
+
+def test_sentences_name_their_subjects() -> None:
+    """No sentence, item or cell begins with a word that stands for another one. Python's page is made of docstrings."""
+    for page in documents():
+        if not page.name.startswith(("benchmarks/log", "docs/results", "docs/reference/python", "CHANGELOG")):
+            found = re.findall(r"(?:^|[.:] |\n\n|\| |- )((?:Of|Those|The same) [^.|]{0,40})", page.prose)
+            assert not found, f"{page.name}: {found}"

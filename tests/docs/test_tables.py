@@ -21,6 +21,7 @@ from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.schema import keywords
 from grammar_cache.dialects.json_schema.strings import formats
 from grammar_cache.dialects.regex import syntax as regex_syntax
+from scripts.reference.http import values
 from server.protocol import chat
 from server.protocol import formats as formats_of_requests
 from server.protocol.chat import ChatRequest, SwybOptions
@@ -31,8 +32,8 @@ from server.settings import Intake, Settings
 from tests.cached import model_folder
 from tests.documents import Document, Row, name_of, spans
 
-API = Document("docs/api.md")
-SCHEMA = Document("docs/json-schema.md")
+API = Document("docs/reference/http.md")
+SCHEMA = Document("docs/reference/json-schema.md")
 SECURITY = Document("SECURITY.md")
 
 
@@ -101,32 +102,9 @@ def test_figures_in_the_text() -> None:
 
 
 def test_the_embedded_vocabulary_lacks_bytes() -> None:
-    """SmolLM2 has 235 of the 256 single bytes as tokens, as docs/distance.md says."""
+    """SmolLM2 has 235 of the 256 single bytes as tokens, as docs/explain/distance.md says."""
     strings = Vocabulary.from_pretrained(model_folder()).strings
     assert sum(len(string) == 1 for string in strings) == 235
-
-
-def wording(schema: Mapping[str, Any]) -> str:
-    """The values of a field as the tables tell them."""
-    options = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
-    if "oneOf" in options[0] and "discriminator" not in options[0]:
-        return " or ".join("object" if "$ref" in part else part["type"] for part in options[0]["oneOf"])
-    if any("$ref" in part or "oneOf" in part for part in options):
-        return "object"
-    if "enum" in options[0]:
-        first, *others = [f"`{value}`" for value in options[0]["enum"]]
-        return f"{', '.join([first, *others[:-1]])} or {others[-1]}"
-    names = [f"`{part['const']}`" if "const" in part else part["type"] for part in options]
-    kinds = [{"array": "list"}.get(name, name) for name in names]
-    text = kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"
-    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    return ", ".join([text, *(f"{sign} {bound(options[0][key])}" for key, sign in signs.items() if key in options[0])])
-
-
-def bound(value: float) -> str:
-    size = abs(int(value))
-    power = f"2^{size.bit_length() - 1}" if size > 1 << 32 and size & (size - 1) == 0 else f"{size}"
-    return f"-{power}" if value < 0 else power
 
 
 @pytest.mark.parametrize(("heading", "model"), [("Request fields", ChatRequest), ("Options under `swyb`", SwybOptions)])
@@ -134,7 +112,7 @@ def test_field_tables(heading: str, model: type[BaseModel]) -> None:
     """Names, in the order of the model, with types, bounds and defaults."""
     told = [(name_of(row), row[1]) for row in API.table(heading)]
     fields = model.model_json_schema()["properties"]
-    assert told == [(name, wording(field)) for name, field in fields.items()]
+    assert told == [(name, values(field)) for name, field in fields.items()]
     if model is SwybOptions:
         assert [values_of(row[2]) for row in API.table(heading)] == [[field["default"]] for field in fields.values()]
 

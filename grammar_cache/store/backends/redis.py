@@ -1,7 +1,7 @@
 """A store on a Redis server, version 7 or later, or Valkey: for any number of machines.
 
 All keys of a name stand in one slot of a cluster: `swyb:1:{name}:artefact`, `…:table`, `…:info` and `…:lease`.
-docs/store.md has their formats, and what the server has to be allowed.
+docs/explain/store.md has their formats, and what the server has to be allowed.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def test_an_unknown_name_is_refused() -> None:
 def test_the_table_of_the_documentation() -> None:
     """Every grammar with its size, the fewest tokens of an answer, and a sample that belongs."""
     vocabulary = Vocabulary.from_pretrained(model_folder())
-    rows = Document("docs/grammars.md").table("The grammars")
+    rows = Document("docs/reference/grammars.md").table("The grammars")
     assert [name_of(row) for row in rows] == list(names())
     for row in rows:
         name = name_of(row)

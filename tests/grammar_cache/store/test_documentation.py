@@ -1,4 +1,4 @@
-"""docs/store.md says what is so: the sample runs, every limit and time is there, the keys are those of a server."""
+"""docs/explain/store.md says what is so: the sample runs, limits and times are whole, keys are those of a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.documents import Document, name_of, run
 from tests.grammar_cache.store.backends.redis_server import RedisServer
 from tests.grammar_cache.store.backends.test_contract import KEY, NOW, A
 
-STORE = Document("docs/store.md")
+STORE = Document("docs/explain/store.md")
 
 
 def values(rows: list[tuple[str, ...]]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from tests.documents import Document
 from tests.grammar_cache.store.backends.redis_server import RedisServer, free_port, running
 from tests.grammar_cache.store.backends.test_contract import NOW, A
 
-STORE = Document("docs/store.md")
+STORE = Document("docs/explain/store.md")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def use(store: Store) -> None:
 
 
 def test_a_user_with_few_rights(shared_server: RedisServer, shared_cluster: RedisServer) -> None:
-    """What docs/store.md says that a user needs is enough; a wrong password is an error, not a crash."""
+    """What docs/explain/store.md says that a user needs is enough; a wrong password is an error, not a crash."""
     rights, more = (sentence.split() for sentence in re.findall(r"`([~+][^`]*)`", STORE.text))
     with shared_server.client() as client, shared_cluster.client() as node:
         client.execute_command("ACL", "SETUSER", "few", "reset", "on", ">p@ss:w", *rights)

@@ -22,7 +22,7 @@ from tests.grammar_cache.dialects.json_schema.oracle import SYNTAX_OF_DRAFT_7, r
 DRAFTS = ("draft2020-12", "draft7")
 BASELINE = Path(__file__).with_name("official_suite_baseline.json")
 UNASSERTED = frozenset({"optional/content.json"})
-"""Files on what a draft lets a validator assert or not, and we don't: see docs/json-schema.md."""
+"""Files on what a draft lets a validator assert or not, and we don't: see docs/reference/json-schema.md."""
 
 Found: TypeAlias = "str | dict[str, str]"
 """Of one group: why it is refused, or the valid tests that are not generated, each with a reason if one is plain."""

@@ -1,0 +1,1 @@
+"""What the Makefile calls, and what makes parts of the documentation."""

@@ -1,0 +1,18 @@
+"""All pages of the reference, as they should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripts.reference import command_line, http, python
+
+FOLDER = Path(__file__).parents[2] / "docs" / "reference"
+
+
+def pages() -> dict[str, str]:
+    """By file, its text. The page on HTTP has prose of its own between what is made."""
+    return {
+        "http.md": http.filled((FOLDER / "http.md").read_text(encoding="utf-8")),
+        "cli.md": command_line.page(),
+        "python.md": python.page(),
+    }
