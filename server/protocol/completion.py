@@ -43,8 +43,9 @@ class Certificate(AnswerModel):
     """
     interrupted: Interruption | None
     """Why the server ended the answer before its time, else null: `shutdown` (docs/how-to/deploy.md#how-a-server-ends),
-    `failure` (of a step, or of the engine), or `configurations` (the grammar's table was full). Under a constraint the shortest completion that is known was appended,
-    and `complete` is true; without one the text is cut (`length`). A step that fails in vLLM's workers isn't told.
+    `failure` (of a step, or of the engine), or `configurations` (the grammar's table was full). Under a constraint the
+    shortest completion that is known was appended, and `complete` is true; without one the text is cut (`length`). A
+    step that fails in vLLM's workers isn't told.
     """
     beam_width: int
     """Beam width, as used."""
