@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,13 +74,21 @@ def __dir__() -> list[str]:
 
 def main() -> int:
     """The command `swyb`: the process's exit status."""
-    server = import_module("server")
-    places = [Path(place).resolve() for place in server.__path__]
-    if Path(__file__).resolve().parent / "server" not in places:
-        print(f"swyb: error: another package named `server` hides ours: {', '.join(map(str, places))}", file=sys.stderr)
+    others = _other_servers()
+    if others:
+        print(f"swyb: error: another package named `server` hides ours: {', '.join(others)}", file=sys.stderr)
         return 1
     status: int = import_module("server.cli").main()
     return status
+
+
+def _other_servers() -> list[str]:
+    """Where `server` would be imported from, if that isn't beside this file. None of its code is run."""
+    spec = find_spec("server")
+    if spec is None:
+        return []
+    places = [Path(place).resolve() for place in spec.submodule_search_locations or [str(spec.origin)]]
+    return [] if Path(__file__).resolve().parent / "server" in places else [str(place) for place in places]
 
 
 if __name__ == "__main__":
