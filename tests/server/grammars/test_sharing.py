@@ -48,7 +48,7 @@ def redis() -> Iterator[RedisServer]:
 
 @pytest.fixture(params=["sqlite", "redis"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Of an empty store of each kind."""
+    """Settings of an empty store of each kind."""
     if request.param == "sqlite":
         return shared(f"sqlite://{tmp_path}/store.sqlite3")
     server: RedisServer = request.getfixturevalue("redis")
@@ -58,7 +58,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 def answers(server: Running) -> list[tuple[str, str]]:
-    """Of each request, the text and where its grammar was."""
+    """Texts of the requests, and where the grammar of each was."""
     bodies = [server.chat(**fields).json() for fields in FIELDS]
     return [(body["choices"][0]["message"]["content"], body["swyb"]["cache"]) for body in bodies]
 
