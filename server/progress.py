@@ -18,7 +18,7 @@ class Progress:
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
         self._done = 0
-        self._begun = self._told = perf_counter()
+        self._begun = self._printed = perf_counter()
 
     def step(self, what: str) -> None:
         """One more is done; `what` it was."""
@@ -28,8 +28,8 @@ class Progress:
         if self._terminal:
             self._stream.write(f"\r\x1b[K{self._line(what, now)}" + ("\n" if last else ""))
             self._stream.flush()
-        elif last or now - self._told >= PLAIN_SECONDS:
-            self._told = now
+        elif last or now - self._printed >= PLAIN_SECONDS:
+            self._printed = now
             print(self._line(what, now), file=self._stream, flush=True)
 
     def _line(self, what: str, now: float) -> str:

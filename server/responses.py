@@ -90,14 +90,14 @@ class _Text:
     """Text of an answer that was not sent before."""
 
     def __init__(self) -> None:
-        self._told = 0
+        self._sent = 0
         # Incremental: replaced bytes come out the same as in the whole text, wherever it is cut.
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
     def of(self, event: Piece | Answer) -> str:
         last = isinstance(event, Answer)
-        data = event.text[self._told :] if last else event.text
-        self._told += len(data)
+        data = event.text[self._sent :] if last else event.text
+        self._sent += len(data)
         return self._decoder.decode(data, last)
 
 

@@ -47,7 +47,7 @@ LITTLE = Limits(start_fuel=12_000, step_fuel=4_000)
 
 
 def examples(count: int) -> settings:
-    """The same examples in every run, so that a failure is a change of the code."""
+    """Equal examples in every run, so that a failure is a change of the code."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     return settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=checks)
 

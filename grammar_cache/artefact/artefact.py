@@ -53,7 +53,7 @@ def to_bytes(grammar: CompiledGrammar) -> bytes:
         raise TypeError(f"a {type(grammar).__name__} has no bytes, only the grammar that it is made of")
     network, found = grammar.network, grammar.findings
     header = {
-        **_told(grammar.vocabulary, grammar.limits),
+        **_dependencies(grammar.vocabulary, grammar.limits),
         "nullable": network.nullable,
         "lexer_start": network.lexer_start,
         "rules": network.rule_names,
@@ -73,7 +73,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     Raises ArtefactError for anything that isn't a whole, right artefact.
     """
     header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND, **_TABLE})
-    for name, own in _told(vocabulary, limits).items():
+    for name, own in _dependencies(vocabulary, limits).items():
         require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
     facts = NetworkHeader(
         _of(bool, header.get("nullable")), _of(int, header.get("lexer_start")), _texts(header.get("rules"))
@@ -92,7 +92,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
         raise ArtefactError(f"this is a grammar that doesn't compile: {error}") from error
 
 
-def _told(vocabulary: Vocabulary, limits: Limits) -> dict[str, Any]:
+def _dependencies(vocabulary: Vocabulary, limits: Limits) -> dict[str, Any]:
     return {"algorithm": ALGORITHM_VERSION, "vocabulary": vocabulary.fingerprint, "limits": limits.deciding()}
 
 

@@ -23,26 +23,26 @@ class StackDigests:
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
-        self._known: dict[int, bytes] = {-1: _BOTTOM}
+        self._digests: dict[int, bytes] = {-1: _BOTTOM}
 
     def of(self, node: int) -> bytes:
         """16 bytes; equal for nodes of equal content. Costs as much as the stack is high, once."""
-        if node not in self._known:
+        if node not in self._digests:
             self._digest(node)
-        return self._known[node]
+        return self._digests[node]
 
     def _digest(self, node: int) -> None:
         """Computes the digests of a node and of all nodes below it that have none yet."""
-        for group in groups_of(self._configurations, node, self._known.keys()):
+        for group in groups_of(self._configurations, node, self._digests.keys()):
             if group.cyclic:
                 self._refine(group.edges)
             else:
-                self._known |= {n: _hash(own, self._known, 1) for n, own in group.edges.items()}
+                self._digests |= {n: _hash(own, self._digests, 1) for n, own in group.edges.items()}
 
     def _refine(self, members: Mapping[int, Sequence[Edge]]) -> None:
-        self._known |= dict.fromkeys(members, _UNREFINED)
+        self._digests |= dict.fromkeys(members, _UNREFINED)
         for _ in range(2 * len(members)):
-            self._known |= {n: _hash(own, self._known, len(members)) for n, own in members.items()}
+            self._digests |= {n: _hash(own, self._digests, len(members)) for n, own in members.items()}
 
 
 def _hash(edges: Sequence[Edge], digests: Mapping[int, bytes], size: int) -> bytes:

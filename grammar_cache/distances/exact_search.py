@@ -35,19 +35,19 @@ class ExactSearch:
         """
         self._tables = tables
         self._claims = claims
-        self._known: dict[int, SearchOutcome] = {}
+        self._outcomes: dict[int, SearchOutcome] = {}
         self._next: dict[int, int] = {}
-        self._untold: list[int] = []
+        self._unsent: list[int] = []
         self.searches = 0
 
     def known(self, configuration: int) -> int | None:
         """The exact distance, if a search has met this configuration on a shortest path."""
-        outcome = self._known.get(configuration)
+        outcome = self._outcomes.get(configuration)
         return outcome.distance if outcome else None
 
     def least(self, configuration: int) -> int:
         """A lower bound on the distance, as far as searches from here have come."""
-        outcome = self._known.get(configuration)
+        outcome = self._outcomes.get(configuration)
         return outcome.least if outcome else 0
 
     def witness(self, configuration: int) -> int:
@@ -56,13 +56,13 @@ class ExactSearch:
 
     def outcome(self, configuration: int) -> SearchOutcome | None:
         """Outcome of the search from a configuration, if there was one."""
-        return self._known.get(configuration)
+        return self._outcomes.get(configuration)
 
     def learn(self, configuration: int, outcome: SearchOutcome, string: int = -1) -> None:
         """Records an outcome that the same search had elsewhere, and the string that begins a shortest completion, if
         it found one.
         """
-        self._known[configuration] = outcome
+        self._outcomes[configuration] = outcome
         if string >= 0:
             self._next[configuration] = string
 
@@ -70,7 +70,7 @@ class ExactSearch:
         """Learns what is claimed of these, where it stands and nothing that is known contradicts it."""
         if self._claims is None:
             return
-        for completion in self._claims.completions(c for c in configurations if c not in self._known):
+        for completion in self._claims.completions(c for c in configurations if c not in self._outcomes):
             if self._agrees(completion):
                 strings = reversed((*completion.strings, -1))
                 for distance, (at, string) in enumerate(zip(reversed(completion.configurations), strings, strict=True)):
@@ -80,13 +80,13 @@ class ExactSearch:
 
     def untold(self) -> list[Completion]:
         """Completions found since the last call: a shortest completion from where each began."""
-        begun, self._untold = self._untold, []
+        begun, self._unsent = self._unsent, []
         return [self._completion(configuration) for configuration in begun]
 
     def within(self, configuration: int, tokens: int, fuel: int) -> bool:
         """Whether the exact distance is at most `tokens`, as far as the fuel tells."""
         self.recall([configuration])
-        outcome = self._known.get(configuration)
+        outcome = self._outcomes.get(configuration)
         if outcome is None or (outcome.distance is None and not outcome.dry and outcome.least <= tokens):
             outcome = self._search(configuration, tokens, fuel)
         return outcome.distance is not None and outcome.distance <= tokens
@@ -101,8 +101,8 @@ class ExactSearch:
             if accepting:
                 self._record(levels, set(accepting))
                 if self._claims is not None:
-                    self._untold.append(start)
-                return self._known[start]
+                    self._unsent.append(start)
+                return self._outcomes[start]
             if not levels[-1]:
                 outcome = SearchOutcome(None, INFINITE, True)
                 break
@@ -124,21 +124,21 @@ class ExactSearch:
                 outcome = SearchOutcome(None, depth + 1, True)
                 break
             levels.append(following)
-        self._known[start] = outcome
+        self._outcomes[start] = outcome
         return outcome
 
     def _record(self, levels: list[list[int]], accepting: set[int]) -> None:
         """Walks the levels back from the end: what lies on a shortest path learns its distance and next string."""
         ahead = accepting
         for configuration in accepting:
-            self._known[configuration] = SearchOutcome(0, 0, False)
+            self._outcomes[configuration] = SearchOutcome(0, 0, False)
         for distance, level in enumerate(reversed(levels[:-1]), start=1):
             here: set[int] = set()
             for configuration in level:
                 string = self._tables.shortest_into(configuration, ahead)
                 if string is not None:
                     here.add(configuration)
-                    self._known[configuration] = SearchOutcome(distance, distance, False)
+                    self._outcomes[configuration] = SearchOutcome(distance, distance, False)
                     self._next[configuration] = string
             ahead = here
 
@@ -148,7 +148,7 @@ class ExactSearch:
         if len(set(on_way)) < len(on_way):
             return False
         for left, configuration in enumerate(reversed(on_way)):
-            known = self._known.get(configuration)
+            known = self._outcomes.get(configuration)
             if known is None or known.distance == left:
                 continue
             if known.distance is not None or known.dry or known.least > left:

@@ -14,18 +14,18 @@ class Heights:
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
-        self._known: dict[int, int] = {-1: -1}  # below the bottom
+        self._heights: dict[int, int] = {-1: -1}  # below the bottom
 
     def of(self, configuration: int) -> int:
         """Height of a configuration's highest stack; 0 where nothing is on one, or nothing can follow."""
         nodes = [node for _, node in self._configurations.items(configuration)]
         for node in nodes:
-            if node not in self._known:
+            if node not in self._heights:
                 self._measure(node)
-        return max((self._known[node] for node in nodes), default=0)
+        return max((self._heights[node] for node in nodes), default=0)
 
     def _measure(self, node: int) -> None:
         """Measures a node, and all below it that are not known yet."""
-        for group in groups_of(self._configurations, node, self._known.keys()):
+        for group in groups_of(self._configurations, node, self._heights.keys()):
             below = {p for edges in group.edges.values() for _, p in edges}.difference(group.edges)
-            self._known |= dict.fromkeys(group.edges, 1 + max(self._known[p] for p in below))
+            self._heights |= dict.fromkeys(group.edges, 1 + max(self._heights[p] for p in below))

@@ -128,7 +128,7 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
     if database.counters.snapshot["dropped"]:
         raise RuntimeError("the store hasn't taken everything: perhaps not the table, or a part of the work")
     tabled = _found(task.store.settings(), grammar, grammar_id, table)
-    return _told(tabled, grammar_id, precomputation, table, outcome)
+    return _report(tabled, grammar_id, precomputation, table, outcome)
 
 
 def most_nodes() -> int:
@@ -222,7 +222,7 @@ def _others(task: Task, first: int, pieces: int, count: int) -> Iterator[None]:
             process.join()
 
 
-def _told(
+def _report(
     grammar: TabledGrammar, grammar_id: str, precomputation: Precomputation, table: DistanceTable, outcome: Coverage
 ) -> dict[str, object]:
     enumeration = precomputation.enumeration

@@ -19,18 +19,18 @@ class _Announcement(Listener):  # type: ignore[misc]  # numba has no types
     """Says so at the first loop that isn't kept from an earlier start, and then how many there were."""
 
     def __init__(self) -> None:
-        self._begun = self._told = 0.0
+        self._begun = self._printed = 0.0
         self.compiled = 0
 
     def on_start(self, event: Event) -> None:
         if not self.compiled:
-            self._begun = self._told = monotonic()
+            self._begun = self._printed = monotonic()
             report("swyb: compiling the loops, once: about a minute…")
         self.compiled += 1
 
     def on_end(self, event: Event) -> None:
-        if monotonic() - self._told >= BETWEEN_SECONDS:
-            self._told = monotonic()
+        if monotonic() - self._printed >= BETWEEN_SECONDS:
+            self._printed = monotonic()
             report(f"swyb: compiled {self.compiled} loops, {self.seconds:.0f} s")
 
     @property

@@ -80,7 +80,7 @@ async def _together(
                 row = await _answered(method, question)
             made.append(row)
         records.add(row)
-        progress.step(f"T = {row.level}, {row.method}, {row.task}: {_told(row)}")
+        progress.step(f"T = {row.level}, {row.method}, {row.task}: {_summary(row)}")
 
     begun = perf_counter()
     try:
@@ -159,7 +159,7 @@ def _settled(question: _Question, records: Records) -> Row | None:
     return None
 
 
-def _told(row: Row) -> str:
+def _summary(row: Row) -> str:
     if row.verdict is None:
         return row.outcome
     return "valid" if row.verdict.valid else "not valid"

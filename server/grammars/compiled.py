@@ -104,19 +104,19 @@ class Grammars:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="swyb-compile")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="swyb-waiting")
         self._offline = ThreadPoolExecutor(1, thread_name_prefix="swyb-precompute")
-        self._kept: OrderedDict[str, Certified] = OrderedDict()
+        self._cached: OrderedDict[str, Certified] = OrderedDict()
         self._pending: dict[str, _Pending] = {}
         self.compiled = 0
 
     @property
     def kept(self) -> int:
         """Number of cached grammars."""
-        return len(self._kept)
+        return len(self._cached)
 
     @property
     def certified(self) -> list[Certified]:
         """Cached grammars, the last used last."""
-        return list(self._kept.values())
+        return list(self._cached.values())
 
     async def get(self, constraint: Constraint) -> Certified:
         """Raises GrammarError. Whoever asks for a grammar that is being compiled waits for that.
@@ -124,9 +124,9 @@ class Grammars:
         One without room to look further is left to the requests under way, and compiled anew.
         """
         grammar_id = constraint_id(constraint, self._vocabulary)
-        known = self._kept.get(grammar_id)
+        known = self._cached.get(grammar_id)
         if known is not None and not known.grammar.full:
-            self._kept.move_to_end(grammar_id)
+            self._cached.move_to_end(grammar_id)
             self._shrink()
             if self._refresh is not None and known.exchange is not None:
                 due = self._refresh.due(known.exchange)
@@ -158,7 +158,7 @@ class Grammars:
         except asyncio.CancelledError:
             interrupt.set()
             raise
-        self._kept[grammar_id] = certified
+        self._cached[grammar_id] = certified
         self._shrink()
         return certified
 
@@ -225,15 +225,15 @@ class Grammars:
     def _keep(self, grammar_id: str, pending: _Pending, done: asyncio.Future[Certified]) -> None:
         self._forget(grammar_id, pending)
         if not done.cancelled() and done.exception() is None:
-            known = self._kept[grammar_id] = done.result()
+            known = self._cached[grammar_id] = done.result()
             self.compiled += known.source == "miss"
             self._shrink()
 
     def _shrink(self) -> None:
-        sizes = {name: certified.states for name, certified in self._kept.items()}
+        sizes = {name: certified.states for name, certified in self._cached.items()}
         total = sum(sizes.values())
-        while self._kept and (len(self._kept) > self._count or total > self._states):
-            name, _ = self._kept.popitem(last=False)
+        while self._cached and (len(self._cached) > self._count or total > self._states):
+            name, _ = self._cached.popitem(last=False)
             total -= sizes[name]
 
 

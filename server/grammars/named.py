@@ -28,7 +28,7 @@ MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Cached:
     """`shared`: the store has it too, or had it at that time."""
 
     constraint: Constraint
@@ -42,7 +42,7 @@ class NamedGrammars:
     def __init__(self, catalogue: Catalogue | None, clock: Callable[[], float] = monotonic) -> None:
         self._catalogue = catalogue
         self._clock = clock
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._cached: OrderedDict[str, _Cached] = OrderedDict()
         self._bytes = 0
 
     async def find(self, name: str, field: str) -> Constraint:
@@ -50,7 +50,7 @@ class NamedGrammars:
         be asked."""
         if name in names():
             return shipped(name)
-        known = self._known.get(name)
+        known = self._cached.get(name)
         if self._catalogue is not None and (known is None or self._clock() - known.looked >= REMEMBERED_SECONDS):
             try:
                 found = await asyncio.to_thread(self._catalogue.find, name)
@@ -62,10 +62,10 @@ class NamedGrammars:
                     self._remember(name, found, shared=True)
                 elif known is not None and known.shared:
                     self._drop(name)  # it was taken away, here or elsewhere
-        known = self._known.get(name)
+        known = self._cached.get(name)
         if known is None:
             raise unknown_name(name, field)
-        self._known.move_to_end(name)
+        self._cached.move_to_end(name)
         return known.constraint
 
     async def register(self, name: str, constraint: Constraint) -> bool:
@@ -94,37 +94,37 @@ class NamedGrammars:
             there = self._catalogue is not None and await asyncio.to_thread(self._catalogue.forget, name)
         except StoreError as error:
             raise _unavailable(f"the grammar {name!r} can't be taken out of the store now", "name") from error
-        if not there and name not in self._known:
+        if not there and name not in self._cached:
             raise unknown_name(name, "name")
         self._drop(name)
 
     async def registered(self) -> list[str]:
         """All names, sorted; while the store doesn't answer, those that are remembered."""
         if self._catalogue is None:
-            return sorted(self._known)
+            return sorted(self._cached)
         try:
             return sorted({*await asyncio.to_thread(self._catalogue.names), *self._own()})
         except StoreError:
-            return sorted(self._known)
+            return sorted(self._cached)
 
     def _own(self) -> list[str]:
-        return [name for name, known in self._known.items() if not known.shared]
+        return [name for name, known in self._cached.items() if not known.shared]
 
     def _room(self, name: str, constraint: Constraint) -> bool:
-        known = self._known.get(name)
+        known = self._cached.get(name)
         before = len(known.constraint.text) if known else 0
         fits = self._bytes - before + len(constraint.text) <= MOST_BYTES
-        return fits and (known is not None or len(self._known) < MOST_NAMES)
+        return fits and (known is not None or len(self._cached) < MOST_NAMES)
 
     def _remember(self, name: str, constraint: Constraint, *, shared: bool) -> None:
         self._drop(name)
-        while self._known and not self._room(name, constraint):
-            self._drop(next(iter(self._known)))
-        self._known[name] = _Known(constraint, shared, self._clock())
+        while self._cached and not self._room(name, constraint):
+            self._drop(next(iter(self._cached)))
+        self._cached[name] = _Cached(constraint, shared, self._clock())
         self._bytes += len(constraint.text)
 
     def _drop(self, name: str) -> None:
-        known = self._known.pop(name, None)
+        known = self._cached.pop(name, None)
         if known is not None:
             self._bytes -= len(known.constraint.text)
 

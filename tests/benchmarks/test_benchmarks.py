@@ -116,7 +116,7 @@ def test_candidates_are_distinct_and_seeded() -> None:
 
 
 def test_slow_compiles_are_not_repeated() -> None:
-    """Of several compiles the best counts, and what takes long is compiled once."""
+    """Compiles are repeated for the best time, but what takes long is compiled once."""
     quick, slow = iter([(3.0,), (1.0,), (2.0,)]), iter([(5000.0,)])
     engines: dict[str, compile_time.Compile] = {"quick": lambda _: next(quick), "slow": lambda _: next(slow)}
     found = compile_time._task_rows(Task("t", (), "{}", "{}"), engines, 3, 0)

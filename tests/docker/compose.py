@@ -67,12 +67,12 @@ def words(command: str | list[str]) -> list[str]:
 
 
 def names(value: Any) -> list[str]:
-    """Those that a service lists, be it by name alone or with more about each: networks, secrets, configs, …"""
+    """Names that a service lists, be it by name alone or with more about each: networks, secrets, configs, …"""
     return [entry if isinstance(entry, str) else entry["source"] for entry in value]
 
 
 def place(path: str) -> Path:
-    """Of a path that a compose file names: relative to its folder."""
+    """Place of a path that a compose file names: relative to its folder."""
     return (FOLDER / path).resolve()
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 NAME = b"\x06server\x00"
-"""Of the service, as it is written in a question."""
+"""Name of the service, as it is written in a question."""
 
 
 class Replica(ThreadingHTTPServer):

@@ -30,7 +30,9 @@ class Stage:
 
     @property
     def copies(self) -> list[tuple[str | None, list[str], str]]:
-        """Of each COPY the stage it copies from (None: what is sent to the builder), the sources and the target."""
+        """Parts of each COPY: the stage it copies from (None: what is sent to the builder), the sources and the
+        target.
+        """
         found = []
         for value in self.values("COPY"):
             words = shlex.split(value)

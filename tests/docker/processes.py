@@ -106,7 +106,7 @@ class Host:
         return f"{self._programs}:{os.defpath}"
 
     def redis_command(self) -> list[str]:
-        """That of the compose file."""
+        """Command of Redis in the compose file."""
         here = {"6379": str(self.redis_port), "/data": str(self.folder / "data")}
         words = compose.words(self.services["redis"]["command"])
         return [str(self._programs / words[0]), *(here.get(word, word) for word in words[1:]), "--bind", "127.0.0.1"]

@@ -84,7 +84,7 @@ def test_two_servers_and_their_redis(host: Host, running: tuple[Started, list[tu
 
 
 def host_keys(host: Host) -> set[bytes]:
-    """Those that Redis has."""
+    """Keys of the host that Redis has."""
     with redis.Redis(port=host.redis_port) as client:
         return set(client.keys())
 

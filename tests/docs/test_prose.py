@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,10 @@ LEANING = (
 """Beginnings of fragments that can be read only together with the line before: what they speak of isn't named yet."""
 
 
+LEANING_IN_TESTS = ("Of", "Those", "The same")
+"""Beginnings that a test's docstring avoids too: the rest of it says what holds, which its name begins."""
+
+
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Docstrings of a module, its classes and functions, and of what is assigned: strings that stand as statements."""
     for node in ast.walk(tree):
@@ -33,12 +37,17 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                     yield statement.lineno, text.strip()
 
 
-def leaning(text: str) -> bool:
-    return re.match(rf"({'|'.join(LEANING)})\b", text) is not None
+def leaning(text: str, beginnings: Sequence[str] = LEANING) -> bool:
+    return re.match(rf"({'|'.join(beginnings)})\b", text) is not None
 
 
-def files() -> list[Path]:
-    return [ROOT / "swyb.py", *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))]
+def fragments(paths: Iterable[Path], beginnings: Sequence[str]) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
+        for path in paths
+        for line, text in docstrings(ast.parse(path.read_text()))
+        if leaning(text, beginnings)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -59,10 +68,13 @@ def test_sentences_are_left_alone(text: str) -> None:
 
 def test_docstrings_stand_alone() -> None:
     """Each docstring of the code begins with what it is about, a verb or a noun."""
-    found = [
-        f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
-        for path in files()
-        for line, text in docstrings(ast.parse(path.read_text()))
-        if leaning(text)
-    ]
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    found = fragments([ROOT / "swyb.py", *paths], LEANING)
+    assert len(paths) > 300
+    assert not found, "\n".join(found)
+
+
+def test_docstrings_of_tests_stand_alone() -> None:
+    """Docstrings of tests name what they are about."""
+    found = fragments(sorted((ROOT / "tests").rglob("*.py")), LEANING_IN_TESTS)
     assert not found, "\n".join(found)

@@ -30,7 +30,7 @@ ORDER = (
     ("artefact",),
     ("store", "warm_up"),
 )
-"""Of `grammar_cache`, from the ground up: each imports from those before it, and within itself."""
+"""Order of `grammar_cache`, from the ground up: each imports from those before it, and within itself."""
 
 MOST_FILES = 17
 MOST_LINES = 60

@@ -106,7 +106,7 @@ def cases(draw: st.DrawFn, *, distinct: bool = False) -> Case:
 
 
 def plain(body: Expression) -> Expression:
-    """The same shape without what the single file's notation lacks: no And, no Not, no large counts."""
+    """Shape without what the single file's notation lacks: no And, no Not, no large counts."""
     match body:
         case Ref(name):
             return Ref("root" if name == "r0" else name)
@@ -324,7 +324,7 @@ def test_any_logits_give_a_complete_text(logit: float) -> None:
 
 
 def test_draws_follow_the_softmax_of_viable_tokens() -> None:
-    """Of three tokens one is not viable; the other two are drawn as their weights say."""
+    """Draws among three tokens, one of which is not viable, choose the other two as their weights say."""
     module = one_file()
     machine = module.Machine('root ::= "a" | "b" | "cc"', [b"a", b"b", b"c"])
     draws = Counter(

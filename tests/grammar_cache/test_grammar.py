@@ -52,7 +52,7 @@ def test_a_token_is_its_bytes_alone_or_in_a_batch(case: Case) -> None:
 @given(cases())
 @examples(800)
 def test_a_token_is_its_bytes_alone_or_in_a_batch_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_consume(case)
 
 
@@ -96,7 +96,7 @@ def test_a_mask_is_what_may_be_consumed_within_the_budget(case: Case) -> None:
 @given(cases())
 @examples(800)
 def test_a_mask_is_what_may_be_consumed_within_the_budget_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_mask(case)
 
 
@@ -131,7 +131,7 @@ def test_the_least_budget_always_completes(case: Case) -> None:
 @given(cases())
 @examples(800)
 def test_the_least_budget_always_completes_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_budget(case)
 
 

@@ -10,7 +10,7 @@ from server.interrupts import Interrupted, Interrupts
 
 
 def test_waits_end_when_they_are_interrupted() -> None:
-    """Those under way, and those to come."""
+    """Waits under way end, and those to come."""
 
     async def wait(interrupts: Interrupts) -> None:
         async with interrupts.scope():

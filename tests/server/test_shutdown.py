@@ -139,7 +139,7 @@ def test_answers_under_way_are_completed(kind: str, how: str, stream: bool) -> N
 
 
 def test_what_waits_is_refused_or_completed() -> None:
-    """Of requests that the model hasn't seen, those without a stream are told to go elsewhere."""
+    """Requests that the model hasn't seen are told to go elsewhere if they have no stream."""
 
     async def test() -> list[httpx.Response]:
         engine = Paced()

@@ -32,7 +32,7 @@ def test_the_highest_are_those_of_a_sort(size: int, count: int, seed: int, value
 @given(st.sampled_from(SIZES), st.sampled_from(COUNTS), st.integers(0, 2**32))
 @examples(60)
 def test_the_highest_of_any_bits(size: int, count: int, seed: int):
-    """Of all numbers that a float can be, whatever their exponents."""
+    """Selection works for all numbers that a float can be, whatever their exponents."""
     bits = np.random.default_rng(seed).integers(-(1 << 31), 1 << 31, size, dtype=np.int64).astype(np.int32)
     given = np.nan_to_num(bits.view(np.float32), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     found = highest(given, count)

@@ -116,13 +116,15 @@ def test_a_loaded_grammar_answers_as_the_saved_one(case: Case, limits: Limits) -
 @given(cases(), st.sampled_from([SEARCH, LITTLE, Limits(start_fuel=5_000, step_fuel=2_000)]))
 @examples(800)
 def test_a_loaded_grammar_answers_as_the_saved_one_at_length(case: Case, limits: Limits) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_random(case, limits)
 
 
 @pytest.mark.parametrize(("lexer", "drawn"), [(None, random_grammar), ("contextual", deterministic_grammar)])
 def test_a_loaded_lexer_answers_as_the_saved_one(lexer: Any, drawn: Callable[[random.Random], str]) -> None:
-    """The same for random Lark grammars, by either lexer; some of them need contexts and some don't."""
+    """Loaded random Lark grammars answer as the saved ones, by either lexer; some of them need contexts and some
+    don't.
+    """
     rng = random.Random(7)
     lexed: Counter[bool] = Counter()
     while lexed[True] < 6 or (lexer is None and lexed[False] < 4):

@@ -146,7 +146,7 @@ def test_tampering_is_refused_or_harmless() -> None:
 
 @pytest.mark.full
 def test_tampering_is_refused_or_harmless_at_length() -> None:
-    """The same as in the quick tier, many more times."""
+    """Runs the quick test many more times."""
     check_tampering(20_000, 1)
 
 

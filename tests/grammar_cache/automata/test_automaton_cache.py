@@ -67,7 +67,7 @@ def test_schemas_are_the_same_in_any_order() -> None:
 
 
 def test_what_recurs_is_made_once() -> None:
-    """Of a second schema with the same parts nothing is new but what it brings."""
+    """Nothing but what it brings is new of a second schema with the same parts."""
     automata = AutomatonCache()
     sizes = [0]
     for schema in SCHEMAS[1:3]:

@@ -182,7 +182,7 @@ def test_an_automaton_reads_the_words_of_its_expression_with_no_two_states_alike
 @given(regular_expressions(b"ab"))
 @examples(1000)
 def test_an_automaton_reads_the_words_of_its_expression_at_length(expression: Expression) -> None:
-    """The same as in the quick tier, on many more expressions."""
+    """Runs the quick test on many more expressions."""
     check_language(expression)
 
 

@@ -29,7 +29,7 @@ GRAMMARS = (
 
 
 def keys_after_texts() -> list[str]:
-    """Of configurations with recursive stacks and with lexer contexts."""
+    """Keys of configurations with recursive stacks and with lexer contexts."""
     tokens = Vocabulary([bytes([byte]) for byte in b"()1+"], [])
     found = []
     for constraint in GRAMMARS:

@@ -71,7 +71,7 @@ def test_what_is_accepted_is_what_the_grammar_derives(case: Case) -> None:
 @given(cases())
 @examples(1000)
 def test_what_is_accepted_is_what_the_grammar_derives_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars."""
+    """Runs the quick test on many more grammars."""
     check_acceptance(case)
 
 
@@ -117,7 +117,7 @@ def test_a_living_prefix_begins_a_text_and_a_dead_one_none(case: Case) -> None:
 @given(cases())
 @examples(600)
 def test_a_living_prefix_begins_a_text_and_a_dead_one_none_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars."""
+    """Runs the quick test on many more grammars."""
     check_liveness(case)
 
 

@@ -87,7 +87,7 @@ def test_distances_are_consistent_upper_bounds(case: Case) -> None:
 @given(cases())
 @examples(1000)
 def test_distances_are_consistent_upper_bounds_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_distances(case)
 
 
@@ -135,7 +135,7 @@ def test_the_minimum_is_exact(case: Case) -> None:
 @given(cases())
 @examples(1000)
 def test_the_minimum_is_exact_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_minimum(case)
 
 

@@ -101,7 +101,9 @@ def check_sharing(interview: tuple[Case, list[Question], list[Question]]) -> Non
 @given(interviews())
 @examples(60)
 def test_what_another_process_learned_changes_no_answer(interview: tuple[Case, list[Question], list[Question]]) -> None:
-    """The same questions in another order, with what was learned from them: the same answers, and no search twice."""
+    """Questions in another order, with what was learned from them, change nothing: the same answers, and no search
+    twice.
+    """
     check_sharing(interview)
 
 
@@ -111,7 +113,7 @@ def test_what_another_process_learned_changes_no_answer(interview: tuple[Case, l
 def test_what_another_process_learned_changes_no_answer_at_length(
     interview: tuple[Case, list[Question], list[Question]],
 ) -> None:
-    """The same as in the quick tier, on many more interviews."""
+    """Runs the quick test on many more interviews."""
     check_sharing(interview)
 
 

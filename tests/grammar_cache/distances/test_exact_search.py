@@ -58,7 +58,7 @@ def test_the_search_agrees_with_brute_force(case: Case) -> None:
 @given(cases())
 @examples(800)
 def test_the_search_agrees_with_brute_force_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_search(case)
 
 
@@ -89,7 +89,7 @@ def test_what_is_viable_at_the_horizon_is_exact(case: Case) -> None:
 @given(cases())
 @examples(800)
 def test_what_is_viable_at_the_horizon_is_exact_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars and vocabularies."""
+    """Runs the quick test on many more grammars and vocabularies."""
     check_horizon(case)
 
 
@@ -155,7 +155,7 @@ def check_purity(interview: tuple[Case, list[Question], list[Question]]) -> None
 def test_answers_do_not_depend_on_what_was_asked_before(
     interview: tuple[Case, list[Question], list[Question]],
 ) -> None:
-    """The same questions in another order, or once more, get the same answers, also where searches run dry."""
+    """Answers are the same where questions come in another order, or once more, also where searches run dry."""
     check_purity(interview)
 
 
@@ -165,7 +165,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(
 def test_answers_do_not_depend_on_what_was_asked_before_at_length(
     interview: tuple[Case, list[Question], list[Question]],
 ) -> None:
-    """The same as in the quick tier, on many more interviews."""
+    """Runs the quick test on many more interviews."""
     check_purity(interview)
 
 

@@ -108,7 +108,7 @@ def test_a_rule_that_calls_another_rule_of_that_name_is_another(changed: bytes) 
 
 
 def test_json_is_solved_once() -> None:
-    """Of a second schema only the rules that it brings are new."""
+    """Nothing but the rules that it brings is new of a second schema."""
     vocabulary = Vocabulary(LETTERS.token_bytes, LETTERS.stop_ids)
     schemas = [{"type": "object", "properties": {name: {}}, "required": [name]} for name in ("a", "other")]
     sizes = [0]

@@ -23,12 +23,12 @@ SEMANTIC = re.compile(
     r"|sub-select returns|values for \d+ columns|duplicate WITH table name|circular reference"
     r"|recursive (table|reference)"
 )
-"""What SQLite says of a query whose syntax is right: no context-free grammar could know better."""
+"""SQLite's messages on a query whose syntax is right: no context-free grammar could know better."""
 FUNCTIONS = re.compile(
     r"no such function|wrong number of arguments|may not be used (as a window function|with non-aggregate)"
     r"|FILTER clause may only be used"
 )
-"""The same of a call whose syntax is right. A grammar could know better, by a list of functions."""
+"""SQLite's messages on function calls whose syntax is right. A grammar could know better, by a list of functions."""
 
 
 def sql(text: str, database: sqlite3.Connection, *, any_function: bool = False) -> str | None:

@@ -120,7 +120,9 @@ def test_distances_are_consistent_and_exact_for_single_characters(seed: int) -> 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_contextual_distances_are_consistent(seed: int) -> None:
-    """The same where the parser's state decides what the lexer looks for, and Lark accepts the witness."""
+    """Distances are consistent where the parser's state decides what the lexer looks for, and Lark accepts the
+    witness.
+    """
     rng = random.Random(100 + seed)
     checked = 0
     while checked < 16:

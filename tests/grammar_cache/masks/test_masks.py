@@ -54,6 +54,6 @@ def test_states_before_a_bound_have_the_masks_of_their_own(
 
 
 def test_how_long_tokens_become_is_known() -> None:
-    """Of each node of the trie, the length of the longest string below."""
+    """Lengths of the longest string below each node of the trie are right."""
     trie = VOCABULARY.trie
     assert trie.deepest().tolist() == [int(trie.depth[i : trie.skip[i]].max()) for i in range(trie.size)]

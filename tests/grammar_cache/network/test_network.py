@@ -202,7 +202,7 @@ def test_rules_are_minimal_and_well_joined(case: Case) -> None:
 @given(cases())
 @examples(600)
 def test_rules_are_minimal_and_well_joined_at_length(case: Case) -> None:
-    """The same as in the quick tier, on many more grammars."""
+    """Runs the quick test on many more grammars."""
     check_structure(case)
 
 
@@ -289,7 +289,7 @@ print(digest(sys.argv[1] == "backwards"))
 
 
 def digest(backwards: bool) -> str:
-    """Of the networks of two grammars with everything that is ever put into a set or a dictionary."""
+    """Digest of the networks of two grammars with everything that is ever put into a set or a dictionary."""
     item = Alt((Bytes(b"key"), Ref("value"), Seq((Bytes(b"["), Ref("list"), Bytes(b"]")))))
     rules: dict[str, Expression] = {
         "root": Seq((Ref("value"), Repeat(Seq((Ref("list"), Ref("word"))), 0, 500), Ref("never"))),

@@ -115,7 +115,7 @@ def test_missing_pieces_make_distances_higher_at_most(case: Case, data: st.DataO
 
 
 def test_a_token_that_closes_two_at_a_time() -> None:
-    """Of the text `aaaa` the rest has a c and four b: 5 tokens by rules, 3 with `bb`."""
+    """Distance of the rest after the text `aaaa`, which has a c and four b: 5 tokens by rules, 3 with `bb`."""
     grammar = compile_expression(NEST, LETTERS, ADDITIVE)
     tabled = TabledGrammar(grammar, computed_table(grammar, "id", 3))
     opened = at(grammar, b"aaaa")
@@ -135,7 +135,7 @@ def test_what_is_told_of_an_enumeration() -> None:
 
 
 def test_grammars_with_a_lexer() -> None:
-    """The same code: states are read in lexer contexts there."""
+    """Precomputation serves grammars with a lexer too: states are read in lexer contexts there."""
     text = 'start: "a" start "b" | "c"\n%ignore "_"'
     grammar = compile_grammar(Constraint("lark", text), Vocabulary([b"a", b"b", b"c", b"bb", b"_"], [5]), ADDITIVE)
     tabled = TabledGrammar(grammar, computed_table(grammar, "id", 3))

@@ -21,7 +21,7 @@ LENGTHS = np.array([3, 1, 2, 1, 4], np.int32)
 
 
 class Edges(NamedTuple):
-    """Of one configuration."""
+    """Edges of one configuration."""
 
     targets: Ints
     strings: Ints
@@ -110,7 +110,7 @@ def test_bytes_tell_the_same(graph: list[Edges]) -> None:
     ],
 )
 def test_what_is_no_piece(target: int, string: int, beyond: int, beyond_string: int, size: int) -> None:
-    """Of an enumeration of two places."""
+    """Bytes that are no piece of an enumeration of two places are refused."""
     own = Edges(np.array([target], np.int32), np.array([string], np.int32), beyond, beyond_string, 0)
     with pytest.raises(ArtefactError):
         SuccessorGraph.from_bytes(piece_of([own]).to_bytes(), size, 2, STRINGS)

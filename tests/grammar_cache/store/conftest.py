@@ -35,7 +35,7 @@ def shared_cluster() -> Iterator[RedisServer]:
 
 @pytest.fixture(params=["sqlite", "redis", "cluster"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of an empty store of each kind."""
+    """Address of an empty store of each kind."""
     if request.param == "sqlite":
         return f"sqlite://{tmp_path}/folder/store.sqlite3"
     server: RedisServer = request.getfixturevalue("shared_server" if request.param == "redis" else "shared_cluster")

@@ -25,7 +25,7 @@ IMPATIENT = replace(PATIENT, lease=0.5)
 
 
 class Counting(Precomputation):
-    """Of `nest`, in small pieces; knows which ones it has made."""
+    """Precomputation of `nest`, in small pieces; knows which ones it has made."""
 
     def __init__(self, height: int = 20) -> None:
         super().__init__(nest(), height, 60, size=4)

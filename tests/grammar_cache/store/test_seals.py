@@ -22,7 +22,7 @@ OURS = Seals(SECRET)
 
 
 def test_names_tell_nothing_and_are_the_same_everywhere() -> None:
-    """Of the same grammar and limits; others for another secret, tenant, grammar or limit."""
+    """Names are equal for one grammar and limits; others for another secret, tenant, grammar or limit."""
     name = OURS.name("grammar", Limits())
     assert name == Seals(SECRET).name("grammar", Limits())
     assert len(name) == 32
@@ -129,7 +129,7 @@ def test_what_is_no_claim(data: bytes) -> None:
 
 
 def test_artefacts_are_compressed_and_come_back() -> None:
-    """The same artefact is always the same bytes."""
+    """Artefacts of one grammar are always equal bytes."""
     artefact = b"rules and states " * 1000
     assert unpacked(packed(artefact), 10**6) == artefact
     assert packed(artefact) == packed(artefact)

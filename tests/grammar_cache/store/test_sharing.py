@@ -62,7 +62,7 @@ class Trial:
         return compile_expression(self.grammar, self.vocabulary, self.limits)
 
     def answers(self, grammar: CompiledGrammar) -> list[Answer]:
-        """Of four models, with budgets that are mostly tight: there searches decide."""
+        """Answers of four models, with budgets that are mostly tight: there searches decide."""
         return [self._answer(grammar, 4 * self.number + n) for n in range(4)]
 
     def _answer(self, grammar: CompiledGrammar, seed: int) -> Answer:
@@ -108,7 +108,7 @@ def as_lark(rules: dict[str, list[list[str]]]) -> str:
 
 
 def trials(numbers: Iterable[int], limits: Limits) -> Iterator[Trial]:
-    """Those of which there is a text."""
+    """Trials of which there is a text."""
     for number in numbers:
         rng = random.Random(number)
         trial = Trial(number, as_grammar(brackets(rng)), random_vocabulary(rng), limits)
@@ -198,7 +198,7 @@ def test_the_same_texts_of_lark_grammars(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_the_same_texts_at_length(tmp_path: Path) -> None:
-    """The same on many more grammars."""
+    """Runs the quick test on many more grammars."""
     for number in range(3):
         (tmp_path / f"{number}").mkdir()
     found = [trials(range(200), SEARCH), trials(range(200), SHORT), lark_trials(range(60))]

@@ -43,7 +43,7 @@ def places(grammar: CompiledGrammar, most: int) -> list[int]:
 @given(cases())
 @examples(60)
 def test_successors_are_what_tokens_lead_to(case: Case) -> None:
-    """Of random grammars over random vocabularies."""
+    """Successors of random grammars over random vocabularies are what tokens lead to."""
     grammar = case.compiled()
     if grammar is None:
         return

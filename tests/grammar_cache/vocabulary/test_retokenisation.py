@@ -178,7 +178,7 @@ def test_minima_are_those_of_their_witness_spelled_anew() -> None:
 @pytest.mark.full
 @pytest.mark.timeout(1800)
 def test_minima_are_those_of_their_witness_spelled_anew_at_length() -> None:
-    """The same as in the quick tier, on thousands of grammars."""
+    """Runs the quick test on thousands of grammars."""
     found = [check_chain(random.Random(number)) for number in range(250, 5_250)]
     assert found.count(True) > 400
 
@@ -199,7 +199,7 @@ def test_where_searches_run_dry_the_witness_is_spelled_anew() -> None:
 
 
 def test_a_completion_too_long_to_be_followed_stays_additive() -> None:
-    """Of many millions of tokens none is followed: the bound is there at once, and so it is for the language a^n."""
+    """None of many millions of tokens is followed: the bound is there at once, and so it is for the language a^n."""
     assert items(50_000_000, 20_000_000).minimum == Minimum(150_000_000, False)
 
 

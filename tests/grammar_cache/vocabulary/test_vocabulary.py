@@ -139,7 +139,7 @@ def test_whole_vocabulary_round_trip(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_only_specials_markers_and_stops_have_no_bytes(name: str) -> None:
-    """Of the ids that the library knows, those without bytes are its special tokens and our markers."""
+    """Ids without bytes, among those that the library knows, are its special tokens and our markers."""
     vocabulary, tokenizer = real(name)
     added = tokenizer.get_added_tokens_decoder()
     special = {number for number, token in added.items() if token.special}

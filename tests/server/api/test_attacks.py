@@ -14,7 +14,7 @@ from tests.server.running import JSON, Running, error_of, request, schema_format
 from tests.timing import within
 
 SECONDS = 1.0
-"""Of processor time, server and client together: the machine may be busy with other things."""
+"""Seconds of processor time, server and client together: the machine may be busy with other things."""
 PARENTHESES = 30_000
 
 

@@ -55,7 +55,7 @@ def costs(server: Measured, idle: int, sent: bytes) -> tuple[float, int]:
 
 @pytest.mark.parametrize(("shape", "place"), QUICK)
 def test_known_shapes(server: Measured, idle: int, shape: str, place: str) -> None:
-    """Those that were the worst, or that clients send by mistake."""
+    """Shapes that were the worst, or that clients send by mistake."""
     seconds, size = costs(server, idle, body(place, VALUES[shape](SIZE)))
     assert size < BYTES, f"{size >> 20} MB"
     assert seconds < SECONDS, f"{seconds} s"

@@ -104,7 +104,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         lambda value: parse_grammar({"name": "n", "precompute": value}),
     ),
 }
-"""Of each model an object with all of its fields, and how it is read as a part of a request."""
+"""Objects of each model with all of its fields, and how each is read as a part of a request."""
 
 
 def models(base: type[StrictModel] = StrictModel) -> set[type[StrictModel]]:
@@ -130,7 +130,7 @@ def test_there_is_an_object_of_each_model() -> None:
 @pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
 @given(data=st.data())
 def test_null_is_absence(model: type[StrictModel], data: st.DataObject) -> None:
-    """Of any fields at once, in every object of a request: the same request, or the same error."""
+    """Null means absence for any fields at once, in every object of a request: the same request, or the same error."""
     example, read = OBJECTS[model]
     nulls = data.draw(st.sets(st.sampled_from(sorted(example)), min_size=1))
     present = {name: value for name, value in example.items() if name not in nulls}

@@ -101,7 +101,7 @@ def test_half_bodies_are_counted(hasty: Running) -> None:
 
 
 def _answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
-    """Of a connection that may stay open."""
+    """Answer on a connection that may stay open."""
     with HTTPResponse(connection) as answer:
         answer.begin()
         return answer.status, json.loads(answer.read())["error"]
@@ -162,7 +162,7 @@ def test_a_name_stands_once_in_an_object(body: bytes) -> None:
 
 
 def test_a_schema_given_as_text_has_each_name_once(running: Running) -> None:
-    """The same for what is JSON within JSON."""
+    """Names are unique also in what is JSON within JSON."""
     refused = running.chat(json_schema='{"type": "object", "type": "string"}')
     assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_grammar")
     assert "'type' twice" in error_of(refused)["message"]

@@ -97,7 +97,7 @@ def test_answers_are_distinct_and_as_many_as_there_are():
 
 @pytest.mark.full
 def test_ten_thousand_searches_yield_distinct_answers():
-    """The same on 9,500 grammars more."""
+    """Runs the quick test on 9,500 grammars more."""
     found, tried = wrong(range(500, 10_000))
     assert found == {}
     assert tried > 10_000

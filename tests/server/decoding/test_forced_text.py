@@ -41,7 +41,7 @@ def test_a_choice_of_bytes_is_not_forced():
 
 
 def test_forced_text_costs_no_model_call():
-    """The same text in the tokenizer's own tokens: `{"`, `name`; the model is asked for what may be `":` or `":"`."""
+    """Forced text takes the tokenizer's own tokens: `{"`, `name`; the model is asked for what may be `":` or `":"`."""
     language = ForcedText(GRAMMAR, longest_match(VOCABULARY))
     plain, _, asked = decode(GRAMMAR, Parameters(budget=30), prefers_letters)
     jumped, _, asked_less = decode(language, Parameters(budget=30), prefers_letters)

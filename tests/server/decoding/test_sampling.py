@@ -68,7 +68,7 @@ def test_draws_follow_the_restricted_distribution(parameters: Parameters, tokens
 
 
 def wide(words: list[bytes]) -> CompiledGrammar:
-    """Of many tokens, those that begin these words are alive; a word of four bytes takes two."""
+    """Language of many tokens, of which those that begin these words are alive; a word of four bytes takes two."""
     return compiled(Grammar({"root": Alt(tuple(map(Bytes, words)))}, "root"), Vocabulary([*MANY, None], [len(MANY)]))
 
 
@@ -111,7 +111,7 @@ def test_how_often_the_budget_has_a_say():
 
 
 def test_the_budgets_say_beyond_the_best_tokens():
-    """The same where neither what fits nor what doesn't is among the best."""
+    """Budgets decide also where neither what fits nor what doesn't is among the best."""
     ones, twos = MANY[1_000:1_050], MANY[2_000:2_150]
     grammar = wide([*ones, *(word + MANY[0] for word in twos)])
     logits = np.zeros(len(MANY) + 1, np.float32)

@@ -48,7 +48,7 @@ def test_a_folder_that_is_there_is_taken(tmp_path: Path) -> None:
 
 
 def test_parallel_starts_make_it_once(tmp_path: Path, conversions: list[Path]) -> None:
-    """Of eight starts at once one makes the folder, and every one returns when it is complete."""
+    """One of eight starts at once makes the folder, and every one returns when it is complete."""
     together = threading.Barrier(8)
 
     def start(_: int) -> bool:

@@ -54,7 +54,7 @@ def test_never_more_than_the_tokenizer_makes(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_prose_is_known_to_be_too_long(name: str) -> None:
-    """Of plain text most tokens are certain: two thirds at least."""
+    """Most tokens of plain text are certain: two thirds at least."""
     tokenizer, bound = parts(name)
     text = "The quick brown fox jumps over the lazy dog, 127 times; nobody knows why. " * 50
     assert bound.more_than(text, len(tokenizer.encode(text, add_special_tokens=False).ids) * 2 // 3)

@@ -92,7 +92,7 @@ def test_an_incomplete_chat_is_refused(chat: list[dict[str, str]]) -> None:
 
 @pytest.mark.parametrize("script", [seeded(40, 3), non_finite(40, 3)], ids=["seeded", "non-finite"])
 def test_random_scripts_are_pure(script: Script) -> None:
-    """The same history gives the same logits, another history others."""
+    """Equal histories give equal logits, another history others."""
     histories = [(), (1,), (1, 2), (2, 1), (12,)]
     first = [script(history) for history in histories]
     again = [script(history) for history in reversed(histories)][::-1]

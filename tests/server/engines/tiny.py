@@ -24,7 +24,7 @@ from transformers import (
 
 CONTEXT_WINDOW = 96
 TOKENS = 300
-"""Of the models: more than the tokenizer has."""
+"""Tokens of the models: more than the tokenizer has."""
 
 TEMPLATE = (
     "{% for message in messages %}"

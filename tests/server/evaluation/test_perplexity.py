@@ -34,7 +34,7 @@ class Scoring(ScriptedEngine):
 
 
 def test_of_probabilities() -> None:
-    """Of tokens as likely as one in five it is 5, of certain ones 1; an impossible one has no bound."""
+    """Perplexity of tokens as likely as one in five is 5, of certain ones 1; an impossible one has no bound."""
     assert perplexity(np.log(np.full(7, 1 / 5))) == pytest.approx(5.0)
     assert perplexity(np.zeros(3)) == 1.0
     assert perplexity(np.array([0.0, -np.inf])) == float("inf")

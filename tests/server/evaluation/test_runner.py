@@ -45,7 +45,7 @@ def test_ours_is_valid_or_refuses(tasks: list[Task], tmp_path: Path) -> None:
 
 
 def test_the_model_alone_is_cut_where_the_budget_ends(tasks: list[Task], tmp_path: Path) -> None:
-    """The same model says the same, whole or cut; only the whole text is valid. The end token counts."""
+    """One model says the same, whole or cut; only the whole text is valid. The end token counts."""
     short, whole = evaluated(tasks[:1], tmp_path / "r.jsonl", "base", "4,8", local(FLUENT))
     assert (short.text, short.complete, short.tokens) == ('{"a"', False, 4)
     assert (whole.text, whole.complete, whole.tokens) == ('{"a":1}', True, 8)

@@ -60,7 +60,7 @@ def test_a_grammar_is_compiled_once(compiled: list[str]) -> None:
 
 
 def test_a_grammar_without_room_is_compiled_anew(compiled: list[str]) -> None:
-    """Those under way keep the one that they have; who asks next gets one with room."""
+    """Requests under way keep the grammar that they have; who asks next gets one with room."""
 
     async def meanwhile() -> tuple[Certified, Certified, Certified]:
         cache = make()
@@ -81,7 +81,7 @@ def test_a_grammar_without_room_is_compiled_anew(compiled: list[str]) -> None:
 
 
 def test_options_are_part_of_what_is_kept() -> None:
-    """The same schema with other whitespace is another grammar."""
+    """Schemas with other whitespace are other grammars."""
 
     async def both() -> tuple[Certified, Certified]:
         cache = make()

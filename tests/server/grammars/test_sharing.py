@@ -48,7 +48,7 @@ def redis() -> Iterator[RedisServer]:
 
 @pytest.fixture(params=["sqlite", "redis"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Of an empty store of each kind."""
+    """Settings of an empty store of each kind."""
     if request.param == "sqlite":
         return shared(f"sqlite://{tmp_path}/store.sqlite3")
     server: RedisServer = request.getfixturevalue("redis")
@@ -58,7 +58,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 def answers(server: Running) -> list[tuple[str, str]]:
-    """Of each request, the text and where its grammar was."""
+    """Texts of the requests, and where the grammar of each was."""
     bodies = [server.chat(**fields).json() for fields in FIELDS]
     return [(body["choices"][0]["message"]["content"], body["swyb"]["cache"]) for body in bodies]
 
@@ -141,7 +141,7 @@ def test_what_is_found_while_decoding_reaches_the_other_server(
     opening = hostile(VOCABULARY.size, [ord("[")])
 
     def searches(server: Running) -> int:
-        return server.service.grammars._kept[grammar_id].grammar._tightening.searches
+        return server.service.grammars._cached[grammar_id].grammar._tightening.searches
 
     with serving(opening, settings) as first, serving(opening, settings) as second:
         for server in (first, second):
@@ -154,7 +154,7 @@ def test_what_is_found_while_decoding_reaches_the_other_server(
 
         def brought() -> bool:
             second.chat(grammar=grammar.text, max_tokens=1)
-            return bool(second.service.grammars._kept[grammar_id].grammar.offered)
+            return bool(second.service.grammars._cached[grammar_id].grammar.offered)
 
         eventually(brought)
         assert text_of(second.chat(**deep)) == '[[[[x"}"}"}"}'

@@ -38,7 +38,7 @@ class LoadedGrammars:
         self._call = call
         self._learning = Learning(call)
         self._most = most
-        self._kept: OrderedDict[int, _Loaded] = OrderedDict()
+        self._loaded: OrderedDict[int, _Loaded] = OrderedDict()
         self._numbers = count(1)
 
     @asynccontextmanager
@@ -47,8 +47,8 @@ class LoadedGrammars:
 
         `exchange`: the grammar's own.
         """
-        entry = self._kept.get(id(grammar)) or self._begin(grammar, exchange)
-        self._kept.move_to_end(id(grammar))
+        entry = self._loaded.get(id(grammar)) or self._begin(grammar, exchange)
+        self._loaded.move_to_end(id(grammar))
         entry.users += 1
         try:
             # The first to ask may go away while others wait.
@@ -66,7 +66,7 @@ class LoadedGrammars:
     def _begin(self, grammar: CompiledGrammar, exchange: Exchange | None) -> _Loaded:
         key = f"g{next(self._numbers)}"
         entry = _Loaded(grammar, exchange, key, asyncio.create_task(self._load(grammar, key)))
-        self._kept[id(grammar)] = entry
+        self._loaded[id(grammar)] = entry
         return entry
 
     async def _load(self, grammar: CompiledGrammar, key: str) -> None:
@@ -76,13 +76,13 @@ class LoadedGrammars:
             data = await asyncio.to_thread(to_bytes, grammar)
             await self._call("load_grammar", key, data, asdict(grammar.limits), sent(grammar.offered))
         except BaseException:
-            del self._kept[id(grammar)]  # who asks next tries anew
+            del self._loaded[id(grammar)]  # who asks next tries anew
             raise
 
     async def _evict(self) -> None:
-        idle = [entry for entry in self._kept.values() if not entry.users and entry.loading.done()]
-        for entry in idle[: max(0, len(self._kept) - self._most)]:
-            del self._kept[id(entry.grammar)]
+        idle = [entry for entry in self._loaded.values() if not entry.users and entry.loading.done()]
+        for entry in idle[: max(0, len(self._loaded) - self._most)]:
+            del self._loaded[id(entry.grammar)]
             self._learning.forget(entry.key)
             found = await self._call("drop_grammar", entry.key)
             if entry.exchange is not None:

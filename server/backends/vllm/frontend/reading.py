@@ -72,7 +72,7 @@ class _Reading:
         self._configuration = language.start
         self._agreed = b""
         self._beams: list[list[int]] = [[]]
-        self._told = 0
+        self._sent = 0
 
     def take(self, news: dict[str, Any]) -> tuple[Answer, ...]:
         """The answers, if these are there. Raises EngineError."""
@@ -97,7 +97,7 @@ class _Reading:
         return answers
 
     def _check_first(self, answers: Sequence[Answer]) -> None:
-        if answers and not answers[0].text.startswith(self._agreed[: self._told]):
+        if answers and not answers[0].text.startswith(self._agreed[: self._sent]):
             raise EngineError("the engine's answer is not the text that it told before")
 
     def _agree(self, text: bytes) -> None:
@@ -110,8 +110,8 @@ class _Reading:
 
     def untold(self) -> bytes:
         """The text that beams agree on, so far as it wasn't asked for before."""
-        found = self._agreed[self._told :]
-        self._told += len(found)
+        found = self._agreed[self._sent :]
+        self._sent += len(found)
         return found
 
     def _answer(self, tokens: list[int], stopped: bool, score: float, forced: int) -> Answer:

@@ -40,7 +40,7 @@ class Transcript:
         self._configuration = 0 if work.grammar is None else work.grammar.start
         self._tokens: list[int] = []
         self._text = b""
-        self._told = 0
+        self._sent = 0
         self._stopped = False
         self._halted = False
         self._ended = self._nothing_may_follow()
@@ -67,8 +67,8 @@ class Transcript:
         text = self._text
         if not self._ended:
             text = whole_code_points(text[: len(text) - held_back(text, self._parameters.stops)])
-        found = text[self._told :]
-        self._told += len(found)
+        found = text[self._sent :]
+        self._sent += len(found)
         return found
 
     def answer(self) -> Answer:

@@ -25,7 +25,9 @@ UNASSERTED = frozenset({"optional/content.json"})
 """Files on what a draft lets a validator assert or not, and we don't: see docs/reference/json-schema.md."""
 
 Found: TypeAlias = "str | dict[str, str]"
-"""Of one group: why it is refused, or the valid tests that are not generated, each with a reason if one is plain."""
+"""Findings of one group: why it is refused, or the valid tests that are not generated, each with a reason if one is
+plain.
+"""
 
 
 def groups(draft: str) -> list[dict[str, Any]]:

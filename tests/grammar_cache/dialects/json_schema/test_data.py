@@ -59,7 +59,7 @@ def test_nothing_invalid_is_generated_in_the_official_suite(draft: str) -> None:
 
 
 def test_real_schemas_tell_their_instances_apart() -> None:
-    """Of a sample of JSONSchemaBench nothing invalid is generated, and nearly all that is valid."""
+    """Nothing invalid of a sample of JSONSchemaBench is generated, and nearly all that is valid."""
     items = records("jsonschemabench", "corpus.jsonl")[::5]
     grammars, refused = _compiled([item["schema"] for item in items])
     assert refused < len(items) * 0.45

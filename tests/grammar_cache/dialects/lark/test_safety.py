@@ -12,7 +12,7 @@ from grammar_cache.limits import Limits
 from tests.timing import within
 
 SECONDS = 4
-"""Of processor time, on a slow machine under load. Most take some milliseconds."""
+"""Seconds of processor time, on a slow machine under load. Most take some milliseconds."""
 
 LIMITS = {
     "open parentheses": ("start: " + "(" * 30_000, "nesting"),

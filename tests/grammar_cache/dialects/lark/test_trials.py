@@ -44,7 +44,7 @@ def test_a_difference_is_seen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_trials_follow_from_their_numbers() -> None:
-    """The same seed and number make the same grammar and texts, another seed others."""
+    """Equal seeds and numbers make equal grammars and texts, another seed others."""
     tallies = [Tally(), Tally()]
     for tally in tallies:
         for number in range(3):
@@ -70,6 +70,6 @@ def test_reasons_for_not_comparing(text: str, mode: Any, reason: str) -> None:
 
 @needs_corpus
 def test_published_grammars_are_there() -> None:
-    """Those that Lark loads by either parser."""
+    """Published grammars are those that Lark loads by either parser."""
     assert len(list(trials.files("dynamic"))) > 20
     assert len(list(trials.files("contextual"))) > 20

@@ -38,7 +38,7 @@ def test_special_characters_ignore_case_as_in_re():
 @pytest.mark.full
 @pytest.mark.timeout(900)
 def test_all_cased_characters_ignore_case_as_in_re():
-    """The same for every character that upper or lower case changes."""
+    """Ignoring case agrees with `re` for every character that upper or lower case changes."""
     _check_literals("".join(c for c in EVERYTHING if c.lower() != c or c.upper() != c) + SPECIAL)
 
 
@@ -76,7 +76,7 @@ def test_sets_ignore_case_as_in_re(items, negated, flags):
 @settings(max_examples=2000, deadline=None)
 @given(_items(st.one_of(POINTS, st.integers(0x10000, 0x11FFF))), st.booleans(), FLAGS)
 def test_sets_ignore_case_as_in_re_often(items, negated, flags):
-    """The same, more often and in all planes."""
+    """Runs the quick test more often and in all planes."""
     _check_set(items, negated, flags)
 
 

@@ -72,7 +72,7 @@ def test_ends_where_re_match_ends(alternatives, texts):
 @settings(max_examples=40_000, deadline=None)
 @given(ALTERNATIVES, TEXTS)
 def test_ends_where_re_match_ends_often(alternatives, texts):
-    """The same, tens of thousands of times."""
+    """Runs the quick test tens of thousands of times."""
     _agrees_with_re(alternatives, texts)
 
 

@@ -108,7 +108,7 @@ def test_terminals_of_the_corpus():
 
 @pytest.mark.full
 def test_terminals_often():
-    """The same terminals with many texts."""
+    """Runs the quick test with many texts."""
     for pattern in (*_bundled(), *(_files(1 << 20) if FILES.is_dir() else ())):
         try:
             _check(pattern, 500)

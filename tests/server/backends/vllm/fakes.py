@@ -72,7 +72,7 @@ class V2LogitsProcessor(ABC):
 
 @dataclass
 class Sampling:
-    """Of vLLM's `SamplingParams`, what the filter reads."""
+    """Part of vLLM's `SamplingParams` that the filter reads."""
 
     extra_args: dict[str, Any] | None = None
     temperature: float = 0.0
@@ -93,7 +93,7 @@ def sampling(request: RowRequest | None) -> Sampling:
 
 
 def no_split(text: str) -> list[int]:
-    """Of a tokenizer that nothing should ask."""
+    """Split of a tokenizer that nothing should ask."""
     raise AssertionError(f"{text!r} is to be split")
 
 
@@ -140,7 +140,7 @@ def made(cls: Any, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, stat
 
 
 class States:
-    """Of V2's `LogitsProcRequestState`: tokens of each slot, on the device."""
+    """Part of V2's `LogitsProcRequestState`: tokens of each slot, on the device."""
 
     def __init__(self, slots: int, length: int) -> None:
         self.all_token_ids = SimpleNamespace(gpu=torch.full((slots, length), -7, dtype=torch.int32))
@@ -150,6 +150,6 @@ class States:
 
 
 def context(slots: Sequence[int], lengths: Sequence[int]) -> Any:
-    """Of V2's `LogitsContext`: the slot of each row, and how long its text is."""
+    """Part of V2's `LogitsContext`: the slot of each row, and how long its text is."""
     bound: NDArray[np.int32] = np.array(lengths, np.int32)
     return SimpleNamespace(idx_mapping_np=np.array(slots, np.int32), seq_lens_upper_bound_np=bound)

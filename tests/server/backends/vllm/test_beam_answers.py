@@ -18,7 +18,7 @@ from tests.server.running import error_of, eventually, serving_backend
 pytestmark = pytest.mark.model
 
 BLOCKS = 40
-"""Of 32 tokens: two answers of four beams fit, barely."""
+"""Blocks of 32 tokens: two answers of four beams fit, barely."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def beams(width: int, **options: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("width", [2, 4])
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_beams_are_those_of_transformers(vllm: Serving, transformers: Serving, constraint: str, width: int) -> None:
-    """The same text from the least budget on, and with a guided one between; a score is a sum in float32."""
+    """Texts are equal from the least budget on, and with a guided one between; a score is a sum in float32."""
     fields = {**CONSTRAINTS[constraint], **beams(width)}
     whole = chat(vllm, **fields)
     least = max(1, whole["swyb"]["min_tokens"] or 1)

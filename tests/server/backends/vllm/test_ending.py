@@ -59,7 +59,9 @@ def choices(response: httpx.Response, stream: bool) -> list[tuple[str, str, Any]
 
 
 def test_answers_under_way_are_completed(mortal: Serving) -> None:
-    """Of all ways to decode, as streams and not; nothing is left in the engine, and plain answers end as `length`."""
+    """Answers of all ways to decode end, as streams and not; nothing is left in the engine, and plain answers end as
+    `length`.
+    """
     _, service, client = mortal
     ways = [(fields, stream) for fields in HOW.values() for stream in (False, True)]
     with ThreadPoolExecutor(10) as threads:

@@ -64,7 +64,7 @@ def text(answer: dict[str, Any]) -> str:
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_answers_are_those_of_transformers(vllm: Serving, transformers: Serving, constraint: str, how: str) -> None:
-    """The same text, tokens and end: greedy, and drawn with a seed."""
+    """Texts, tokens and ends are equal: greedy, and drawn with a seed."""
     fields = {**CONSTRAINTS[constraint], **HOW[how]}
     here, there = chat(vllm, **fields), chat(transformers, **fields)
     assert text(here) == text(there)

@@ -209,7 +209,7 @@ def run(number: int) -> tuple[list[str], bool] | None:
 
 
 def run_lexed(number: int) -> tuple[list[str], bool] | None:
-    """The same for a Lark grammar, in either lexer mode, judged by Lark."""
+    """Runs a trial of a Lark grammar, in either lexer mode, judged by Lark."""
     rng = random.Random(number)
     text, vocabulary = random_lark_grammar(rng), lexed_trials.random_vocabulary(rng)
     contextually, bound = rng.random() < 0.4, rng.choice(BOUNDS)

@@ -40,7 +40,7 @@ def test_answers_at_the_limit_are_complete_and_within_budget():
 
 
 def test_answers_of_lark_grammars_at_the_limit():
-    """The same for grammars with a lexer, judged by Lark."""
+    """Answers of grammars with a lexer end complete at the limit, judged by Lark."""
     found, at_limit = wrong(capped_trials.run_lexed, range(60))
     assert found == {}
     assert at_limit > 10
@@ -48,7 +48,7 @@ def test_answers_of_lark_grammars_at_the_limit():
 
 @pytest.mark.full
 def test_ten_thousand_trials_at_the_limit():
-    """The same, until thousands have met the limit."""
+    """Runs the quick test until thousands have met the limit."""
     plain, at_limit = wrong(capped_trials.run, range(400, 40_400))
     lexed, lexed_at_limit = wrong(capped_trials.run_lexed, range(60, 1_200))
     assert plain == lexed == {}

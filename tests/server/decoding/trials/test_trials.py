@@ -32,7 +32,7 @@ def test_every_answer_is_complete_and_within_budget():
 
 @pytest.mark.full
 def test_ten_thousand_answers_are_complete_and_within_budget():
-    """The same, 10,000 answers and more."""
+    """Runs the quick test for 10,000 answers and more."""
     found, answered = wrong(range(4_000, 20_000))
     assert found == {}
     assert answered > 10_000
@@ -45,7 +45,7 @@ def lexed(numbers: range) -> tuple[dict[int, list[str]], int]:
 
 
 def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget():
-    """The same for grammars with a lexer, in both modes, judged by Lark."""
+    """Answers of grammars with a lexer are complete, in both modes, judged by Lark."""
     found, answered = lexed(range(200))
     assert found == {}
     assert answered > 80
@@ -53,7 +53,7 @@ def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget():
 
 @pytest.mark.full
 def test_hundreds_of_answers_of_lark_grammars():
-    """The same, for 1,000 grammars more."""
+    """Runs the quick test for 1,000 grammars more."""
     found, answered = lexed(range(200, 1_200))
     assert found == {}
     assert answered > 400

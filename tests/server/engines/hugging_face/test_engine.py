@@ -124,7 +124,7 @@ def test_a_failing_forward_harms_no_other(llama: TransformersEngine) -> None:
 def test_a_model_call_that_fails_is_repeated_for_each_sequence(
     llama: TransformersEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the sequences that share a call, only the one that makes the model fail gets an error."""
+    """Errors meet only the one of the sequences that share a call which makes the model fail."""
     poison = 13
     extend = CausalModel.extend
 

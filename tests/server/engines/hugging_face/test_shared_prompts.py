@@ -118,7 +118,7 @@ def test_only_the_rest_is_computed(llama: TransformersEngine, calls: Calls) -> N
 
 
 def test_an_identical_prompt_costs_nothing(llama: TransformersEngine, calls: Calls) -> None:
-    """The same prompt again has the same logits, to the bit, without a model call, and goes on like the first."""
+    """Prompts that come again have the same logits, to the bit, without a model call, and go on like the first."""
     first, logits = begin(llama, BEGINNING)
     again, same = begin(llama, BEGINNING)
     np.testing.assert_array_equal(same, logits)
@@ -129,7 +129,9 @@ def test_an_identical_prompt_costs_nothing(llama: TransformersEngine, calls: Cal
 
 
 def test_prompts_of_one_step_learn_from_each_other(llama: TransformersEngine, calls: Calls) -> None:
-    """Of sequences that begin together, the first computes the common prompt and the others what differs, at once."""
+    """Common prompts of sequences that begin together are computed by the first, and the others compute what differs,
+    at once.
+    """
     prompts = [(*BEGINNING, 1), (*BEGINNING, 2, 3), (*BEGINNING, 3), (*BEGINNING, 1)]
     results = logits_after(llama, [Forward(llama.open(prompt), *START) for prompt in prompts])
     assert calls == [[41], [2, 1]]
@@ -172,7 +174,7 @@ def test_without_the_cache_every_prompt_is_computed(tiny_folder: Callable[[str],
 
 
 def test_a_rest_that_fails_harms_no_other(llama: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of prompts whose rests share a call, only the one that the model fails at gets an error."""
+    """Errors meet only the one of the prompts whose rests share a call which the model fails at."""
     begin(llama, BEGINNING)
     extend = CausalModel.extend
 

@@ -118,7 +118,7 @@ def test_what_is_kept_can_be_completed(case: Case) -> None:
 @given(cases())
 @examples(600)
 def test_what_is_kept_can_be_completed_at_length(case: Case) -> None:
-    """The same for more grammars, and with searches that run dry."""
+    """Runs the quick test for more grammars, and with searches that run dry."""
     check_bounded(case, Limits())
     check_bounded(case, LITTLE)
 
@@ -166,7 +166,7 @@ def test_what_is_kept_does_not_depend_on_what_was_read_before(case: Case) -> Non
 @given(cases())
 @examples(600)
 def test_what_is_kept_does_not_depend_on_what_was_read_before_at_length(case: Case) -> None:
-    """The same for more grammars."""
+    """Runs the quick test for more grammars."""
     check_canonical(case)
 
 

@@ -33,7 +33,7 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
 
 
 def answer(peer: Peer, constraint: Constraint, budget: int) -> Reply:
-    """That of a model which wants to say "abcx"."""
+    """Answer of a model which wants to say "abcx"."""
     task = Task("t", ({"role": "user", "content": "?"},), constraint, "", lambda text: Verdict(True, True))
     model = local(follow(VOCABULARY.size, tuple(b"abcx"), STOP))
     method = PeerMethod(spec("words"), model, peer)

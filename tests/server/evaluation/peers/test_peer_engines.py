@@ -108,7 +108,7 @@ def xgrammar_loop(vocabulary: Vocabulary, script: Script, budget: int) -> tuple[
 
 
 def llguidance_loop(vocabulary: Vocabulary, script: Script, budget: int) -> tuple[History, bool]:
-    """The same for LLGuidance."""
+    """Loop of LLGuidance."""
     llguidance = pytest.importorskip("llguidance")
     text = (tokenizer_folder(EMBEDDED_MODEL) / "tokenizer.json").read_text(encoding="utf-8")
     tokenizer = llguidance.LLTokenizer(text, n_vocab=vocabulary.size, eos_token=list(vocabulary.stop_ids))

@@ -142,7 +142,7 @@ def test_folders_without_results(tmp_path: Path) -> None:
 
 
 def test_sweeps_of_a_kind_are_added_up() -> None:
-    """Those of another budget or concurrency stay apart."""
+    """Sweeps of another budget or concurrency stay apart."""
     found = Description("json", "model", "json-mode", 0, 3)
     for sweep in (Sweep("a", "32", 1, 1, 7, 1.5), Sweep("a", "32", 2, 4, 9, 2.0), Sweep("a", "32", 1, 2, 8, 0.5)):
         found = found.add(sweep)
@@ -150,7 +150,7 @@ def test_sweeps_of_a_kind_are_added_up() -> None:
 
 
 def test_runs_of_something_else_are_not_mixed(tmp_path: Path) -> None:
-    """The same experiment goes on with more tasks; another model's rows belong elsewhere."""
+    """Experiments go on with more tasks; another model's rows belong elsewhere."""
     path = tmp_path / "json.run.json"
     sweep = Sweep("swyb", "120", 1, 3, 30, 6.0)
     first = continued(path, Description("json", "model", "json-mode", 0, 3, versions={"peer": "1.0"}))

@@ -24,7 +24,7 @@ def test_wilson_solves_its_equation(counts: tuple[int, int]) -> None:
 
 
 def test_wilson_known_values() -> None:
-    """Of no success in n the upper end is z² / (n + z²); half of four is symmetric."""
+    """No success in n gives the upper end z² / (n + z²); half of four is symmetric."""
     assert wilson(0, 10) == pytest.approx((0, NORMAL_975**2 / (10 + NORMAL_975**2)))
     low, high = wilson(2, 4)
     assert low + high == pytest.approx(1)

@@ -21,7 +21,7 @@ VALUES = ["1", "2", '"a"', "null", "[1]", '{"a":1}']
 
 
 def judge_of(schema: Any) -> Callable[[str], bool]:
-    """Of a text without white space: whether it is generated for the schema."""
+    """Judge of a text without white space: whether it is generated for the schema."""
     try:
         recogniser = Recogniser(parse(json.dumps(schema), whitespace="compact"))
     except EmptyLanguage:
@@ -208,7 +208,7 @@ def test_patterns_that_exclude_each_other_may_be_many() -> None:
 
 @pytest.mark.parametrize("choice", ["anyOf", "oneOf", "if", "dependentSchemas"])
 def test_members_of_choices_come_last(choice: str) -> None:
-    """Those that `allOf` lists before `properties` come first, and those that only a choice lists come after all."""
+    """Members that `allOf` lists before `properties` come first, and those that only a choice lists come after all."""
     listing = {"properties": {"c": {}}, "required": ["c"]}
     stated = {"anyOf": [listing], "oneOf": [listing, False], "if": True, "dependentSchemas": {"a": listing}}[choice]
     schema = {

@@ -53,7 +53,7 @@ def test_the_language_stays_the_same(grammar: Grammar) -> None:
 
 
 def test_what_schemas_repeat_is_written_once() -> None:
-    """The same subschema in two places makes one rule."""
+    """Equal subschemas in two places make one rule."""
     person = {"type": "object", "properties": {"name": {"pattern": "^a+$"}}, "required": ["name"]}
     one = parse(json.dumps({"items": person})).rules
     two = parse(json.dumps({"items": {"properties": {"a": person, "b": {**person, "title": "another"}}}})).rules

@@ -93,7 +93,7 @@ CASES: list[tuple[Any, list[Any]]] = [
 
 @pytest.mark.parametrize(("schema", "values"), CASES, ids=[str(schema)[:60] for schema, _ in CASES])
 def test_each_way_to_exclude_means_what_the_validator_says(schema: Any, values: list[Any]) -> None:
-    """Of each value, the verdict of the grammar is that of the reference validator."""
+    """Verdicts of the grammar on each value are those of the reference validator."""
     for value in values:
         assert is_valid(schema, json.dumps(value)) is generates_value(schema, value), value
 
@@ -153,7 +153,7 @@ def test_a_union_told_apart_by_a_constant_stays_small() -> None:
 
 
 def test_a_chain_of_conditions_on_a_constant_stays_small() -> None:
-    """Of conditions that exclude each other at most one holds, so that combinations don't multiply."""
+    """Combinations don't multiply where conditions exclude each other, since at most one holds."""
     conditions = [
         {"if": {"properties": {"kind": {"const": f"k{n}"}}}, "then": {"required": [f"r{n}"]}} for n in range(12)
     ]

@@ -65,7 +65,7 @@ def small_values() -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_nearly_all_that_is_valid_is_generated(name: str) -> None:
-    """Of all small values no invalid one is generated, and of the valid ones all but those counted."""
+    """No invalid one of all small values is generated, and of the valid ones all but those counted."""
     schema, lost = SCHEMAS[name]
     grammar = parse(json.dumps(schema), whitespace="compact")
     validator = jsonschema.Draft202012Validator(schema)

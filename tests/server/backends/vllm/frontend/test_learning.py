@@ -45,7 +45,7 @@ class Replica:
 
     @property
     def searches(self) -> list[int]:
-        """Of each rank."""
+        """Searches of each rank."""
         return [g._tightening.searches for registry in self.workers.registries for g in registry.grammars.values()]
 
     async def called(self, times: int) -> None:

@@ -204,7 +204,9 @@ def test_text_that_all_beams_have_is_told(cls: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_search_that_cannot_begin_fails_alone(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an unknown grammar, or that nobody has begun; whose first row has another text, or whose row is missing."""
+    """Searches of an unknown grammar, or that nobody has begun; whose first row has another text, or whose row is
+    missing.
+    """
     found = begun(cls, monkeypatch, "lost", grammar="h")
     rows = {"lost": ("lost",), "never": ("lost",)}
     after, choices = stepped(found, [OPENS], **rows)

@@ -114,7 +114,7 @@ def test_answers_are_those_of_the_decoder(cls: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.full
 @pytest.mark.parametrize("version", ["V1", "V2"])
 def test_many_answers_are_those_of_the_decoder(cls: Any, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    """The same, some thousand times."""
+    """Runs the quick test some thousand times."""
     assert sum(trial(number, cls, monkeypatch, version) for number in range(150, 3_000)) > 2_000
 
 
