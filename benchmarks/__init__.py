@@ -1,1 +1,1 @@
-"""What `make bench` measures, beside peers, and the picture of the README."""
+"""Benchmarks: the measurements of `make bench`, beside peers, and the picture of the README."""

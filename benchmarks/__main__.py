@@ -13,7 +13,7 @@ from benchmarks.restart import restart
 from benchmarks.schemas import schemas
 from benchmarks.store import store_time
 from benchmarks.vllm import server
-from server.engines.embedded import EmbeddedModelError
+from server.engines.weights import EmbeddedModelError
 
 FEW_SCHEMAS = 60
 """Real schemas of `all`: the whole corpus takes an hour."""

@@ -1,4 +1,4 @@
-"""What benchmarks read and write: tasks, tokenizers, rows of results. Knows no engine and takes no time."""
+"""Data that benchmarks read and write: tasks, tokenizers, rows of results. Knows no engine and takes no time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ DATA_VARIABLE = "SWYB_DATA"
 TASKS = Path("jme", "jme.jsonl")
 
 Split: TypeAlias = Callable[[str], list[int]]
-"""From a text to its tokens."""
+"""Function from a text to its tokens."""
 
 
 class MissingData(RuntimeError):
-    """What is to be measured on isn't there; the message says where it belongs."""
+    """Error for data to be measured on that isn't there; the message says where it belongs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 
 def splitter(folder: Path) -> Split:
-    """How the folder's tokenizer splits a text into tokens, without marks of begin and end."""
+    """Function that splits a text into tokens of the folder's tokenizer, without marks of begin and end."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)
 

@@ -1,4 +1,4 @@
-"""Other constraint engines behind one narrow face: a schema in, masks out.
+"""Peers, other constraint engines, behind one narrow face: a schema in, masks out.
 
 Each peer runs on one thread with its own defaults and without a cache of grammars. A package that isn't installed
 is no error: `find` gives None for it.
@@ -63,10 +63,10 @@ class Peer(ABC):
 
     @abstractmethod
     def compile(self, schema: str) -> Any:
-        """What `session` takes. Raises Refused."""
+        """Compiled schema, for `session`. Raises Refused."""
 
     def compile_gbnf(self, grammar: str) -> Any:
-        """The same for a grammar. Raises Refused."""
+        """Compiled grammar, for `session`. Raises Refused."""
         raise Refused(f"{self.name} reads no GBNF")
 
     @abstractmethod
@@ -75,7 +75,9 @@ class Peer(ABC):
 
 
 class XGrammar(Peer):
-    """By default it closes objects where a schema doesn't say; `open_objects`: they are open, as in the standard."""
+    """Peer that by default closes objects where a schema doesn't say; `open_objects`: they are open, as in the
+    standard.
+    """
 
     package = "xgrammar"
 
@@ -158,7 +160,7 @@ class LLGuidance(Peer):
         return self._matcher(self._library.LLMatcher.grammar_from_json_schema(schema))
 
     def compile_gbnf(self, grammar: str) -> Any:
-        """By the package's own translation to its Lark."""
+        """Compiles by the package's own translation to its Lark."""
         from llguidance.gbnf_to_lark import GbnfToLarkError, gbnf_to_lark
 
         try:

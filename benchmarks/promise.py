@@ -53,7 +53,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def measured() -> Data:
-    """Both runs of the embedded model, which is unpacked if it isn't there."""
+    """Data of both runs of the embedded model, which is unpacked if it isn't there."""
     from server.engines.hugging_face.engine import TransformersEngine
 
     folder = ensure_embedded_model(default_cache(), lambda line: print(line, file=sys.stderr))
@@ -90,7 +90,7 @@ def masks_alone(engine: Engine, grammar: CompiledGrammar, prompt: Sequence[int])
 
 
 def with_distances(engine: Engine, grammar: CompiledGrammar, prompt: Sequence[int]) -> tuple[int, ...]:
-    """What the server answers at temperature 0."""
+    """Tokens that the server answers at temperature 0."""
     decoder = Decoder(grammar, Parameters(budget=BUDGET))
     first = True
     with opened(engine, prompt) as sequence:

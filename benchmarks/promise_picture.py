@@ -42,7 +42,7 @@ class Run(TypedDict):
 
 
 class Data(TypedDict):
-    """What the picture shows; `budget` and `minimum` in tokens."""
+    """Data that the picture shows; `budget` and `minimum` in tokens."""
 
     model: str
     prompt: str
@@ -101,7 +101,7 @@ def answer(y: int, name: str, outcome: str, run: Run, style: str) -> Iterator[st
 
 
 def chart(left: int, right: int, name: str, run: Run, budget: int, style: str) -> Iterator[str]:
-    """What is left of the budget, dashed, and the distance, over the tokens that are written."""
+    """Lines of a chart: the budget that is left, dashed, and the distance, over the tokens that are written."""
 
     def x(used: float) -> float:
         return round(left + (right - left) * used / budget, 1)

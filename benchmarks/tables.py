@@ -35,7 +35,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def machine() -> str:
-    """What a reader must know of the machine to read times: they compare within one run only."""
+    """Machine, as far as a reader must know it to read times: they compare within one run only."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return f"{os.cpu_count()} processors, load average {load:.1f} at the end"
 

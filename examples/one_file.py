@@ -135,7 +135,9 @@ class Network:
         return empty, any(reads and taken for branch in able for _, reads, _, taken in branch)
 
     def steps(self, branch: Branch) -> Iterator[tuple[range | str, Branch]]:
-        """What a branch may read or call first, and what is then left of it (Antimirov's partial derivatives, 1996)."""
+        """Steps of a branch: what it may read or call first, and what is then left of it (Antimirov's partial
+        derivatives, 1996).
+        """
         if not branch:
             return
         (item, least, most), rest = branch[0], branch[1:]
@@ -324,7 +326,7 @@ class Beam(NamedTuple):
     tokens: tuple[int, ...] = ()
     text: bytes = b""
     score: float = 0.0
-    taste: float = 0.0  # the same by z: it decides between equal scores
+    taste: float = 0.0  # sum of z: it decides between equal scores
     ended: bool = False
 
 

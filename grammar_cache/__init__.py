@@ -1,4 +1,5 @@
-"""What a grammar becomes: the constraint core of SWYB. It imports no web, engine or model library.
+"""Constraint core of SWYB: what a grammar becomes. It imports no web, engine or model library. It imports no web,
+engine or model library.
 
 Names are loaded when they are first asked for: numba takes most of a second, and texts of help need none of it.
 """

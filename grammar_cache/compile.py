@@ -1,4 +1,6 @@
-"""From a constraint to a compiled grammar: picks the dialect, checks the size, memoises nothing."""
+"""Entry to compilation, from a constraint to a compiled grammar: picks the dialect, checks the size, memoises
+nothing.
+"""
 
 from __future__ import annotations
 

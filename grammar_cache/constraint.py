@@ -11,7 +11,7 @@ Whitespace: TypeAlias = Literal["compact", "bounded", "any"]
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What the answer must belong to.
+    """Language that the answer must belong to.
 
     `text` is the grammar in its dialect: a JSON Schema, a GBNF grammar, a Lark grammar, a regular expression, or a JSON
     array of strings for a choice. `start` names the start rule where the dialect has rules (by default "root" in GBNF,

@@ -1,4 +1,4 @@
-"""Why a constraint is refused: every refusal of the core is one of these; bad input raises nothing else.
+"""Reasons for refusing a constraint: every refusal of the core is one of these; bad input raises nothing else.
 
 GrammarError(ValueError)      code, message, pointer | line, column
 ├── GrammarSyntaxError        the text is not a grammar of its dialect        (invalid_grammar)
@@ -16,7 +16,7 @@ class GrammarError(ValueError):
     """A typed refusal.
 
     `pointer` is a JSON Pointer into a JSON Schema (RFC 6901, "" = the root); `line` and `column` count from 1
-    in a grammar text. Those that don't apply are None.
+    in a grammar text. Fields that don't apply are None.
     """
 
     code: str = "invalid_grammar"
@@ -51,7 +51,7 @@ class UnsupportedFeature(GrammarError):
 
 
 class EmptyLanguage(GrammarError):
-    """Nothing belongs to the language, or the vocabulary can't spell any of it."""
+    """Language without a word that the vocabulary can spell."""
 
     code = "empty_language"
 
@@ -59,7 +59,7 @@ class EmptyLanguage(GrammarError):
 class AnswerTooLong(GrammarError):
     """Texts belong to the language and the vocabulary can spell them, but they are longer than any answer.
 
-    `min_tokens`: no text is known that takes fewer. More are not counted.
+    `min_tokens`: no text is known that takes fewer. The count ends there.
     """
 
     code = "answer_too_long"
@@ -74,7 +74,9 @@ class Interrupted(Exception):
 
 
 class ArtefactError(ValueError):
-    """These bytes are no compiled grammar, or not one for here. No GrammarError: nobody's grammar is refused."""
+    """Bytes that are no compiled grammar, or not one for this vocabulary and these limits. No GrammarError: nobody's
+    grammar is refused.
+    """
 
 
 class LimitExceeded(GrammarError):

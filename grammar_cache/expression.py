@@ -92,7 +92,7 @@ class Grammar:
     `ignored` lists what the dialect accepted without enforcing it (annotations, or keywords dropped under
     `lenient`), as human-readable lines such as "/properties/a/x-order: annotation". `lexemes` are the terminals of a
     grammar with a lexer: a `Ref` names them as it names rules, but never inside And, Not or a lexeme.
-    With a contextual `lexer`, `shifts` are named instead.
+    A contextual `lexer` names `shifts` instead.
     """
 
     rules: Mapping[str, Expression]

@@ -98,12 +98,12 @@ class CompiledGrammar:
 
     @property
     def findings(self) -> Findings:
-        """What the search for the minimum found: with it the same grammar elsewhere answers the same."""
+        """Findings of the search for the minimum: with it the same grammar elsewhere answers the same."""
         _ = self.minimum
         return tell(self._tables, self._tightening, self._path, self.start)
 
     def anew(self) -> CompiledGrammar:
-        """The same without what texts have led to: other numbers for configurations, and the same answers."""
+        """Copy without what texts have led to: other numbers for configurations, and the same answers."""
         return CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._found)
 
     @property
@@ -141,7 +141,7 @@ class CompiledGrammar:
         return DEAD if data is None else self.take_bytes(configuration, data)
 
     def take_bytes(self, configuration: int, data: bytes) -> int:
-        """As `take`, for text that belongs to an answer."""
+        """Follows bytes as `take` does, for text that belongs to an answer."""
         return self._tables.follow_reserved(configuration, data)
 
     def consume_bytes(self, configuration: int, data: bytes) -> int | None:
@@ -188,7 +188,7 @@ class CompiledGrammar:
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
         """The first of these ids, int32[k], after which the text can be completed with `tokens` more; None if none can.
 
-        As `distances` decides it. The very first is tried alone: mostly it is the one.
+        The answer agrees with `distances`. The very first id is tried alone: mostly it is the one.
         """
         if not len(ranking):
             return None
@@ -201,9 +201,10 @@ class CompiledGrammar:
         return int(ranking[found[0]]) if len(found) else None
 
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
-        """Which ids may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
+        """Mask of the ids that may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
 
-        Without one, those after which a completion is known at all. A stop id is allowed iff the text is complete.
+        Ids without a budget: all after which a completion is known at all. A stop id is allowed iff the text is
+        complete.
         """
         bits = self.bitmask(configuration, budget)
         mask = np.unpackbits(bits, count=self.vocabulary.size, bitorder="little").view(np.bool_)
@@ -211,7 +212,7 @@ class CompiledGrammar:
         return mask
 
     def bitmask(self, configuration: int, budget: int | None = None) -> NDArray[np.uint8]:
-        """The same as one bit an id, little-endian, padded to a multiple of 32; read-only."""
+        """`mask` as one bit an id, little-endian, padded to a multiple of 32; read-only."""
         tokens = INFINITE - 1 if budget is None else budget - 1
         known = None if self._masks is None else self._masks.bits(configuration, tokens)
         if known is not None:
@@ -273,31 +274,31 @@ class CompiledGrammar:
         return tuple(found)
 
     def offer(self, claims: Mapping[bytes, Claim]) -> None:
-        """What others have found for this grammar, vocabulary and limits, as `learned` told them.
+        """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it.
 
-        With it answers come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
+        Answers then come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
         """
         _ = self.minimum  # its search is part of every grammar, and asks nobody
         self._claims.offer(claims)
 
     def learned(self) -> dict[bytes, Claim]:
-        """What searches have found since this was last asked, for others, who may `offer` it."""
+        """Claims found by searches since the last call, for others, who may `offer` them."""
         found = [completion for completion in self._tightening.untold() if completion.configurations[0] != self.start]
         return dict(map(self._claims.stated, found))
 
     @property
     def offered(self) -> Mapping[bytes, Claim]:
-        """What was offered and not looked at yet: for whoever has a copy of this grammar."""
+        """Claims that were offered and not looked at yet: for whoever has a copy of this grammar."""
         return self._claims.waiting
 
     @property
     def rejected_claims(self) -> int:
-        """Of those that were offered, how many were looked at and didn't stand."""
+        """Number of offered claims that were looked at and didn't stand."""
         return self._claims.rejected
 
     @cached_property
     def _masks(self) -> Masks | None:
-        """None for grammars with a lexer. Decoding by candidates needs none."""
+        """Masks of the grammar; None for grammars with a lexer. Decoding by candidates needs none."""
         if not isinstance(self._distances, Distances):
             return None
         return Masks(self._configurations, self._distances, self.vocabulary, self.limits.table_bytes)
@@ -349,7 +350,7 @@ class CompiledGrammar:
 def distances_of(
     configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt, most: int = INFINITE
 ) -> Distances | LexedDistances:
-    """Of any network's configurations. Costs of states above `most` count as that.
+    """Distances of any network's configurations. Costs of states above `most` count as that.
 
     Raises EmptyLanguage, LimitExceeded(configurations), Interrupted.
     """
@@ -359,7 +360,7 @@ def distances_of(
 
 
 def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:
-    """Why no text is known: the costs of those that are only too long are as good as infinite.
+    """Error that says why no text is known: the costs of those that are only too long are as good as infinite.
 
     Raises LimitExceeded(configurations), Interrupted.
     """

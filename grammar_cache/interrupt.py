@@ -1,4 +1,4 @@
-"""How work is told to stop: nobody waits for it any more."""
+"""Interruption of work that nobody waits for any more. nobody waits for it any more."""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 OPEN = -2
-"""In `Lexeme.closes`: the lexeme can't end here."""
+"""Mark in `Lexeme.closes`: the lexeme can't end here."""
 HARMLESS = -1
-"""In `Lexeme.closes` and `Lexeme.watches`: no later text can undo the end of the lexeme. No watch is needed."""
+"""Mark in `Lexeme.closes` and `Lexeme.watches`: no later text can undo the end of the lexeme. No watch is needed."""
 FATAL = -2
-"""In `Lexeme.watches`: with this byte the lexeme ends elsewhere, so the text was cut wrongly."""
+"""Mark in `Lexeme.watches`: with this byte the lexeme ends elsewhere, so the text was cut wrongly."""
 DEAD = -1
-"""In `Lexeme.moves`: no lexeme begins so."""
+"""Mark in `Lexeme.moves`: no lexeme begins so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,11 +1,14 @@
-"""What one constraint may cost. Counts, never seconds, so that the same request always meets the same answer."""
+"""Bounds on what one constraint may cost. Counts, never seconds, so that the same request always meets the same
+answer.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
 CACHE_SIZES = frozenset({"table_bytes"})
-"""What is dropped there is computed again, with the same outcome: results don't depend on these.
+"""Names of limits that bound caches. What they drop is computed again, with the same outcome: results don't depend on
+these.
 
 They depend on all others. Some bound what a search may cost, and so what it finds. The others refuse: whoever has found
 a grammar that was made within wider ones would answer what they refuse, and only while a store has it.
@@ -41,14 +44,16 @@ class Limits:
     for which there is room beyond: one configuration a byte."""
 
     start_fuel: int = 20_000_000
-    """What the exact search from the start may cost, in trie nodes (some 100 ms). Run dry, the additive bound stays."""
+    """Cost that the exact search from the start may have, in trie nodes (some 100 ms). Run dry, the additive bound
+    stays.
+    """
 
     step_fuel: int = 2_000_000
-    """What the exact search for one candidate at the horizon may cost, in trie nodes."""
+    """Cost that the exact search for one candidate at the horizon may have, in trie nodes."""
 
     table_bytes: int = 64 << 20
     """Bytes of whole-vocabulary tables, and of masks, kept per grammar; the least recently used go first."""
 
     def deciding(self) -> dict[str, int]:
-        """By name, those that results depend on: what equal grammars have in common, wherever they are kept."""
+        """Limits that results depend on, by name: what equal grammars have in common, wherever they are kept."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in CACHE_SIZES}

@@ -1,1 +1,1 @@
-"""What a request meets: HTTP, the command line, decoding, engines, the experiments."""
+"""Server around the core: HTTP, the command line, decoding, engines, the experiments."""

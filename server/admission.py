@@ -1,4 +1,4 @@
-"""How many answers are in the house. Knows nothing of what they are."""
+"""Admission of answers, by their number. Knows nothing of what they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `/v1/grammars` answers: grammars that are kept, and names for them. Knows no HTTP."""
+"""Answers of `/v1/grammars`: grammars that are kept, and names for them. Knows no HTTP."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 
 
 class Interrupted(Exception):
-    """What was waited for isn't wanted any more."""
+    """Interruption of a wait for something that isn't wanted any more."""
 
 
 class Interrupts:
-    """Of one event loop. From `fire` on no scope goes on."""
+    """Interrupts of one event loop. From `fire` on no scope goes on."""
 
     def __init__(self) -> None:
         self._fired = False

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def merged(streams: Sequence[AsyncGenerator[T]]) -> AsyncGenerator[tuple[int, T]]:
-    """What any of them yields, as it comes, with the number of the stream. Closing it closes them.
+    """Items that any of the streams yields, as they come, with the number of the stream. Closing it closes them.
 
     The first error ends them all, and is raised.
     """

@@ -1,4 +1,4 @@
-"""From a request to the numbers that decoding works with: the budget, and how tokens are chosen.
+"""Planning of a request in the numbers that decoding works with: the budget, and how tokens are chosen.
 
 Refuses what can't be kept. Pure: knows the protocol's models and what is known of a grammar, no engine.
 """
@@ -17,7 +17,7 @@ SEARCH_ALPHA = 0.5
 """α_min of beams under a constraint: more of their answers are right (docs/explain/evaluation.md)."""
 
 DEFAULT_TEMPERATURE = 1.0
-"""Of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
+"""Temperature of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
 
 
 def budget_for(request: ChatRequest, prompt: int, window: int, default: int, certified: Certified | None) -> int:
@@ -65,7 +65,7 @@ def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> P
 
 
 def works_of(work: Work, answers: int) -> tuple[Work, ...]:
-    """What it takes to have so many answers: one search for all of them, or a draw for each."""
+    """Works for so many answers: one search for all of them, or a draw for each."""
     parameters = work.parameters
     if not parameters.samples:
         return (work,)

@@ -1,4 +1,4 @@
-"""How far a run is, for the person who waits: one line on the standard error, and when it will be done."""
+"""Progress of a run, for the person who waits: one line on the standard error, and when it will be done."""
 
 from __future__ import annotations
 

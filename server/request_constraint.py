@@ -27,14 +27,14 @@ from server.protocol.formats import (
 )
 
 ANY_OBJECT = {"type": "object"}
-"""What `json_object` without a schema asks for."""
+"""Schema of `json_object` without one."""
 _SUBJECTS: dict[str, tuple[str, tuple[Kind, ...]]] = {
     "whitespace": ("JSON", ("json_schema",)),
     "lenient": ("JSON", ("json_schema",)),
     "start": ("grammars", ("gbnf", "lark")),
     "lexer": ("Lark grammars", ("lark",)),
 }
-"""What an option is about, and the kinds of constraints that it changes."""
+"""Subject of each option, and the kinds of constraints that it changes."""
 
 
 class Constrained(Protocol):
@@ -178,7 +178,7 @@ def _regex(wanted: RegexFormat) -> _Source:
 
 
 def unknown_name(name: str, field: str) -> ApiError:
-    """Of no grammar that comes with the server, and of none that was registered."""
+    """Error for a name of no grammar that comes with the server, and of none that was registered."""
     return ApiError(
         ErrorCode.GRAMMAR_NOT_FOUND,
         f"there is no grammar named {name!r}: {', '.join(names())}, or one that was registered",

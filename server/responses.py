@@ -1,4 +1,4 @@
-"""From an answer to the protocol's response models: whole, or as the chunks of a stream. Knows no HTTP."""
+"""Responses in the protocol's models, from an answer: whole, or as the chunks of a stream. Knows no HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPENING = Delta(role="assistant", content="", refusal=None)
 
 
 def certificate(job: Job, answer: Answer) -> Certificate:
-    """What is guaranteed of this answer."""
+    """Certificate of this answer."""
     known, parameters = job.certified, job.parameters
     return Certificate(
         complete=answer.complete,
@@ -87,7 +87,7 @@ async def chunks(service: Service, job: Job, *, include_usage: bool) -> AsyncGen
 
 
 class _Text:
-    """What of an answer's text was not told before."""
+    """Text of an answer that was not sent before."""
 
     def __init__(self) -> None:
         self._told = 0

@@ -1,4 +1,4 @@
-"""What answers a chat request, whoever brings it: HTTP and the command line call the same two methods.
+"""Service of chat requests, whoever brings them: HTTP and the command line call the same two methods.
 
 Knows the backend and the grammars; no HTTP.
 """
@@ -41,10 +41,10 @@ WARM_UP_SECONDS = 3600
 READY_POLL_SECONDS = 0.02
 
 NAME_SECONDS = 0.25
-"""For the store to answer what only people ask, and what a name means."""
+"""Seconds for the store to answer what only people ask, and what a name means."""
 
 STORE_SECONDS = 2.0
-"""For what is left to be written to the store when the server stops."""
+"""Seconds for what is left to be written to the store when the server stops."""
 
 _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
     State.STARTING: (ErrorCode.NOT_READY, "the model is not ready"),
@@ -55,13 +55,13 @@ _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
 
 
 class Stage(IntEnum):
-    """How far a server is on its way to its end; see `server.shutdown`."""
+    """Stage of a server on its way to its end; see `server.shutdown`."""
 
     OPEN = 0
     DRAINING = 1
-    """It says that it isn't ready, and answers all the same."""
+    """Stage in which the server says that it isn't ready, and answers all the same."""
     CLOSED = 2
-    """What has been let in is answered, and nothing else."""
+    """Stage in which what has been let in is answered, and nothing else."""
     FINISHING = 3
     """Answers end now."""
 
@@ -85,7 +85,7 @@ class Job:
 
     @property
     def parameters(self) -> Parameters:
-        """Those of the first answer; others have other seeds."""
+        """Parameters of the first answer; others have other seeds."""
         return self.works[0].parameters
 
 
@@ -148,7 +148,7 @@ class Service:
             self.database.greet()
 
     def advance(self, stage: Stage) -> None:
-        """On the way to the end, from one stage to the next."""
+        """Advances, on the way to the end, from one stage to the next."""
         self._stage = stage
         if stage is Stage.FINISHING:
             self._preparing.fire()
@@ -179,7 +179,7 @@ class Service:
 
     @asynccontextmanager
     async def preparing(self) -> AsyncIterator[None]:
-        """For what comes before an answer: raises ApiError as soon as it is too late for it."""
+        """Scope of what comes before an answer: raises ApiError as soon as it is too late for it."""
         try:
             async with self._preparing.scope():
                 yield
@@ -230,7 +230,9 @@ class Service:
             raise of_grammar(error, asked.field) from error
 
     async def precompute(self, asked: Asked, height: int, most: int) -> Certified:
-        """The same with a table of distances, which all who share the store use from now on. Raises ApiError."""
+        """Certifies as `certify` does, with a table of distances, which all who share the store use from now on. Raises
+        ApiError.
+        """
         if self.database is None:
             message = "a table is computed for all who share a store, and this server has none"
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="precompute")

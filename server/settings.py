@@ -1,4 +1,4 @@
-"""What an operator decides, as one immutable value. Reads neither the environment nor the command line."""
+"""Settings: an operator's decisions, as one immutable value. Reads neither the environment nor the command line."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:  # the defaults are told by texts of help, which are there at 
     from server.protocol.grammars import GrammarRequest
 
 LIMITS = Limits(table_bytes=16 << 20)
-"""What one grammar may cost, to every command; each of the grammars that a server keeps may fill its tables."""
+"""Limits of one grammar, for every command; each of the grammars that a server keeps may fill its tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """How much of what has not wholly come a server holds, and for how long."""
+    """Intake of a server: how much it holds of what has not wholly come, and for how long."""
 
     connections: int = 1024
     """Connections that are open; more are told so and closed (429)."""
 
     header_seconds: int = 10
-    """For the headers of a request to come, from its first byte on or from the connection's beginning."""
+    """Seconds for the headers of a request to come, from its first byte on or from the connection's beginning."""
 
     body_seconds: int = 60
-    """For a request's body to come."""
+    """Seconds for a request's body to come."""
 
     bodies: int = 64
     """Bodies of which a part has come; more are turned away (429). What comes in one piece counts in none."""
@@ -95,25 +95,25 @@ class Settings:
     """The address of a store that replicas share, which may hold a password; None: nothing is shared or kept."""
 
     store_secret: str | None = field(default=None, repr=False)
-    """What seals and names in the store are made with; None: that of an embedded store's own file."""
+    """Secret that seals and names in the store are made with; None: that of an embedded store's own file."""
 
     store_tenant: str = ""
-    """Others see nothing of this tenant's grammars in the same store."""
+    """Tenant of the store. Others see nothing of this tenant's grammars in the same store."""
 
     warm: tuple[GrammarRequest | str, ...] = ()
     """Grammars that are compiled before any request is answered: to register, or by name."""
 
     store_timing: Timing = field(default_factory=Timing)
-    """How long a store may take for an answer."""
+    """Times that a store may take for an answer."""
 
     drain_seconds: float = 5
-    """How long a server that was told to end says that it isn't ready, and still answers new requests."""
+    """Seconds for which a server that was told to end says that it isn't ready, and still answers new requests."""
 
     shutdown_seconds: float = 10
-    """How long answers may go on after that; then their witnesses complete them."""
+    """Seconds for which answers may go on after that; then their witnesses complete them."""
 
     on_engine_failure: EngineFailure = "exit"
-    """What the process does once its engine can't recover."""
+    """Action of the process once its engine can't recover."""
 
     limits: Limits = LIMITS
-    """What one grammar may cost."""
+    """Limits of one grammar."""

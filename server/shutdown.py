@@ -17,7 +17,7 @@ from time import monotonic
 from server.service import Service, Stage
 
 FINISH_SECONDS = 6.0
-"""For the last step; the backend gives up before."""
+"""Seconds for the last step; the backend gives up before."""
 
 POLL_SECONDS = 0.02
 

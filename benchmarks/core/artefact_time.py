@@ -1,4 +1,4 @@
-"""How long a saved grammar takes to load until it can be decoded, beside compiling it: size and times, one by one.
+"""Loading time of a saved grammar until it can be decoded, beside compiling it: size and times, one by one.
 
 Until it can be decoded: the minimum is known, and so are the distances behind 64 candidates for the first token. Both
 ways with a vocabulary that knows no rules yet (`cold`), and with one that has met those of this grammar (`warm`).

@@ -1,4 +1,4 @@
-"""How long a schema takes until it can be decoded, beside the peers: schema by schema, engines in turn.
+"""Compile time of a schema until it can be decoded, beside the peers: schema by schema, engines in turn.
 
 Ours counts twice: `compile_grammar`, and with it the exact search of the fewest tokens, which the server does before
 it takes a request. Peers know no such number. Every time is the best of several fresh compiles: of all that ours has

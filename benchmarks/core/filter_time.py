@@ -1,4 +1,4 @@
-"""What the filter in vLLM's workers takes of a step, per row, beside the way that vLLM itself takes with xgrammar.
+"""Time of a step in the filter of vLLM's workers, per row, beside the way that vLLM itself takes with xgrammar.
 
 Reference answers, token by token, many at once. The logits before each token put it first, likely ones behind it, and
 noise elsewhere. Ours follows the token before, chooses the next one and leaves no other.
@@ -62,7 +62,7 @@ BEAMS = Parameters(budget=LONGEST, beam_width=4)
 
 @dataclass(frozen=True, slots=True)
 class FilterRow:
-    """Of each row and step, in microseconds: that of its batch, by the rows there."""
+    """Times of each row and step, in microseconds: that of its batch, by the rows there."""
 
     vocabulary: str
     measure: str
@@ -140,7 +140,7 @@ def _grammar(text: Walk, vocabulary: Vocabulary) -> CompiledGrammar:
 
 
 class _Logits:
-    """Before each token of some texts."""
+    """Logits before each token of some texts."""
 
     def __init__(self, texts: Sequence[Walk], size: int, seed: int) -> None:
         self._texts = texts
@@ -189,11 +189,11 @@ def _times(start: Start, logits: _Logits, texts: Sequence[Walk]) -> list[float]:
 
 
 def _registry(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split) -> Registry:
-    """With a fresh grammar for each text, by its number."""
+    """Registry with a fresh grammar for each text, by its number."""
     registry = Registry(vocabulary, split)
     for at, text in enumerate(texts):
         grammar = _grammar(text, vocabulary)
-        _ = grammar.minimum  # as the server has it before the first step
+        _ = grammar.minimum  # the server knows it before the first step
         registry.add(str(at), grammar)
     return registry
 
@@ -217,7 +217,9 @@ def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, parameter
 def _beams(
     label: str, texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, logits: _Logits, repeats: int
 ) -> Iterator[FilterRow]:
-    """As many searches as fill the rows. They write what they like: steps of different runs are not the same rows."""
+    """Times of as many searches as fill the rows. They write what they like: steps of different runs are not the same
+    rows.
+    """
     few = texts[: max(1, len(texts) // BEAMS.beam_width)]
     times: dict[str, list[float]] = {}
     for run in range(repeats + 1):

@@ -1,4 +1,4 @@
-"""What a shipped grammar costs: from its text to ready, and at each step of real texts, beside the peers.
+"""Costs of a shipped grammar: from its text to ready, and at each step of real texts, beside the peers.
 
 SQL over the gold queries of Spider, or LTL over the formulas of the drone set. All engines get the same GBNF text;
 llguidance by its own translation. One grammar serves all texts, as in a server: `first` is the first pass over the
@@ -33,7 +33,7 @@ TEXTS = {
     "ltl_drone": (Path("ltl", "drone_planning_golden.jsonl"), "raw_ltl"),
     "ltl": (Path("ltl", "drone_planning_golden.jsonl"), "raw_ltl"),
 }
-"""Where the texts of a grammar are, and the field that holds them."""
+"""Files with the texts of a grammar, and the field that holds them."""
 ROOMY = 512
 """Tokens of budget beyond a text's own: the exact search is not asked."""
 
@@ -134,7 +134,7 @@ def report(rows: Sequence[GrammarRow], found: Mapping[str, Peer | None]) -> str:
 
 
 def _ready(constraint: Constraint, vocabulary: Vocabulary) -> CompiledGrammar:
-    """As the server has it before the first step: the minimum is known."""
+    """Grammar as the server has it before the first step: the minimum is known."""
     grammar = compile_grammar(constraint, vocabulary)
     _ = grammar.minimum
     return grammar

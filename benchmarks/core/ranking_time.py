@@ -139,7 +139,7 @@ def first_viable(grammar: CompiledGrammar, configuration: int, best: NDArray[np.
 
 
 def theirs(ranking: Ranking, peer: Peer, repeats: int) -> list[RankingRow]:
-    """Nothing where the peer refuses the schema."""
+    """Rows of a peer, none where the peer refuses the schema."""
     first, again = [], []
     try:
         for _ in range(repeats):

@@ -1,4 +1,4 @@
-"""What the constraint costs at each step of an answer, beside the peers: reference answers, token by token.
+"""Cost of the constraint at each step of an answer, beside the peers: reference answers, token by token.
 
 Ours asks only after the tokens that a beam looks at: the configuration and the distance behind each of 64. Peers fill
 a mask of the whole vocabulary, as ours can too. `first`: a fresh grammar, nothing seen before; `again`: the same
@@ -112,7 +112,7 @@ def _line(found: Mapping[str, Peer | None], measure: str, visit: str, times: Tim
 
 
 def _common_steps(rows: Sequence[StepRow]) -> dict[str, int]:
-    """How far all engines follow each text; without those that some engine doesn't compile."""
+    """Number of steps that all engines follow each text for; without texts that some engine doesn't compile."""
     lengths: dict[str, list[int]] = {}
     measures = set()
     for row in rows:
@@ -137,7 +137,7 @@ def _ours(text: Walk, vocabulary: Vocabulary, repeats: int) -> Iterator[StepRow]
 
 
 def _fresh(schema: str, vocabulary: Vocabulary) -> CompiledGrammar:
-    """As the server has it before the first step: the minimum is known."""
+    """Grammar as the server has it before the first step: the minimum is known."""
     grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)
     _ = grammar.minimum
     return grammar
@@ -208,7 +208,7 @@ def _after(grammar: CompiledGrammar, configuration: int, token: int) -> int:
 
 
 def _theirs(text: Walk, peer: Peer, repeats: int) -> Iterator[StepRow]:
-    """Nothing where the peer refuses the schema."""
+    """Rows of a peer, none where the peer refuses the schema."""
     first, again = [], []
     try:
         for _ in range(repeats):

@@ -77,7 +77,7 @@ class Process:
             await asyncio.sleep(POLL_SECONDS)
 
     async def ended(self) -> int:
-        """Its exit status."""
+        """Exit status of the process, once it has ended."""
         return await asyncio.to_thread(self.process.wait)
 
 
@@ -112,7 +112,7 @@ async def running(plan: Plan, client: httpx.AsyncClient) -> AsyncIterator[tuple[
 
 
 async def restarted(plan: Plan) -> Outcomes:
-    """What has become of all requests."""
+    """Outcomes of all requests."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx.AsyncClient(limits=limits) as client, running(plan, client) as (old, new):
         await new.until_ready(client)
@@ -140,7 +140,7 @@ async def _brief(client: httpx.AsyncClient, addresses: Sequence[str], over: asyn
     found: list[Result] = []
     known, checked = list(addresses), time.monotonic()
     while not over.is_set():
-        if time.monotonic() - checked > 5 * POLL_SECONDS:  # as balancers look, now and then
+        if time.monotonic() - checked > 5 * POLL_SECONDS:  # balancers look now and then
             known = [address for address in addresses if await ready(client, address)]
             checked = time.monotonic()
         found.append(await _sent(client, known, stream=len(found) % 2 == 0))

@@ -24,7 +24,7 @@ from grammar_cache.dialects.json_schema.schema.resources import Resources
 
 PAGE = ROOT / "docs" / "reference" / "json-schema.md"
 FIGURES = Path(__file__).with_name("keyword_figures.json")
-BASELINE = ROOT / "tests" / "grammar_cache" / "dialects" / "json_schema" / "official_suite_baseline.json"
+BASELINE = ROOT / "tests/grammar_cache/dialects/json_schema/official_suite_baseline.json"
 FILES: Mapping[str, tuple[str, ...]] = {
     "$ref": ("ref", "refRemote", "infinite-loop-detection"),
     **dict.fromkeys(("if", "then", "else"), ("if-then-else",)),
@@ -53,7 +53,7 @@ def figures() -> dict[str, Any]:
         try:
             uses.update(used(item.schema))
         except GrammarError:
-            continue  # of a draft that is too old
+            continue  # the draft is too old
     return {"schemas": len(items), "uses": dict(sorted(uses.items()))}
 
 
@@ -96,7 +96,7 @@ def _cells(columns: Iterable[str], cells: Iterable[str], texts: Mapping[str, str
 
 
 def read_figures() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Those of the corpus, and the baseline of the suite, as they are in the repository."""
+    """Figures of the corpus, and the baseline of the suite, as they are in the repository."""
     return json.loads(FIGURES.read_text(encoding="utf-8")), json.loads(BASELINE.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""What is generated from real schemas, without a vocabulary: the grammar alone, in a process of its own.
+"""Language of real schemas, generated without a vocabulary: the grammar alone, in a process of its own.
 
 Run as a module it answers `benchmarks.vllm.workers`.
 """
@@ -64,7 +64,7 @@ def measure(items: Sequence[Item], count: int) -> list[LanguageRow]:
 
 
 def _row(worker: Worker, place: int, item: Item) -> LanguageRow:
-    """What takes too long is asked once more, without the search for other orders."""
+    """Row of a schema. An item that takes too long is asked once more, without the search for other orders."""
     for searched in (True, False):
         try:
             return LanguageRow(**worker.ask([place, searched]))

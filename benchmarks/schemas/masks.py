@@ -56,7 +56,7 @@ class MaskRow:
 
 
 class Ours(Peer):
-    """This project, behind the face of its peers."""
+    """Peer that is this project, behind the face of the others."""
 
     name = OURS
     package = "swyb"
@@ -200,7 +200,7 @@ def main(words: Sequence[str]) -> int:
     found = engine if isinstance(engine, Peer) else engine[arguments.engine]
     assert found is not None, "the parent asks for what is installed only"
     judge, items = Judge(found, splitter(folder), arguments.repeats), read_items(arguments.n)
-    keep_what_is_loaded()  # as the server does once it is ready
+    keep_what_is_loaded()  # the server does so once it is ready
     print("true", flush=True)
     for line in sys.stdin:
         print(json.dumps(asdict(judge.row(items[json.loads(line)]))), flush=True)

@@ -19,9 +19,10 @@ from jsonschema.validators import extend, validator_for
 from server.checking import member_order
 
 Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
-"""What `jsonschema` calls for a keyword: with the validator, the keyword's value, the instance and the schema."""
+"""Function that `jsonschema` calls for a keyword: with the validator, the keyword's value, the instance and the schema.
+"""
 Places: TypeAlias = Mapping[int, Mapping[str, int]]
-"""For each object, by its `id`, the places of names in it."""
+"""Places of names in each object, by its `id`."""
 
 _SAY_NOTHING_OF_ORDER = ("not", "contains", "unevaluatedItems", "unevaluatedProperties")
 """Keywords that try schemas which needn't hold."""
@@ -99,7 +100,7 @@ class _Listing:
 
 
 def _of_one_draft(schema: Any) -> Any:
-    """Without `$schema`, at which `jsonschema` would go on with a validator of its own."""
+    """Schema without `$schema`, at which `jsonschema` would go on with a validator of its own."""
     if isinstance(schema, list):
         return [_of_one_draft(part) for part in schema]
     if not isinstance(schema, dict):

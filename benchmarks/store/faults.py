@@ -1,4 +1,5 @@
-"""What becomes of requests while the store is killed, frozen, flushed, poisoned, full, or holds what is wrong.
+"""Faults of the store, and what becomes of requests while it is killed, frozen, flushed, poisoned, full, or holds what
+is wrong.
 
 They meet a server that keeps few grammars, so that most requests ask the store. Right is the text of a server without a
 store. Before each fault all is mended, and a calm run of the same requests comes first.
@@ -48,7 +49,7 @@ class FaultRow:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a fault may touch. `ids`: of all grammars that are asked for, each by one of `kinds`."""
+    """World that a fault may touch. `ids`: of all grammars that are asked for, each by one of `kinds`."""
 
     store: Redis
     server: Server
@@ -72,7 +73,7 @@ class World:
         self.server.settle()
 
     def _well(self) -> bool:
-        """As the next call finds out when a pause is over."""
+        """Whether the store is well, as the next call finds out when a pause is over."""
         self.server.ask(self.kinds[: 2 * KEPT], clients=1)
         state = self.server.state()["store"]
         return bool(state["reading"] == state["writing"] == "on")
@@ -92,7 +93,7 @@ Fault = Callable[[World], Hooks]
 
 
 def kill(world: World) -> Hooks:
-    """And started again, empty, after more than half of the requests."""
+    """Kills the store, and starts it again, empty, after more than half of the requests."""
     return {world.after(0.1): _soon(world.store.kill), world.after(0.6): _soon(world.store.start)}
 
 
@@ -182,7 +183,7 @@ FAULTS: dict[str, Fault] = {
 
 
 def faults(tokenizer: str, count: int) -> tuple[str, list[FaultRow]]:
-    """So many requests to each fault, and as many to the calm run before it."""
+    """Rows of all faults: so many requests to each fault, and as many to the calm run before it."""
     vocabulary = read_vocabulary(tokenizer_folder(tokenizer))
     schemas = [task.schema for task in read_tasks(SCHEMAS)]
     ids = [constraint_id(Constraint("json_schema", schema), vocabulary) for schema in schemas]

@@ -29,7 +29,7 @@ from server.settings import Settings
 from tests.server.engines.scripted import History, Script, ScriptedEngine
 
 CLOSING = (b'"', b"}", b"]", b'"}')
-"""What ends a JSON text soon."""
+"""Tokens that end a JSON text soon."""
 PREFERENCE = 10.0
 
 
@@ -70,7 +70,7 @@ def script(vocabulary: Vocabulary, options: Options) -> Script:
 
 
 async def serve(server: uvicorn.Server, listening: socket.socket) -> None:
-    """Until the standard input ends."""
+    """Serves until the standard input ends."""
     ended = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
     serving = asyncio.create_task(server.serve([listening]))
     while not server.started:
@@ -87,7 +87,7 @@ def main(options: Options) -> None:
     engine.delay = options.delay
     settings = Settings(store=options.store, store_secret=options.secret, cached_grammars=options.kept)
     app = create_app(settings, EngineLoop(engine))
-    keep_what_is_loaded()  # as `swyb serve` does
+    keep_what_is_loaded()  # `swyb serve` does so
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)

@@ -1,4 +1,4 @@
-"""What a shared store saves, and what it costs: between real server processes on one Redis server."""
+"""Savings by a shared store, and its costs: between real server processes on one Redis server."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from benchmarks.store.world import SECRET, Redis, Reply, Server, ask_all, chat, 
 from benchmarks.tables import markdown, number, quantile
 
 STARTS, ROUNDS = 16, 3
-"""Of the throughput: pairs of servers, with the store and without, and rounds of each. One process is faster than
-another of the same program by some 2 %, so many of them count more than long runs."""
+"""Extent of the throughput's measurement: pairs of servers, with the store and without, and rounds of each. One process
+is faster than another of the same program by some 2 %, so many of them count more than long runs.
+"""
 AT_ONCE = 8
 """Requests after which the other server's turn comes: what slows the machine for a while slows both."""
 WORDS = 20_000
-"""Of the grammar that many ask for at once."""
+"""Words of the grammar that many ask for at once."""
 
 
 SHIPPED = ("python_subset", "sql")
@@ -55,7 +56,7 @@ class StampedeRow:
 
 @dataclass(frozen=True, slots=True)
 class ThroughputRow:
-    """The same requests at both servers, one after the other: tokens of their answers, and seconds."""
+    """Throughput of the same requests at both servers, one after the other: tokens of their answers, and seconds."""
 
     tokens: int
     without: float
@@ -170,7 +171,7 @@ def throughput(tokenizer: str, count: int) -> tuple[str, list[ThroughputRow]]:
 
 
 def _throughput(tokenizer: str, count: int, start: int) -> list[ThroughputRow]:
-    """Of two servers that are started for it."""
+    """Throughput of two servers that are started for it."""
     rows: list[ThroughputRow] = []
     with redis() as store:
         options = Options(tokenizer, brief=False), Options(tokenizer, store.address, SECRET, brief=False)

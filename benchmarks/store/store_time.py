@@ -19,7 +19,7 @@ PARTS: dict[str, tuple[Part, int]] = {
     "learning": (learning, 20),
     "faults": (faults, 200),
 }
-"""With how many schemas, requests or tasks unless it is said."""
+"""Parts, with how many schemas, requests or tasks unless it is said."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

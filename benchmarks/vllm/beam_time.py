@@ -42,7 +42,7 @@ SAID = ("Describe a cat.", "Write about the sea.", "Explain how bread is baked."
 
 Jobs: TypeAlias = list[Coroutine[Any, Any, Any]]
 Ways: TypeAlias = dict[str, Callable[[], Jobs]]
-"""What is compared, by name: each makes its jobs anew, which then run at the same time."""
+"""Ways to be compared, by name: each makes its jobs anew, which then run at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ async def _schema(instance: Instance, prompts: list[tuple[int, ...]], model: Fol
 
 
 async def _turns(ways: Ways, turns: int) -> dict[str, list[tuple[Cost, list[Any]]]]:
-    """What each way costs, turn by turn, and what it yields; the first turn is for warming up."""
+    """Costs of each way, turn by turn, and what it yields; the first turn is for warming up."""
     found: dict[str, list[tuple[Cost, list[Any]]]] = {name: [] for name in ways}
     for turn in range(turns + 1):
         for name, jobs in ways.items():
@@ -201,7 +201,7 @@ async def _measured(jobs: Jobs) -> tuple[Cost, list[Any]]:
 
 
 def _cpu_seconds() -> float:
-    """Of this process and all that it has started."""
+    """CPU seconds of this process and all that it has started."""
     import psutil
 
     this = psutil.Process()

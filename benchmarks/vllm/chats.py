@@ -19,7 +19,7 @@ from benchmarks.vllm.servers import MODEL
 Body: TypeAlias = Mapping[str, Any]
 
 SECONDS = 900.0
-"""Until a request is given up."""
+"""Seconds until a request is given up."""
 
 
 @dataclass(frozen=True, slots=True)

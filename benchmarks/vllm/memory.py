@@ -1,4 +1,4 @@
-"""What a server's processes weigh while it answers requests of all kinds: whole, streamed, cancelled, beams.
+"""Memory of a server's processes while it answers requests of all kinds: whole, streamed, cancelled, beams.
 
 On a processor vLLM's memory for keys and values is touched bit by bit: it should be small, so that all of it is in use
 before growth is looked for (`--kv-cache-memory-bytes 128M` among the options). vLLM's engine grows by itself there,
@@ -24,14 +24,16 @@ CONCURRENCY = 16
 LOOKS = 10
 MAX_TOKENS = 48
 SETTLED = 0.3
-"""Of all requests: by then caches are as full as they get, and what grows later grows for ever."""
+"""Share of all requests after which memory counts: by then caches are as full as they get, and what grows later grows
+for ever.
+"""
 NOISE = 0.03
 """Growth from there on that may be chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """Of a server after so many requests; bytes."""
+    """Memory of a server after so many requests; bytes."""
 
     server: str
     requests: int
@@ -41,7 +43,7 @@ class MemoryRow:
 
 
 def measured(server: Server, tasks: Sequence[Task], requests: int) -> list[MemoryRow]:
-    """What it weighs at first, and then ten times."""
+    """Rows of a server's memory at first, and then ten times."""
     rows = [_look(server, 0, 0)]
     failed = 0
     for look in range(LOOKS):
@@ -74,7 +76,7 @@ def leaks(rows: Sequence[MemoryRow]) -> bool:
 
 
 def growth(rows: Sequence[MemoryRow]) -> tuple[float, float]:
-    """Of front end and engine, from where caches are full to the end, as shares."""
+    """Growth of front end and engine, from where caches are full to the end, as shares."""
     settled, last = next(row for row in rows if row.requests >= SETTLED * rows[-1].requests), rows[-1]
     return last.front_end / settled.front_end - 1, last.engine / settled.engine - 1
 
@@ -85,8 +87,8 @@ def _look(server: Server, requests: int, failed: int) -> MemoryRow:
 
 
 def kind_of(tasks: Sequence[Task], at: int, *, ours: bool = True) -> tuple[str, dict[str, Any]]:
-    """How the request of this number is asked: every kind with every task, in the end. Beams and seeds are ours: on a
-    processor a seed can end vLLM's own engine.
+    """Kind and body of the request of this number: every kind with every task, in the end. Beams and seeds are ours: on
+    a processor a seed can end vLLM's own engine.
     """
     kinds = ("whole", "streamed", "cancelled")
     body = body_of(tasks[at % len(tasks)], MAX_TOKENS, constrained=at % 4 != 0)

@@ -17,14 +17,14 @@ import httpx
 OURS = "swyb"
 THEIRS = ("xgrammar", "guidance")
 MODEL = "model"
-"""Its name in requests."""
+"""Name of the model in requests."""
 
 START_SECONDS = 900.0
 END_SECONDS = 60.0
 
 
 class ServerFailed(RuntimeError):
-    """It didn't start, or didn't end; the message names its log."""
+    """Error for a server that didn't start, or didn't end; the message names its log."""
 
 
 class Server:
@@ -58,7 +58,7 @@ class Server:
         raise ServerFailed(f"{self.name} did not get ready: {self.log}")
 
     def stop(self) -> None:
-        """As an operator does it. Raises ServerFailed if a process is left; none is, afterwards."""
+        """Stops the server as an operator does it. Raises ServerFailed if a process is left; none is, afterwards."""
         group = self._process.pid
         self._process.terminate()
         deadline = time.monotonic() + END_SECONDS
@@ -71,7 +71,7 @@ class Server:
             raise ServerFailed(f"{self.name} left processes behind: {', '.join(left)}")
 
     def cpu_seconds(self) -> float:
-        """Of all its processes so far."""
+        """CPU seconds of all its processes so far."""
         times = [process.cpu_times() for process in self._processes()]
         return float(sum(each.user + each.system for each in times))
 

@@ -15,10 +15,11 @@ Places: TypeAlias = NDArray[np.intp]
 
 
 def ordered(tokens: Ints, values: Floats, distances: Ints, most: int, after: Ints) -> tuple[Places, int | None]:
-    """Where those lie whose distance is at most so much: the highest value first, then the least distance, then token.
+    """Places with distance at most `most`: the highest value first, then the least distance, then
+    token.
 
-    And where the highest one lies that leads somewhere (`after` ≥ 0) and is too far, if it is higher than all of these.
-    All arrays [k], best in nearly this order: the rest is sorted in by steps.
+    The second item is the place of the highest one that leads somewhere (`after` ≥ 0) and is too far, if it is higher
+    than all of these. All arrays [k], best in nearly this order: the rest is sorted in by steps.
     """
     order = np.empty(len(tokens), np.intp)
     count, lost = _order(tokens, values, distances, most, after, order)
@@ -26,7 +27,9 @@ def ordered(tokens: Ints, values: Floats, distances: Ints, most: int, after: Int
 
 
 def leading(values: Floats, count: int) -> Places:
-    """Where the highest `count` lie, or all, best first, equal ones as they lie. float64[k] to intp[count]."""
+    """Places of the highest `count` values, or of all, best first, equal ones as they lie. float64[k] to
+    intp[count].
+    """
     order = np.empty(min(count, len(values)), np.intp)
     _lead(values, order)
     return order
@@ -46,7 +49,7 @@ def log_sum(values: Floats) -> float:
 
 @jit_no_arrays
 def _order(tokens: Ints, values: Floats, distances: Ints, most: int, after: Ints, order: Places) -> tuple[int, int]:
-    """How many there are in `order`, and where the lost one is, or -1."""
+    """Number of places written to `order`, and the place of the lost token, or -1."""
     count, lost = 0, -1
     for i in range(len(tokens)):
         if distances[i] <= most:

@@ -1,4 +1,4 @@
-"""What is kept within bounds, the least recently used going first."""
+"""Bounded cache that drops the least recently used entry first."""
 
 from __future__ import annotations
 

@@ -120,6 +120,6 @@ def _key(bits: np.int32, at: int) -> np.int64:
 
 @jit_inline
 def _take(keys: Keys, key: np.int64) -> None:
-    """In place of the worst, if it is better."""
+    """Replaces the worst key if this one is better."""
     if key > keys[0]:
         replace(keys, len(keys), key)

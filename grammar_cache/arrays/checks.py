@@ -1,4 +1,4 @@
-"""What arrays that may be anybody's are asked before a compiled loop, which checks no bounds, follows them."""
+"""Checks of untrusted arrays, made before a compiled loop, which checks no bounds, follows them."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _write(path: Path, archive: memoryview, checksum: bytes) -> None:
 
 
 def _trim(folder: Path) -> None:
-    """Other processes trim as well: a file that is gone is gone."""
+    """Drops files beyond the bound. Other processes trim as well: a file that is gone is gone."""
     ages = {}
     for path in folder.iterdir():
         if path.suffix == ".npz" or path.name.startswith(_BEGUN):

@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 from grammar_cache.errors import ArtefactError
 
 Kinds: TypeAlias = Mapping[str, tuple[str, int]]
-"""By name: the dtype, little-endian, and the number of dimensions."""
+"""Dtype, little-endian, and number of dimensions of each array, by name. the dtype, little-endian, and the number of
+dimensions.
+"""
 
 _HEAD = Struct("<8sII")
 _CHECKSUM_BYTES = sha256().digest_size

@@ -10,13 +10,13 @@
 
 and the arrays are those of the network (`network_arrays.KINDS`), those of `Findings`, and the bytes of the table, if it
 has one (`precomputed`). All of them hold int32, uint8 or booleans. Equal grammars are equal bytes, in whatever process
-and whatever they have been asked. What is loaded answers as what was saved: decoding uses nothing but the network, the
+and whatever they have been asked. A loaded grammar answers as the saved one: decoding uses nothing but the network, the
 vocabulary, the limits, what was found, and the table.
 
 Whoever wrote the bytes isn't trusted. Indices are checked, since compiled loops check none. The costs of states don't
 travel: one that is too low would break the promise that an answer fits its budget, and what is known of one grammar's
 rules serves others. They are solved here, in a millisecond or two for a JSON Schema, or looked up where the vocabulary
-has met the rules. Completions are replayed before they count. What is left to an author is to send another language
+has met the rules. Completions are replayed before they count. An author is still free to send another language
 than the one that was asked for, and to say that nothing shorter was found.
 """
 

@@ -2,8 +2,8 @@
 
 What follows from the rest doesn't travel but is made again: the rules of states, tails, left-call components, and the
 contents of rules. The last are the keys of what grammars share (see `parts`), so a wrong one would change other
-grammars. Compiled loops check no bounds, so here every index is checked against what it points into. What is read may
-be another network than anyone would build, but each step in it stays inside of it.
+grammars. Compiled loops check no bounds, so here every index is checked against what it points into. The network that
+is read may be one that nobody would build, but each step in it stays inside of it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ KINDS: Kinds = {
     "watch_ends": ("|b1", 1),
     **dict.fromkeys(("lexer_entries", "return_state", "return_label", "return_lexer"), ("<i4", 1)),
 }
-"""Of the arrays: those of `States`, `Watched` and `Return`; a `return_lexer` of -1 stays with the one in force."""
+"""Kinds of the arrays: those of `States`, `Watched` and `Return`; a `return_lexer` of -1 stays with the one in force.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkHeader:
-    """What of a network is no array."""
+    """Fields of a network that are no arrays."""
 
     nullable: bool
     lexer_start: int
@@ -117,7 +118,7 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limit: 
 
 
 def _class_count(classes: NDArray[np.uint8]) -> int:
-    """How many there are. They are numbered by first byte."""
+    """Number of byte classes. They are numbered by first byte."""
     require(len(classes) == 256, "not every byte has a class")
     count: int = class_count(classes)
     require(count > 0, "the byte classes are not numbered by their first bytes")
@@ -137,7 +138,7 @@ def _states(arrays: Mapping[str, NDArray[Any]], classes: int, lexer: int) -> Sta
 
 
 def _check_lexer(states: States, arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, lexer: int) -> None:
-    """The lexer calls nothing. Without one there is nothing of it."""
+    """Checks that the lexer calls nothing, and that a network without a lexer has no part of one."""
     entries, labels, returns = arrays["lexer_entries"], arrays["labels"], len(arrays["return_state"])
     begins = int(arrays["entry"][lexer]) if lexer >= 0 else states.count
     require(within(entries, begins, states.count), "the lexer begins elsewhere")
@@ -167,7 +168,9 @@ def _returns(arrays: Mapping[str, NDArray[Any]]) -> tuple[Return, ...]:
 
 
 def _contents(states: States, entry: Sequence[int], classes: NDArray[np.uint8]) -> tuple[Content, ...]:
-    """As they were when the network was built: calls stand behind moves, and automata are reduced to their classes."""
+    """Contents of the rules as they were when the network was built: calls stand behind moves, and automata are reduced
+    to their classes.
+    """
     bounds = (*entry, states.count)
     moves, calls = (states.move_first, states.move_class, states.move_to), (states.call_first, states.call_rule)
     columns, first, label_first, called, called_first = reduced_rules(

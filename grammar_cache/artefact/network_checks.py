@@ -1,6 +1,6 @@
-"""What the arrays of a network are asked before anything follows them, each in one pass, and what its rules hold.
+"""Checks of a network's arrays before anything follows them, each in one pass, and the sums its rules hold.
 
-The compiled loops of `network_arrays`. They check each index before they follow it. What is wrong is told as a number:
+The compiled loops of `network_arrays`. They check each index before they follow it. Faults are numbers:
 0 for nothing, else the place of its words in `MOVES` or `CALLS`.
 """
 
@@ -33,7 +33,7 @@ CALLS = (
 
 @jit
 def class_count(classes: Octets) -> int:
-    """How many classes 256 bytes have, if they are numbered by first byte; else 0."""
+    """Number of classes of the 256 bytes, if they are numbered by first byte; else 0."""
     count = 0
     for of in classes:
         if of > count:
@@ -44,7 +44,7 @@ def class_count(classes: Octets) -> int:
 
 @jit
 def rules_of(entry: Ints, count: int) -> Ints:
-    """By state its rule; the rules begin at `entry`, which ascends from 0."""
+    """Rule of each state; the rules begin at `entry`, which ascends from 0."""
     rule = np.zeros(count, np.int32)
     for number in range(1, len(entry)):
         rule[entry[number] :] = number
@@ -81,7 +81,7 @@ def wrong_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> in
 def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, opened: Ints, lexer: int) -> int:
     """Calls return to their own rule; those of the `lexer`, and no others, by way of a return, which opens a state.
 
-    Else what is wrong of `CALLS`. Without a lexer, -1, calls are in order.
+    Returns the fault's number in `CALLS` otherwise. Calls are in order where there is no lexer, -1.
     """
     count = len(rule)
     if len(callee) != len(back) or not _divides(first, count, len(back)):
@@ -120,8 +120,8 @@ def reduced_rules(
 ) -> tuple[Octets, Longs, Ints, Ints, Ints]:
     """The automata of all rules as `Reduced` has them: the bytes that its digests are of, one rule's behind another's.
 
-    Of these bytes, of labels, and of rules that are called, there are told which begin a rule, [rules + 1] each; before
-    the last of them, the rules that are called.
+    Offsets [rules + 1] say where each rule begins in these bytes, in labels, and in the rules that are called; those
+    rules stand before the last offsets.
     """
     rules = len(bounds) - 1
     data = np.empty(256 * rules + 5 * bounds[-1] + 4 * rules + 8 * (len(move_to) + len(call_back)), np.uint8)

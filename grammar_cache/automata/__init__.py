@@ -1,1 +1,1 @@
-"""From an expression to a minimal automaton over bytes."""
+"""Minimal automata over bytes, made from expressions."""

@@ -1,6 +1,7 @@
 """Automata of rules that recur, by content: JSON's own rules, formats, key languages, schemas written twice.
 
-What is kept is what making it again would give: nothing but time depends on it. This module knows no vocabulary.
+A cached automaton equals what making it again would give: nothing but time depends on the cache. This module knows no
+vocabulary.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Reduced:
 
 @dataclass(slots=True)
 class CachedAutomata:
-    """What is known of one program: by flags of the rules it calls, whether it passes, and its automaton."""
+    """Cached automata of one program: by flags of the rules it calls, whether it passes, and its automaton."""
 
     passes: dict[tuple[bool, bytes], bool] = field(default_factory=dict)
     automata: dict[tuple[bytes, bytes], Reduced] = field(default_factory=dict)
@@ -85,7 +86,7 @@ class AutomatonCache:
         return len(self._kept)
 
     def get(self, key: bytes) -> CachedAutomata:
-        """What is known, which may be nothing yet."""
+        """Entry of a program, which may be empty."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
@@ -96,7 +97,7 @@ class AutomatonCache:
             return known
 
     def keep(self, key: bytes, known: CachedAutomata) -> None:
-        """Known programs grow, so this is told of each again. More than a quarter of the room is too much for one."""
+        """Caches a program, again each time that it has grown, unless it takes more than a quarter of the room."""
         weight = _OVERHEAD + sum(automaton.weight for automaton in list(known.automata.values()))
         with self._lock:
             self._put(key, known, weight)

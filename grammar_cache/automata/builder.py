@@ -1,6 +1,6 @@
-"""From an expression to an automaton, with intersections and complements made on the way.
+"""Automata made from expressions, with intersections and complements made on the way.
 
-Which rules are called and which are inlined is the network's decision.
+The network decides which rules are called and which are inlined.
 """
 
 from __future__ import annotations

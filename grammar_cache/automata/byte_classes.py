@@ -11,7 +11,7 @@ from grammar_cache.jit import jit
 
 @jit
 def merged(first: Ints, labels: Ints, heads: Ints, classes: Octets) -> Octets:
-    """For every byte, of the classes that no state tells apart from its own, the first."""
+    """Representative of each byte: the first byte that no state tells apart from it."""
     count = np.int64(classes.max()) + 1
     sizes = np.zeros(count + 1, np.int64)
     for label in labels:

@@ -20,7 +20,7 @@ WORK = 32
 
 
 GROWTH = 4
-"""How many times the larger of two automata their product may be before it is made minimal."""
+"""Growth of a product, as a multiple of the larger automaton, above which it is made minimal."""
 
 LARGEST = 2_000_000
 """Numbers (of 4 bytes) in all tables that are kept."""
@@ -42,7 +42,7 @@ class CompleteDfa:
 
     @staticmethod
     def of(dfa: Dfa, classes: Octets) -> CompleteDfa:
-        """Of a minimal automaton, with a sink for what it doesn't read."""
+        """Completes a minimal automaton by a sink for the bytes it doesn't read."""
         table, final = _filled(dfa.first, dfa.labels, dfa.heads, dfa.final, int(classes[-1]) + 1)
         return CompleteDfa(classes, table, final, dfa)
 
@@ -104,7 +104,7 @@ class CompleteDfaCache:
         return self._kept.get(key)
 
     def keep(self, key: bytes, total: CompleteDfa) -> None:
-        """What would take more than a quarter of the room isn't kept."""
+        """Caches an automaton, unless it would take more than a quarter of the room."""
         weight = _OVERHEAD + total.table.size
         if 4 * weight <= self._largest:
             self._kept.keep(key, total, weight)
@@ -120,7 +120,9 @@ class EmbeddedDfa:
 
     @staticmethod
     def side_by_side(many: Sequence[EmbeddedDfa]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        """How many states each has, where its edges begin, the edges, where its final states begin, those."""
+        """Columns of several automata: their numbers of states, the edges and where each automaton's begin, the same
+        for final states.
+        """
         if not many:
             return _NO_COLUMNS
         return (

@@ -1,6 +1,6 @@
 """An expression as flat integers, which compiled loops read: each node's operation, then what it holds.
 
-Nodes stand behind the nodes that they hold, and name them by how far back those begin. What is shared is written once.
+Nodes stand behind the nodes that they hold, and name them by how far back those begin. Shared parts are written once.
 Under And and Not every rule is inlined, so that what stands both there and outside is written twice.
 This module knows no automaton.
 """
@@ -21,8 +21,10 @@ from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not
 from grammar_cache.interrupt import Interrupt
 
 BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT = range(9)
-"""What follows: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of bounds. SEQ, ALT, AND count,
-distances. REPEAT distance, least, most or -1. CALL_OF rule. INLINED distance (either way). NOT distance."""
+"""Codes of nodes, and what follows each: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of
+bounds. SEQ, ALT, AND count, distances. REPEAT distance, least, most or -1. CALL_OF rule. INLINED distance (either way).
+NOT distance.
+"""
 
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
 _BOOLEAN = frozenset((And, Not))
@@ -143,7 +145,9 @@ class _Encoder:
         return place[id(expression)]
 
     def _parts_of(self, items: tuple[Expression, ...], place: dict[int, int]) -> tuple[list[Expression], list[int]]:
-        """Those that aren't written yet, the first one last, and where all others are; leaves are written at once."""
+        """Parts that aren't written yet, the first one last, and the places of all others; leaves are written at
+        once.
+        """
         ops = self._ops
         missing: list[Expression] = []
         parts: list[int] = []
@@ -197,7 +201,7 @@ def _class(ranges: tuple[Range, ...]) -> tuple[int, ...]:
 def linked(code: Code, number: Mapping[str, int], inline: Callable[[str, bool], Code]) -> FlatExpression:
     """Calls of rules that have a number, and all others inlined: `inline` gives the code of a rule, outside or inside.
 
-    What is inlined stands behind, each rule once.
+    Inlined rules stand behind, each once.
     """
     segments, offsets = [code], [0]
     root_of: dict[tuple[str, bool], int] = {}

@@ -29,7 +29,9 @@ def minimal(
 def minimal_unless(
     tails: Ints, labels: Ints, heads: Ints, final: NDArray[np.bool_], stop: NDArray[np.uint8]
 ) -> tuple[bool, Ints, Ints, Ints, NDArray[np.bool_]]:
-    """The same, and first whether `stop` was set meanwhile: then what follows means nothing."""
+    """Minimises as `minimal` does; the first item says whether `stop` was set meanwhile: then what follows means
+    nothing.
+    """
     alive = _able_to_end(tails, heads, final)
     states = 0
     number = np.full(len(final), -1, np.int32)
@@ -83,7 +85,9 @@ def _largest(keys: Ints) -> int:
 
 @jit
 def _by_key(keys: Ints, count: int) -> tuple[Longs, Longs]:
-    """Where each key's places begin in the order of keys, and the places so: a sort that keeps ties in order."""
+    """Offset of each key's places in the order of keys, and the places in that order: a sort that keeps ties in
+    order.
+    """
     first = np.zeros(count + 1, np.int64)
     for key in keys:
         first[key + 1] += 1

@@ -64,7 +64,7 @@ class Nfa:
 
 @jit
 def ordered(table: Ints, column: int, keys: int) -> tuple[Ints, Ints]:
-    """Where the rows of each key begin once they are in the order of that column, and the rows so; ties stay."""
+    """Offset of each key's rows in the order of that column, and the rows in that order; ties stay."""
     size, width = table.shape
     first = np.zeros(keys + 1, np.int32)
     for i in range(size):

@@ -1,4 +1,4 @@
-"""What a node of a program needs: its intersections and complements, and all of it as a program of its own."""
+"""Dependencies of a node of a program: its intersections and complements, and all of it as a program of its own."""
 
 from __future__ import annotations
 

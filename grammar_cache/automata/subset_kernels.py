@@ -19,12 +19,12 @@ from grammar_cache.jit import jit, jit_inline
 S = TypeVar("S", bound=np.generic)
 
 DONE, TOO_LARGE, STOPPED = 0, 1, 2
-"""How a construction ended."""
+"""Status of a construction that ended."""
 
 MEMBERS = 16
 """Members of all subsets for each state that is allowed: `a?a?a?…` has few states, each a subset of all the rest."""
 STEPS = 256
-"""The same for the states that are looked at while subsets are closed."""
+"""States looked at, while subsets are closed, between two looks at `stop`."""
 
 CALL = 256
 """Labels from here on are calls."""
@@ -42,7 +42,9 @@ def automaton(
     limit: int,
     stop: NDArray[np.uint8],
 ) -> tuple[int, Ints, Ints, Ints, Flags]:
-    """The same from the columns of an `Nfa`: calls of nullable rules may be skipped, dead ones are dropped."""
+    """Builds the automaton from the columns of an `Nfa`: calls of nullable rules may be skipped, dead ones are
+    dropped.
+    """
     links = np.empty((len(edges) + len(calls), 4), np.int32)
     ways = np.empty((len(skips) + len(calls), 2), np.int32)
     size, others = len(edges), len(skips)
@@ -160,7 +162,7 @@ def _doubled(array: NDArray[S]) -> NDArray[S]:
 
 @jit_inline
 def _size(subset: Ints, edge_first: Ints, edges: Ints) -> int:
-    """How many labels there are on the edges of a subset."""
+    """Number of labels on the edges of a subset."""
     size = 0
     for s in subset:
         for e in range(edge_first[s], edge_first[s + 1]):
@@ -170,7 +172,7 @@ def _size(subset: Ints, edge_first: Ints, edges: Ints) -> int:
 
 @jit_inline
 def _listed(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> bool:
-    """What a subset reads, each (label, target) as 32 bits and 32; whether they ascend."""
+    """Edges of a subset, each (label, target) as 32 bits and 32; whether they ascend."""
     count, last, ascending = 0, np.int64(-1), True
     for s in subset:
         for e in range(edge_first[s], edge_first[s + 1]):
@@ -205,7 +207,7 @@ def _closure(
     stack: Ints,
     members: Ints,
 ) -> tuple[int, int]:
-    """How many `members` are reached without reading, of those that matter: with edges, or accepting; and the steps."""
+    """Number of `members` reached without reading that matter: with edges, or accepting; and the steps."""
     size = waiting = steps = 0
     for target in targets:
         stack[waiting] = target & 0xFFFFFFFF

@@ -22,14 +22,14 @@ EDGES, SKIPS, CALLS, STATES, KNOWN = range(5)
 """Places of `Built.counts`."""
 
 _TOO_MUCH = -2
-"""As a part that is wanted: the states are too many already."""
+"""Status in place of a wanted part: the states are too many already."""
 
 CHECKED = 1024
 """Steps between two looks at whether to stop."""
 
 
 class Built(NamedTuple):
-    """What is built so far. Of each table, as of `keys` and `values`, the first `counts` rows are in use."""
+    """Tables built so far. The first `counts` rows of each table, as of `keys` and `values`, are in use."""
 
     edges: Ints
     skips: Ints
@@ -54,7 +54,7 @@ class Embedded(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How far a node is built: the state reached (-1: not begun), and what is `left` of it.
+    """Progress of a node: the state reached (-1: not begun), and what is `left` of it.
 
     Where a part of it has to be there first, `want` is that part (else -1) and `behind` the state behind the part.
     """
@@ -272,7 +272,7 @@ def _with_skip(built: Built, source: int, target: int) -> Built:
 
 @jit
 def _noted(built: Built, node: int, target: int, before: int) -> Built:
-    """With the state before a node and the state behind it noted."""
+    """Tables with the state before a node and the state behind it noted."""
     known = built.counts[KNOWN] + 1
     if 2 * known > len(built.keys):
         keys, values = _rehashed(built.keys, built.values)

@@ -129,7 +129,7 @@ def empty(classes: int, rules: int, size: int, rows: int) -> Arena:
 
 
 def grown(arena: Arena) -> Arena:
-    """The same with twice the room, for rows only if they are what is short."""
+    """Copy of the arena with twice the room, for rows only if they are what is short."""
     rows, classes = arena.next.shape
     short = arena.used[ROWS] == rows
     larger = empty(classes, len(arena.rule_stamp), (1 if short else 2) * len(arena.accepts), (2 if short else 1) * rows)
@@ -143,7 +143,7 @@ def grown(arena: Arena) -> Arena:
 
 
 def widened(arena: Arena) -> Arena:
-    """The same with rows of the scratch twice as long; what was in them is lost."""
+    """Copy of the arena with rows of the scratch twice as long; what was in them is lost."""
     rows, width = arena.scratch.shape
     return arena._replace(scratch=np.empty((rows, 2 * width), np.int64))
 
@@ -167,7 +167,7 @@ def _note(slots: Ints, hashes: Longs, number: int) -> None:
 
 @jit_inline
 def _hash(keys: Longs, seed: int) -> int:
-    """For the same keys different seeds give different codes: every step can be undone."""
+    """Hash of the keys; different seeds give different codes: every step can be undone."""
     code: int = len(keys) * 2 + seed
     for key in keys:
         code = (code ^ key) * -7046029254386353131

@@ -1,6 +1,6 @@
 """Configurations by their content: a key that is the same in every process, whatever was met before.
 
-Of a single item it is the key of the pair (state, stack). It tells what may follow, and nothing of the text that led
+The key of a single item is that of the pair (state, stack). It tells what may follow, and nothing of the text that led
 there.
 """
 
@@ -15,7 +15,7 @@ KEY_BYTES = 16
 
 
 class ConfigurationKeys:
-    """Of one table of configurations."""
+    """Content keys of the configurations of one table."""
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations

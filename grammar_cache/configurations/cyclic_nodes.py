@@ -1,7 +1,7 @@
 """Nodes of rules that call each other before reading anything: they lean on each other, and are made together.
 
-Such a *group* is known by the edges that lead out of it, rule by rule. They are kept as a node that nothing names, in
-which -2 - rule goes before the edges of that rule; the group's own nodes follow it.
+A *group* of such nodes is identified by the edges that lead out of it, rule by rule. They are kept as a node that
+nothing names, in which -2 - rule goes before the edges of that rule; the group's own nodes follow it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OUTSIDE, ENTERED = 1, 0
 
 @jit
 def room_for(keys: Longs, size: int) -> Longs:
-    """The same, or a longer copy: there is a place number `size`."""
+    """Keys with a place number `size`: the argument, or a longer copy. there is a place number `size`."""
     if size < len(keys):
         return keys
     grown = np.empty(2 * size, np.int64)
@@ -65,7 +65,7 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
 
 @jit
 def _entered(rules: NetworkArrays, outside: Longs) -> Longs:
-    """Those that `outside` marks, then those that they call."""
+    """Rules that `outside` marks, then the rules that they call."""
     found = np.empty(8, np.int64)
     size = 0
     for key in outside:

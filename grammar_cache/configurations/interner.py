@@ -52,7 +52,9 @@ UNLIMITED = (1 << 31) - 1
 
 
 class Configurations:
-    """Of a network without a lexer; `lexed_configuration` has the others. Numbers ascend as they are made."""
+    """Configurations of a network without a lexer; `lexed_configuration` has the others. Numbers ascend as they are
+    made.
+    """
 
     def __init__(self, network: Network, limit: int, interrupt: Interrupt | None = None, room: int = 256) -> None:
         """`room`, a power of two: for so many before anything has to grow. Raises LimitExceeded(configurations)."""
@@ -174,7 +176,7 @@ class Configurations:
             self.outcome(size)
 
     def outcome(self, status: int) -> None:
-        """What to do about a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
+        """Handles a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
         if status == FULL:
             self.arena = grown(self.arena)
         elif status == CRAMPED:

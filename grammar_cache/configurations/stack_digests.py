@@ -19,7 +19,7 @@ _UNREFINED = b"\0" * _SIZE
 
 
 class StackDigests:
-    """Of the nodes of one table of configurations, remembered."""
+    """Digests of the nodes of one table of configurations, cached."""
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
@@ -32,7 +32,7 @@ class StackDigests:
         return self._known[node]
 
     def _digest(self, node: int) -> None:
-        """That node, and all below it that have no digest yet."""
+        """Computes the digests of a node and of all nodes below it that have none yet."""
         for group in groups_of(self._configurations, node, self._known.keys()):
             if group.cyclic:
                 self._refine(group.edges)
@@ -46,6 +46,6 @@ class StackDigests:
 
 
 def _hash(edges: Sequence[Edge], digests: Mapping[int, bytes], size: int) -> bytes:
-    """Of edges to nodes with digests, in a group of so many nodes."""
+    """Hash of edges to nodes with digests, in a group of `size` nodes."""
     parts = sorted(back.to_bytes(8, "big", signed=True) + digests[parent] for back, parent in edges)
     return blake2b(b"".join(parts), digest_size=_SIZE, salt=size.to_bytes(16, "big")).digest()

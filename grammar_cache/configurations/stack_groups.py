@@ -20,7 +20,7 @@ class StackGroup(NamedTuple):
 
 
 def groups_of(configurations: Configurations, node: int, known: Container[int]) -> Iterator[StackGroup]:
-    """Of that node, and of all below it that aren't `known`. -1, below the bottom, has to be."""
+    """Groups of a node, and of all nodes below it that aren't `known`. -1, below the bottom, has to be."""
     edges = _unknown(configurations, node, known)
     nodes = list(edges)
     place = {n: i for i, n in enumerate(nodes)}

@@ -229,6 +229,16 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 
 @jit_inline
+def after_byte(rules: NetworkArrays, arena: Arena, configuration: int, byte: int) -> int:
+    """The configuration behind one byte, or DEAD; a status, which is below UNKNOWN, where it could not be made."""
+    if arena.row[configuration] < 0:
+        status = expand(rules, arena, configuration)
+        if status < 0:
+            return status
+    return int(arena.next[arena.row[configuration], rules.classes[byte]])
+
+
+@jit_inline
 def _same(a: Longs, b: Longs, size: int) -> bool:
     differing = 0
     for i in range(size):

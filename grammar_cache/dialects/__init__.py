@@ -1,1 +1,1 @@
-"""From a text to an expression: GBNF, Lark, regular expressions, choices, JSON Schema."""
+"""Dialects, which turn a text into an expression: GBNF, Lark, regular expressions, choices, JSON Schema."""

@@ -1,4 +1,4 @@
-"""Where an offset lies in a grammar text, as people count: lines and columns from 1."""
+"""Position of an offset in a grammar text, as people count: lines and columns from 1."""
 
 from __future__ import annotations
 

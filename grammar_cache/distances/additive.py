@@ -1,4 +1,4 @@
-"""How many tokens are still needed: an upper bound for every configuration, and the token that lowers it.
+"""Additive bound on the tokens still needed: an upper bound for every configuration, and the token that lowers it.
 
 c(s), the fewest tokens from state s to the end of its rule, is solved over the real vocabulary, once for all grammars
 that share the rule (Knuth, "A generalization of Dijkstra's algorithm", 1977). Then for any configuration

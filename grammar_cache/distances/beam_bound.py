@@ -1,10 +1,10 @@
 """A shorter completion than the additive one, found by a beam search: an upper bound, not a proof.
 
-Level by level, one token each, the configurations nearest to the end by their additive distance are kept. Those of
-a completion that spans rule ends with single tokens come nearer than promised, and stay. Where the fuel ends first,
-the nearest one is completed by additive distances. The text that comes of it is spelled anew with the fewest tokens.
-The exact search, which has to look at everything, then starts with a nearer horizon; where it gives up, the bound found
-here stands, with its path as witness.
+Level by level, one token each, the configurations nearest to the end by their additive distance are kept.
+Configurations of a completion that spans rule ends with single tokens come nearer than promised, and stay. Where the
+fuel ends first, the nearest one is completed by additive distances. The text that comes of it is spelled anew with the
+fewest tokens. The exact search, which has to look at everything, then starts with a nearer horizon; where it gives up,
+the bound found here stands, with its path as witness.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ WIDTH = 16
 """Configurations kept a level, at most: fewer where the fuel would not last to the end of a long answer."""
 
 SLACK = 2
-"""How much more than the bound a configuration may promise and still be kept: savings come a token after the detour."""
+"""Tokens above the bound that a configuration may promise and still be kept: savings come a token after the detour."""
 
 STEP_COST = 1_000
-"""What following one token costs, in units of fuel."""
+"""Cost of following one token, in units of fuel."""
 
 
 class Additive(Protocol):
@@ -38,7 +38,7 @@ class Additive(Protocol):
 
     @property
     def additive(self) -> Ints:
-        """By configuration, as far as `update` has come; INFINITE where no completion is known."""
+        """Bound of each configuration, as far as `update` has come; INFINITE where no completion is known."""
 
     def update(self) -> None: ...
 
@@ -70,7 +70,7 @@ def beam_bound(
 def _beam(tables: SuccessorTables, distances: Additive, start: int, bound: int, fuel: int) -> Completion:
     """The way to the nearest configuration of the last level that the fuel reaches: to a complete text, if it can.
 
-    Of those with the fewest tokens one of the fewest bytes is preferred. Deterministic: further ties are kept in the
+    Ways with the fewest tokens compete by bytes: the fewest are preferred. Deterministic: further ties are kept in the
     order of the strings.
     """
     came: dict[int, tuple[int, int]] = {start: (start, -1)}
@@ -103,7 +103,8 @@ def _beam(tables: SuccessorTables, distances: Additive, start: int, bound: int, 
 def _level(
     tables: SuccessorTables, level: dict[int, int], came: dict[int, tuple[int, int]], fuel: int
 ) -> tuple[dict[int, int], int]:
-    """What is one token behind a level and was not met before, with the bytes that lead there, and what that cost.
+    """Next level of the search: configurations one token behind a level and not visited before, with the bytes that
+    lead there, and the cost.
 
     Notes where it `came` from, and by which string.
     """

@@ -1,11 +1,11 @@
-"""What another process says to have found: believed as far as it can be followed here.
+"""Claims of other processes about distances: believed as far as it can be followed here.
 
 A *claim* is about a configuration, named by its key: so many tokens complete it, and these do. Wherever it comes from,
 it counts only once its tokens have been followed from that configuration to a complete text. That a token leads to
 what another claim is about would prove nothing: claims could support each other.
 
-What is followed proves an upper bound. That nothing shorter exists, and that a search with the fuel at hand finds as
-much, isn't seen from it: docs/explain/store.md tells who vouches for that.
+A claim that is followed proves an upper bound. That nothing shorter exists, and that a search with the fuel at hand
+finds as much, isn't seen from it: docs/explain/store.md tells who vouches for that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Completion:
 
 
 class Claims:
-    """Those offered to a grammar, looked at where a search would begin. The owner of its tables calls everything."""
+    """Claims offered to a grammar, looked at where a search would begin. The owner of its tables calls everything."""
 
     def __init__(self, configurations: Configurations, tables: SuccessorTables, vocabulary: Vocabulary) -> None:
         self._keys = ConfigurationKeys(configurations)
@@ -50,7 +50,7 @@ class Claims:
 
     @property
     def waiting(self) -> Mapping[bytes, Claim]:
-        """Those that nobody has looked at."""
+        """Claims that nobody has looked at."""
         return self._waiting
 
     def offer(self, claims: Mapping[bytes, Claim]) -> None:
@@ -58,7 +58,9 @@ class Claims:
         self._waiting.update((key, claim) for key, claim in claims.items() if key not in self._done)
 
     def completions(self, configurations: Iterable[int]) -> list[Completion]:
-        """What the claims about these configurations come to; they don't come again. Those that don't stand count."""
+        """Completions that the claims about these configurations come to; they don't come again. Claims that don't
+        stand are counted.
+        """
         if not self._waiting:
             return []
         keys = {configuration: self._keys.of(configuration) for configuration in configurations}
@@ -79,7 +81,7 @@ class Claims:
         ]
 
     def stated(self, completion: Completion) -> tuple[bytes, Claim]:
-        """For others: the key of where it begins, and the claim that it is a shortest one."""
+        """Claim for other processes: the key of where it begins, and the claim that it is a shortest one."""
         first, tokens = self._vocabulary.token_offsets, self._vocabulary.token_list
         witness = tuple(tokens[first[list(completion.strings)]].tolist())
         key = self._keys.of(completion.configurations[0])

@@ -90,7 +90,7 @@ def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
 
 @jit
 def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths: Ints) -> Ints:
-    """By walk, the string that starts a cheapest way on: the shortest, then the least; -1 without any.
+    """String that starts a cheapest way on, for each walk: the shortest, then the least; -1 without any.
 
     `order`: walks by cost. A link goes to a walk that costs no more, mostly one that has its string already.
     """
@@ -173,7 +173,8 @@ def least_lexed_costs(
     infinite: int,
     most: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """As `least_costs`, for each of `width` contexts in which a rule can end: of controls and of configurations.
+    """Least costs, as in `least_costs`, for each of `width` contexts in which a rule can end: of controls and of
+    configurations.
 
     `ending[control]`: the context it ends in, or -1. `behind[state, context]`: the control that a return state is in
     a context, or -1. A node's costs are by the context that is handed to it and the one in which the root is reached.

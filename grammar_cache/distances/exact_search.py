@@ -30,7 +30,9 @@ class ExactSearch:
     """Exact distances found so far, with the string that begins a shortest completion."""
 
     def __init__(self, tables: SuccessorTables, claims: Claims | None = None) -> None:
-        """Without `claims`, nothing is learned from others, and nothing kept to tell them."""
+        """Starts with an empty memory. Without `claims`, nothing is learned from others, and nothing kept to tell
+        them.
+        """
         self._tables = tables
         self._claims = claims
         self._known: dict[int, SearchOutcome] = {}
@@ -53,11 +55,13 @@ class ExactSearch:
         return self._next[configuration]
 
     def outcome(self, configuration: int) -> SearchOutcome | None:
-        """What a search told of a configuration."""
+        """Outcome of the search from a configuration, if there was one."""
         return self._known.get(configuration)
 
     def learn(self, configuration: int, outcome: SearchOutcome, string: int = -1) -> None:
-        """What the same search told elsewhere, and the string that begins a shortest completion, if it found one."""
+        """Records an outcome that the same search had elsewhere, and the string that begins a shortest completion, if
+        it found one.
+        """
         self._known[configuration] = outcome
         if string >= 0:
             self._next[configuration] = string
@@ -75,7 +79,7 @@ class ExactSearch:
                 self._claims.rejected += 1
 
     def untold(self) -> list[Completion]:
-        """What searches have found since this was last asked: a shortest completion from where each began."""
+        """Completions found since the last call: a shortest completion from where each began."""
         begun, self._untold = self._untold, []
         return [self._completion(configuration) for configuration in begun]
 

@@ -1,4 +1,4 @@
-"""What the search for the fewest tokens found, told without the numbers of configurations: for another process.
+"""Findings of the search for the fewest tokens, written without the numbers of configurations: for another process.
 
 A completion is told by its strings, so that whoever is told replays it: what is said to complete a text has completed
 it there before it is believed. What can't be replayed is that nothing shorter exists.
@@ -39,7 +39,7 @@ class Findings:
 
 
 def tell(tables: SuccessorTables, tightening: ExactSearch, path: Completion, start: int) -> Findings:
-    """Of the searches from the start, whatever else has been searched since."""
+    """Findings of the searches from the start, whatever else has been searched since."""
     outcome = tightening.outcome(start) or SearchOutcome(None, 0, False)
     ahead = sorted(path.values(), reverse=True)
     first, places = _levels(tables, tightening, start, outcome.distance)
@@ -58,7 +58,7 @@ def tell(tables: SuccessorTables, tightening: ExactSearch, path: Completion, sta
 def _levels(
     tables: SuccessorTables, tightening: ExactSearch, start: int, distance: int | None
 ) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """Where each level begins, and (parent, string, onward string) by place.
+    """Offset of each level, and (parent, string, onward string) by place.
 
     A search from the start meets all configurations of shortest completions, so that the exact distance of each is
     known; those of other successors are known or not, but they are larger.
@@ -100,7 +100,7 @@ def replay(
 
 
 def _check(found: Findings, strings: int) -> None:
-    """That all places lead to the level before theirs, and all strings are there."""
+    """Checks that all places lead to the level before theirs, and that all strings exist."""
     first, count = found.level_first, len(found.parent)
     require(count == len(found.string) == len(found.onward), "places of completions are not whole")
     require(within(found.path, 0, strings) and found.least >= 0, "what a search found isn't there")

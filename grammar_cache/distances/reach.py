@@ -1,10 +1,10 @@
-"""What one token reaches from each state, found rule by rule: no stack is made, and what rules share is walked once.
+"""Reach of one token from each state, found rule by rule: no stack is made, and what rules share is walked once.
 
 A *walk* begins in a state, at a node of the vocabulary's trie: in a state that costs are wanted of, at the root; or in
-the entry of a rule that is called in the middle of a token, at the node that the token has come to. Of every walk
-there are its `rows`, the states of its own rule in which tokens end; its `links`, the rules that it calls and where it
-goes on behind them; and its ends, the nodes at which its rule is over. A walk that several others need is made once:
-they go on from its ends. So left recursion needs no care either (Scott and Johnstone, "GLL Parsing", 2010).
+the entry of a rule that is called in the middle of a token, at the node that the token has come to. Every walk has its
+`rows`, the states of its own rule in which tokens end; its `links`, the rules that it calls and where it goes on behind
+them; and its ends, the nodes at which its rule is over. A walk that several others need is made once: they go on from
+its ends. So left recursion needs no care either (Scott and Johnstone, "GLL Parsing", 2010).
 
 Nothing is looked at below a token that leads its walk where a shorter token led before, or one as short and less: what
 follows is found from there. That may leave out a cheaper token, never one that costs rely on.
@@ -31,8 +31,9 @@ from grammar_cache.vocabulary.trie import Children
 _ENDS_PER_WALK = 8
 """Most walks end at far fewer nodes, and those that end at more are few."""
 _ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 2)}
-"""Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more. To go
-round again takes longer than to clear more room, and that longer than most walks."""
+"""Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more.
+Going round again takes longer than clearing more room, and that longer than most walks.
+"""
 
 
 class Reach(NamedTuple):
@@ -54,7 +55,7 @@ class Reach(NamedTuple):
 def reach(
     network: Network, words: TokenArrays, children: Children, states: Ints, limit: int, interrupt: Interrupt
 ) -> Reach:
-    """What tokens reach from these states: it depends on nothing but what can be read from there.
+    """Reach of all tokens from these states: it depends on nothing but what can be read from there.
 
     Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
     """
@@ -125,7 +126,7 @@ def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tup
 def _by_state(
     classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Ints, move_to: Ints
 ) -> tuple[Ints, Ints]:
-    """Where each state goes by class, or -1, and how many bytes it reads."""
+    """Next state of each state by class, or -1, and how many bytes each state reads."""
     sizes = np.bincount(classes, minlength=count)
     after, width = np.full((len(move_first) - 1, count), -1, np.int32), np.zeros(len(move_first) - 1, np.int32)
     for state in range(len(width)):

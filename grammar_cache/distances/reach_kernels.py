@@ -30,7 +30,7 @@ from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.trie import Children
 
 _ENDED = -1
-"""In a place, instead of a state: the walk's rule is over here."""
+"""Mark in place of a state: the walk's rule is over here."""
 _SEARCH = 8
 """Children that are looked through in the time that finding one takes."""
 

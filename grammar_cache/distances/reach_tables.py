@@ -20,7 +20,8 @@ NOT_BEGUN = -2
 
 
 class Readable(NamedTuple):
-    """What the walks read of a network. `after[state, byte class]`: a state, or -1. `width[state]`: bytes it reads.
+    """Tables of a network that the walks read. `after[state, byte class]`: a state, or -1. `width[state]`: bytes it
+    reads.
 
     The bytes of class c are `class_bytes[class_first[c] : class_first[c + 1]]`; the root's children by such a byte
     `root[root_first[c] : root_first[c + 1]]`, those that are no token first.

@@ -1,7 +1,7 @@
 """Costs of rules that were solved, for the next grammar of the same vocabulary that has such a rule.
 
-What is cached is what would be found again (see `network.rule_groups` for its key): nothing but time depends on it.
-JSON's own rules are solved once.
+A cached solution is what would be found again (see `network.rule_groups` for its key): nothing but time depends on the
+cache. JSON's own rules are solved once.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ STATES = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """By state of a part: its `costs`, and its `witness` strings, -1 where there is none."""
+    """Solution of a part, by state: its `costs`, and its `witness` strings, -1 where there is none."""
 
     costs: Ints
     witness: Ints
 
 
 class SolutionCache(LruCache[bytes, Solution]):
-    """Solutions by the key of a part. Of one vocabulary: see `Vocabulary.cache`."""
+    """Solutions of one vocabulary by the key of a part: see `Vocabulary.cache`."""
 
     def __init__(self) -> None:
         super().__init__(STATES)

@@ -13,7 +13,7 @@ MORE = "more ::= [0-9A-Z_a-z]"
 """The rule of a word's later letters, which `other_words` refers to."""
 
 WIDTH = 118
-"""Of a line: two less than there may be, for the bar, which llama.cpp wants before the end of the line."""
+"""Width of a line: two less than there may be, for the bar, which llama.cpp wants before the end of the line."""
 
 
 def other_words(name: str, reserved: Collection[str], *, any_case: bool, longest: int | None = None) -> str:
@@ -39,7 +39,7 @@ def _letter(char: str, any_case: bool) -> str:
 
 
 def _longer(beginning: str, words: Collection[str], any_case: bool, longest: int | None) -> str:
-    """What follows this beginning in words that no reserved one goes along with; empty where that is too long."""
+    """Continuations of this beginning that no reserved word has; empty where a text would be too long."""
     others = _others(beginning, words, any_case)
     if longest is None:
         return f"{others} more*"
@@ -61,7 +61,7 @@ def _others(beginning: str, words: Collection[str], any_case: bool) -> str:
 
 
 def _filled(branches: list[str]) -> list[str]:
-    """As many branches on a line as there is room for; the first by itself."""
+    """Lines with as many branches as there is room for; the first by itself."""
     lines = branches[:2]
     for branch in branches[2:]:
         if len(lines[-1]) + len(branch) + 5 > WIDTH:

@@ -139,7 +139,7 @@ def _spellings(name: str) -> Iterable[str]:
 
 
 def _any_case(text: str) -> str:
-    """As GBNF. SQLite tells ASCII letters of either case not apart, and others it does."""
+    """GBNF of a name in any case. SQLite tells ASCII letters of either case not apart, and others it does."""
     return " ".join(f"[{char.upper()}{char.lower()}]" if char in ascii_letters else _literal(char) for char in text)
 
 

@@ -1,8 +1,8 @@
 """Configurations of networks with a lexer, made by Python where compiled loops ask for them.
 
-A state is read in a lexer context (see `context`): the pair is a *control*, and items are (control, node). Of the
-context nothing is on the stack: what ends hands its own on to where it returns. Without a lexer, controls are states,
-and all is as in `configuration`.
+A state is read in a lexer context (see `context`): the pair is a *control*, and items are (control, node). Contexts are
+not on the stack: what ends hands its own on to where it returns. Without a lexer, controls are states, and all is as in
+`configuration`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ _BOTTOM: Edge = (-1, -1)
 
 
 def configurations_of(network: Network, limit: int, interrupt: Interrupt | None = None) -> Configurations:
-    """Of any network."""
+    """Configurations of a network, with a lexer or without."""
     return (LexedConfigurations if network.lexed else Configurations)(network, limit, interrupt)
 
 
 class LexedConfigurations(Configurations):
-    """`all_items` by configuration and `all_edges` by node. Of the store, only what the walks read is kept."""
+    """`all_items` by configuration and `all_edges` by node. The store keeps only what the walks read."""
 
     def __init__(
         self, network: Network, limit: int, interrupt: Interrupt | None = None, controls: Controls | None = None
     ) -> None:
-        """With the `controls` of another table of the same network, those have the same numbers in both."""
+        """Shares the `controls` of another table of the same network, if they are given: their numbers are equal in
+        both.
+        """
         self.all_items: list[tuple[Item, ...]] = []
         self.all_edges: list[tuple[Edge, ...]] = [(_BOTTOM,)]
         self.controls = controls or Controls(network, Contexts(network), limit)
@@ -107,7 +109,9 @@ class LexedConfigurations(Configurations):
         return self._close(((control, ROOT),), accepting=False)
 
     def above_exit(self, control: int) -> int:
-        """As `at`, but what ends does not accept: it becomes an item of the state `controls.exit`, in its context."""
+        """Configuration as `at` makes it, except that what ends does not accept: it becomes an item of the state
+        `controls.exit`, in its context.
+        """
         return self._close(((control, self._node([(self.controls.exit, ROOT)])),), accepting=False)
 
     def popped(self, node: int) -> int:
@@ -158,7 +162,7 @@ class LexedConfigurations(Configurations):
         return found
 
     def _expanded(self, of: Iterable[Item], context: int) -> list[Item]:
-        """The same for items of one context."""
+        """Expands items of one context."""
         items = list(of)
         called: dict[int, set[Edge]] = {}
         for control, node in items:

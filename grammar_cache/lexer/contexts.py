@@ -44,7 +44,7 @@ class Contexts:
         return self._members[context].lexer
 
     def described(self, context: int) -> bytes:
-        """Its content: the same in every process."""
+        """Content of a context as bytes: the same in every process."""
         of = self._members[context]
         return b"".join(number.to_bytes(4, "big", signed=True) for number in (of.lexer, of.label, *of.watches))
 

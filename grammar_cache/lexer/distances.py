@@ -22,7 +22,8 @@ from grammar_cache.distances.cost_kernels import least_lexed_costs
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.lexer.configurations import LexedConfigurations
-from grammar_cache.successors.token_kernels import distinct_reach
+from grammar_cache.lexer.reach_kernels import distinct_reach
+from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _LARGEST_TABLE = 100_000_000
@@ -107,7 +108,7 @@ class LexedDistances:
         return known
 
     def _solve_nodes(self, node: int) -> None:
-        """That node and all below it; nodes of one component lean on each other."""
+        """Solves a node and all below it; nodes of one component lean on each other."""
         order, seen = [node], {node}
         for n in order:  # grows while it is read
             for state, parent in self._edges[n]:
@@ -224,7 +225,7 @@ def _reached(
     """Rows (source, configuration one token away, a short string that leads there), sorted.
 
     A source's rows come from one walk that meets nothing unexpanded: they depend on its configuration alone. That is
-    so while the fuel lasts. With so many configurations to expand at most, shorter tokens come first, and what is
+    so while the fuel lasts. Shorter tokens come first, with so many configurations to expand at most, and what is
     behind the rest of the longer ones is left out.
     """
     left = fuel
@@ -259,27 +260,14 @@ def _expand(configurations: LexedConfigurations, numbers: NDArray[np.int32], int
 def _walk(
     configurations: LexedConfigurations, vocabulary: Vocabulary, origin: NDArray[np.int32], seeds: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """What `walk.distinct_reach` finds, and what it missed, which are seeds for another walk."""
-    trie = vocabulary.trie
+    """Rows that `distinct_reach` finds, and those it missed, which are seeds for another walk."""
+    words = TokenArrays.of(vocabulary)
     sources, nodes, reached = (np.ascontiguousarray(column) for column in seeds.T)
     room = 8 * len(origin) + 1024
     while True:
         found, missed = np.empty((room, 3), np.int32), np.empty((room, 3), np.int32)
-        rows, misses = distinct_reach(
-            trie.byte,
-            trie.depth,
-            trie.skip,
-            trie.string,
-            configurations.network.classes,
-            configurations.arena,
-            origin,
-            sources,
-            nodes,
-            reached,
-            vocabulary.longest,
-            found,
-            missed,
-        )
+        classes, arena = configurations.network.classes, configurations.arena
+        rows, misses = distinct_reach(words, classes, arena, origin, sources, nodes, reached, found, missed)
         if max(rows, misses) <= room:
             return found[:rows], missed[:misses]
         room = 2 * max(rows, misses)
@@ -304,5 +292,5 @@ def _witnesses(
     best = (costs[configuration] + 1 == state_costs[state]) & (state_costs[state] < INFINITE)
     state, string = state[best], string[best]
     order = np.lexsort((string, vocabulary.lengths[string]))[::-1]
-    witness[state[order]] = string[order]  # of several assignments to one place the last one stands
+    witness[state[order]] = string[order]  # the last of several assignments to one place stands
     return witness

@@ -1,1 +1,1 @@
-"""Which tokens may come next, as bits."""
+"""Masks: the tokens that may come next, as bits."""

@@ -32,7 +32,7 @@ class Inside:
 
 
 class InsideCache(LruCache[Place, Inside]):
-    """Of one vocabulary: see `Vocabulary.cache`."""
+    """Cache of insides, for one vocabulary: see `Vocabulary.cache`."""
 
     def __init__(self) -> None:
         super().__init__(CACHE_BYTES)

@@ -1,26 +1,69 @@
 """The compiled walks that masks are made by: tokens inside of a rule, and tokens that go on below it.
 
-As in `walk`, a loop that can't go on returns where it stands and a status below 0, and goes on from there.
+As in `token_kernels`, a loop that can't go on returns where it stands and a status below 0, and goes on from there.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
+    DEAD,
+    UNKNOWN,
     Arena,
     NetworkArrays,
 )
 from grammar_cache.configurations.interner import ROOT
-from grammar_cache.configurations.step_kernels import at, expand
+from grammar_cache.configurations.step_kernels import after_byte, at, expand
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.successors.token_kernels import TokenArrays, visit
 from grammar_cache.vocabulary.token_set import Bits
 
 _SOME = 1
 """The level at which states are compared before they are walked."""
+
+
+class Likeness(NamedTuple):
+    """What tells which states of a rule go on alike: see `state_equivalence`.
+
+    `deepest`: by node of the trie, the bytes of the longest string below it. `kinds[level, state - first]` are equal
+    for states that read texts of up to `levels[level]` bytes alike. `costs`: by state.
+    """
+
+    deepest: Ints
+    kinds: Ints
+    first: int
+    levels: Ints
+    costs: Ints
+
+
+class InsideWalk(NamedTuple):
+    """Nodes from `begin[k]` to before `past[k]`, coming from configuration `before[k]`: `path`, by depth.
+
+    Another path goes `beside`, DEAD where there is none.
+    """
+
+    begin: Ints
+    past: Ints
+    before: Ints
+    path: Ints
+    beside: Ints
+
+
+class InsideFound(NamedTuple):
+    """The `bits` of tokens that are alive, the configurations that they have `reached`, and the `exits`."""
+
+    bits: Bits
+    reached: NDArray[np.bool_]
+    exits: Ints
+
+
+NUMBER, NODE, EXITS, PASSED, DEARER = range(5)
+"""Places of the progress of `inside`."""
 
 
 @jit_no_arrays
@@ -28,84 +71,91 @@ def inside(
     rules: NetworkArrays,
     arena: Arena,
     words: TokenArrays,
-    deepest: Ints,
-    kinds: Ints,
-    first: int,
-    levels: Ints,
-    costs: Ints,
-    begin: Ints,
-    past_all: Ints,
-    from_all: Ints,
-    path: Ints,
-    beside: Ints,
-    done: int,
-    i: int,
-    bits: Bits,
-    reached: NDArray[np.bool_],
-    exits: Ints,
-    exit_count: int,
+    likeness: Likeness,
+    walk: InsideWalk,
     known: Ints,
-    kept: int,
-    dearer: int,
-) -> tuple[int, int, int, int, int, int]:
-    """Makes `bits` those of the tokens that are alive, and notes the exits and where tokens lead.
+    found: InsideFound,
+    progress: Longs,
+) -> int:
+    """Makes `found.bits` those of the tokens that are alive, and notes the exits and where tokens lead.
 
-    It looks at the nodes from `begin[k]` to before `past_all[k]`, coming from configuration `from_all[k]`. Another path
-    goes `beside`, whose bits they are so far and whose exits are `known`: where both go on alike for as long as tokens
-    do, everything stays as it is, though it may be `dearer`. It goes on at number `done`, node i (0: at its begin).
-    Returns both, how many `exits` there are now, how many known ones were passed, by how much what stayed is dearer,
-    and the status.
+    `found.bits` are those of the path beside so far, whose exits are `known`: where both go on alike for as long as
+    tokens do, everything stays as it is, though it may be dearer. Progress: the number k and the node to go on at (0:
+    at its begin), how many exits there are now, how many known ones were passed, by how much what stayed is dearer.
+    Returns 0, or a status below it, after which it goes on.
     """
-    while done < len(begin):
-        if max(i, begin[done]) >= past_all[done]:
-            done, i = done + 1, 0
+    number, node = progress[NUMBER], progress[NODE]
+    while number < len(walk.begin):
+        if max(node, walk.begin[number]) >= walk.past[number]:
+            number, node = number + 1, 0
             continue
-        if i == 0:
-            i = begin[done]
-            path[words.depth[i] - 1] = from_all[done]
-        depth, past = words.depth[i], words.skip[i]
-        before, other = path[depth - 1], beside[depth - 1]
-        if arena.row[before] < 0:
-            status = expand(rules, arena, before)
-            if status < 0:
-                return done, i, exit_count, kept, dearer, status
-        after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
-        if other >= 0:
-            if arena.row[other] < 0:
-                status = expand(rules, arena, other)
-                if status < 0:
-                    return done, i, exit_count, kept, dearer, status
-            other = arena.next[arena.row[other], rules.classes[words.byte[i]]]
-        same = after == other
-        if not same and after >= 0 and other >= 0:
-            level = 0
-            while level < len(levels) and levels[level] < deepest[i] - depth:
-                level += 1
-            if level < len(levels) and _kind(arena, kinds, first, level, after) == _kind(
-                arena, kinds, first, level, other
-            ):
-                same = True
-                dearer = max(dearer, _cost(arena, costs, after) - _cost(arena, costs, other))
-        if same or after < 0:
-            while kept < len(known) and known[kept] < past:
-                if after >= 0 and known[kept] >= i:
-                    exits[exit_count] = known[kept]
-                    exit_count += 1
-                kept += 1
-            if not same:
-                for node in range(i, past):
-                    _write(words, words.string[node], bits, False)
-            i = past
-            continue
-        path[depth], beside[depth] = after, other
-        if words.string[i] >= 0:
-            _write(words, words.string[i], bits, True)
-            reached[after] = True
-        if arena.accepts[after] and past > i + 1:
-            exits[exit_count] = i
-            exit_count += 1
-        i += 1
-    return done, i, exit_count, kept, dearer, 0
+        if node == 0:
+            node = walk.begin[number]
+            walk.path[words.depth[node] - 1] = walk.before[number]
+        here, other = node, walk.beside[words.depth[node] - 1]
+        after, node = visit(rules, arena, words, walk.path, here)
+        if other >= 0 and after >= DEAD:
+            other = after_byte(rules, arena, other, words.byte[here])
+        if min(after, other) < UNKNOWN:
+            progress[NUMBER], progress[NODE] = number, here
+            return int(min(after, other))
+        if _stays(arena, words, likeness, here, after, other, progress):
+            node = words.skip[here]
+            _pass_exits(known, here, node, after >= 0, found.exits, progress)
+        elif after < 0:
+            _pass_exits(known, here, node, False, found.exits, progress)
+            for dead in range(here, node):
+                _write(words, words.string[dead], found.bits, False)
+        else:
+            walk.beside[words.depth[here]] = other
+            _note(arena, words, here, after, found, progress)
+    progress[NUMBER], progress[NODE] = number, node
+    return 0
+
+
+@jit_inline
+def _stays(
+    arena: Arena, words: TokenArrays, likeness: Likeness, node: int, after: int, other: int, progress: Longs
+) -> bool:
+    """Whether all tokens below a node go on as beside, where it may be less dear."""
+    if after == other:
+        return True
+    if after < 0 or other < 0:
+        return False
+    levels, level = likeness.levels, 0
+    while level < len(levels) and levels[level] < likeness.deepest[node] - words.depth[node]:
+        level += 1
+    if level == len(levels):
+        return False
+    kinds, first = likeness.kinds, likeness.first
+    if _kind(arena, kinds, first, level, after) != _kind(arena, kinds, first, level, other):
+        return False
+    dearer = _cost(arena, likeness.costs, after) - _cost(arena, likeness.costs, other)
+    progress[DEARER] = max(progress[DEARER], dearer)
+    return True
+
+
+@jit_inline
+def _pass_exits(known: Ints, node: int, past: int, alive: bool, exits: Ints, progress: Longs) -> None:
+    """Passes known exits before `past`; those from `node` on are exits here too, if it is alive."""
+    at, count = progress[PASSED], progress[EXITS]
+    while at < len(known) and known[at] < past:
+        if alive and known[at] >= node:
+            exits[count] = known[at]
+            count += 1
+        at += 1
+    progress[PASSED], progress[EXITS] = at, count
+
+
+@jit_inline
+def _note(arena: Arena, words: TokenArrays, node: int, after: int, found: InsideFound, progress: Longs) -> None:
+    """Notes a node that is alive: its string, and whether the rule may end there with longer tokens below."""
+    if words.string[node] >= 0:
+        _write(words, words.string[node], found.bits, True)
+        found.reached[after] = True
+    if arena.accepts[after] and words.skip[node] > node + 1:
+        found.exits[progress[EXITS]] = node
+        progress[EXITS] += 1
 
 
 @jit_inline
@@ -201,19 +251,12 @@ def below(
             path[words.depth[exits[done]]] = after_exit
         end = words.skip[exits[done]]
         while i < end:
-            before = path[words.depth[i] - 1]
-            if arena.row[before] < 0:
-                status = expand(rules, arena, before)
-                if status < 0:
-                    return done, i, status
-            after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
-            if after < 0:
-                i = words.skip[i]
-                continue
-            path[words.depth[i]] = after
-            if words.string[i] >= 0:
-                _write(words, words.string[i], bits, True)
+            here = i
+            after, i = visit(rules, arena, words, path, here)
+            if after < UNKNOWN:
+                return done, here, after
+            if after >= 0 and words.string[here] >= 0:
+                _write(words, words.string[here], bits, True)
                 reached[after] = True
-            i += 1
         done, i = done + 1, 0
     return done, i, 0

@@ -1,4 +1,4 @@
-"""Which tokens may come next, as one bit each, without walking the whole vocabulary at every new configuration.
+"""Masks of the next tokens, one bit each, without walking the whole vocabulary at every new configuration.
 
 Most tokens stay inside the rule that an item is in, whatever lies below on the stack: what they are depends on the
 item's state alone, and is walked once for all grammars with that rule. The others end that rule on their way and go on
@@ -26,7 +26,18 @@ from grammar_cache.configurations.arena import DEAD
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.insides import Inside, InsideCache
-from grammar_cache.masks.mask_kernels import below, inside, nearest, outlook
+from grammar_cache.masks.mask_kernels import (
+    DEARER,
+    EXITS,
+    NUMBER,
+    InsideFound,
+    InsideWalk,
+    Likeness,
+    below,
+    inside,
+    nearest,
+    outlook,
+)
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.self_loops import Loop, byte_weights, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
@@ -34,7 +45,7 @@ from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_by
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _MOST_PARTS = 2
-"""Of so many parts a mask is put together when it is asked for the first time; of more it is made at once."""
+"""Parts up to which a mask is put together when it is asked for the first time; of more it is made at once."""
 _REMEMBERED = 8
 """States of a rule that a new one is compared with."""
 _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
@@ -56,7 +67,7 @@ class _Mask:
     farthest: int
 
     def joined(self, size: int) -> _Mask:
-        """The same in one part, in so many bytes."""
+        """Mask of `size` bytes, in one part."""
         return _Mask((TokenBits.of(union(self.parts, size)),), self.farthest)
 
 
@@ -170,21 +181,19 @@ class Masks:
         `kinds` of the rule's states, from `first` on, say which read short texts alike.
         """
         table, costs = self._configurations, self._distances.state_costs
-        bits = like.tokens.copy()
+        likeness = Likeness(self._vocabulary.deepest, kinds, first, LEVELS, costs)
+        walk = InsideWalk(begin, past, before, self._path, self._beside)
+        bits, reached = like.tokens.copy(), np.zeros(0, np.bool_)
         exits = np.empty(self._vocabulary.trie.size, np.int32)
-        reached = np.zeros(0, np.bool_)
-        done, place, exit_count, kept, dearer = 0, 0, 0, 0, 0
-        while done < len(begin):
+        progress = np.zeros(5, np.int64)
+        while progress[NUMBER] < len(begin):
             reached = self._longer(reached)
-            done, place, exit_count, kept, dearer, status = inside(
-                table.rules, table.arena, self._words, self._vocabulary.deepest, kinds, first, LEVELS, costs,
-                begin, past, before, self._path, self._beside, done, place, bits, reached, exits, exit_count,
-                like.exits, kept, dearer,
-            )  # fmt: skip
+            found = InsideFound(bits, reached, exits)
+            status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)
             if status < 0:
                 table.outcome(status)
-        farthest = like.farthest + dearer if like.farthest >= 0 else -1
-        return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[:exit_count].copy())
+        farthest = like.farthest + int(progress[DEARER]) if like.farthest >= 0 else -1
+        return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[: progress[EXITS]].copy())
 
     def _loop(self, state: int) -> Loop | None:
         return wide_loop_at(self._configurations.rules, state, self._weights)
@@ -207,7 +216,7 @@ class Masks:
         return _Some(TokenBits.of(bits), self._farthest(reached, 0))
 
     def _longer(self, reached: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """For each configuration that the store has room for."""
+        """Array with a place for each configuration that the store has room for."""
         return np.concatenate([reached, np.zeros(len(self._configurations.arena.accepts) - len(reached), np.bool_)])
 
     def _farthest(self, reached: NDArray[np.bool_], least: int) -> int:
@@ -215,9 +224,10 @@ class Masks:
         return int(self._distances.additive[: len(reached)][reached].max(initial=least))
 
     def _nearest(self, state: int, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
-        """Of the states of the rule that were walked lately, the one that goes on as this one with most tokens.
+        """Nearest of the rule's states that were walked lately: the one that goes on as this one with most tokens.
 
-        What is inside of it, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead` of them.
+        Returns the inside of that state, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead`
+        of them.
         """
         table = self._configurations
         recent = self._recent.setdefault(int(table.network.states.rule[state]), deque(maxlen=_REMEMBERED))
@@ -231,7 +241,7 @@ class Masks:
         return (self._nothing, DEAD) if known is None else (known, other)
 
     def _looping(self, row: Ints) -> list[tuple[int, int]]:
-        """What most tokens lead to at first, if it is a loop: then what is inside of it is found quickly."""
+        """Loop that most tokens lead to at first, if there is one: then what is inside of it is found quickly."""
         table = self._configurations
         after, which = np.unique(row, return_inverse=True)
         items = table.items(int(after[np.bincount(which, self._class_weights).argmax()]))

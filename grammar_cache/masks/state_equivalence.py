@@ -15,12 +15,14 @@ from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit
 
 LEVELS: NDArray[np.int32] = np.array([3, 5, 8, 12, 16, 24, 32], np.int32)
-"""Those that are told apart."""
+"""Levels that are told apart."""
 
 
 @jit
 def alike(rules: NetworkArrays, costs: Ints, infinite: int, first: int, past: int, wanted: Ints) -> Ints:
-    """By wanted level and by state from `first` to before `past`, which are a rule: the first state like it."""
+    """Representative by wanted level and by state from `first` to before `past`, which are a rule: the first state like
+    it.
+    """
     count = past - first
     found = np.empty((len(wanted), count), np.int32)
     before, after = np.zeros(count, np.int32), np.empty(count, np.int32)

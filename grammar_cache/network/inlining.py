@@ -1,4 +1,4 @@
-"""Which of a grammar's rules are called, which are inlined, and how large repetitions are spelled.
+"""Choice of the rules that are called and those that are inlined, and the spelling of large repetitions.
 
 A rule is inlined if it is small and not recursive. A large repetition becomes calls of made-up rules, by doubling:
 `x{0,1000}` costs a dozen small rules instead of a thousand states, and a configuration inside it a dozen items.
@@ -58,7 +58,7 @@ class Inlining:
 
     @property
     def codes(self) -> Mapping[str, Code]:
-        """Of all rules, as they stand outside of And and Not."""
+        """Codes of all rules, as they stand outside of And and Not."""
         return self._codes
 
     def body(self, name: str) -> Expression:
@@ -196,7 +196,7 @@ class Inlining:
         return made
 
     def _up_to(self, item: Ref, count: int) -> Expression:
-        """At most `count` times, unambiguously: fewer than j, or exactly j and then at most the rest."""
+        """Expression for at most `count` times, unambiguously: fewer than j, or exactly j and then at most the rest."""
         if count <= 4:
             return Repeat(item, 0, count)
         half = (count + 1) // 2

@@ -25,7 +25,7 @@ _ONE_BYTE = Dfa(np.array([0, 1, 1], np.int32), np.zeros(1, np.int32), np.ones(1,
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """What the rules of a grammar are to its lexer; rules are numbered as in the network.
+    """Roles of a grammar's rules for its lexer; rules are numbered as in the network.
 
     `lexemes[rule]`: None for a rule of the parser's. `shifts[rule]`: a terminal taken from the contextual lexer, which
     is the last rule if there is one; `entries` are the states of that rule in which its automata begin.
@@ -46,7 +46,7 @@ class Lexical:
         return Lexical([*lexemes, combined], shifts, entries, grammar.lexer.start)
 
     def stand_in(self, rule: int) -> Nfa | None:
-        """As productive as the lexeme, and as little nullable; None for a rule of the parser's."""
+        """Automaton as productive as the lexeme, and as little nullable; None for a rule of the parser's."""
         lexeme = self.lexemes[rule]
         if lexeme is None and rule not in self.shifts:
             return None

@@ -36,7 +36,7 @@ from grammar_cache.network.states import States
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Where the parser goes on once the lexer has closed that terminal."""
+    """State from which the parser goes on once the lexer has closed that terminal."""
 
     state: int
     shift: Shift
@@ -170,7 +170,7 @@ def _own(
 
 
 def _closed_under(nfas: Sequence[CachedRule | StandIn], *, reads: bool) -> NDArray[np.bool_]:
-    """By rule: whether its end is reached through calls of such rules, by ε alone or (`reads`) by bytes too.
+    """Flags of the rules whose end is reached through calls of such rules, by ε alone or (`reads`) by bytes too.
 
     The least fixpoint: nullable rules without `reads`, productive rules with it.
     """
@@ -201,7 +201,7 @@ def _callers(called: Iterable[Sequence[int]]) -> list[list[int]]:
 
 
 def _silent(dfas: Sequence[Own]) -> NDArray[np.bool_]:
-    """By rule: whether it derives no text but, at most, the empty one: no byte in it or in whatever it calls."""
+    """Flags of the rules that derive no text but, at most, the empty one: no byte in them or in whatever they call."""
     callers = _callers(dfa.called for dfa in dfas)
     silent = np.array([not own.dfa.reads for own in dfas], np.bool_)
     todo = np.flatnonzero(~silent).tolist()
@@ -213,7 +213,7 @@ def _silent(dfas: Sequence[Own]) -> NDArray[np.bool_]:
 
 
 def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[str, ...], limits: Limits) -> Network:
-    told_apart = [one.classes for one in own]  # those of lexemes are their own: watches may tell apart more
+    told_apart = [one.classes for one in own]  # lexemes have classes of their own: watches may distinguish more
     classes = common(np.stack(told_apart))
     dfas = [NEVER if r in lexical.shifts else one.dfa for r, one in enumerate(own)]
     offsets = np.cumsum([0, *(dfa.size for dfa in dfas)]).tolist()

@@ -38,7 +38,7 @@ class States:
 
     @property
     def live(self) -> Flags:
-        """By state: whether anything follows within its rule."""
+        """Liveness of each state: whether anything follows within its rule."""
         return (np.diff(self.move_first) > 0) | (np.diff(self.call_first) > 0)
 
     def moves(self, state: int) -> list[tuple[int, int]]:
@@ -47,7 +47,7 @@ class States:
         return list(zip(self.move_class[own].tolist(), self.move_to[own].tolist(), strict=True))
 
     def calls(self) -> list[tuple[tuple[int, int], ...]]:
-        """Of every state its pairs (rule, return state)."""
+        """Calls of every state: its pairs (rule, return state)."""
         found: list[tuple[tuple[int, int], ...]] = [()] * self.count
         pairs = list(zip(self.call_rule.tolist(), self.call_back.tolist(), strict=True))
         for state in np.flatnonzero(np.diff(self.call_first)).tolist():

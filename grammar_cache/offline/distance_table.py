@@ -24,11 +24,11 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 _WHAT, _FORMAT = b"swyb-tab", 2
 _KINDS: Kinds = {"keys": ("<u8", 1), "distances": ("<i4", 1), "strings": ("<i4", 1)}
 _KEY_BYTES = 8
-"""Of a configuration's key, so much tells it from millions of others; where it doesn't, an entry doesn't stand."""
+"""Bytes of a configuration's key that tell it from millions of others; where they don't, an entry doesn't stand."""
 
 
 ENTRY_BYTES = 16
-"""Of a table, for each entry."""
+"""Bytes of a table for each entry."""
 
 
 class Entry(NamedTuple):
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistanceTable:
-    """Of one grammar, vocabulary and version of the algorithm, which its id stands for.
+    """Table of distances for one grammar, vocabulary and version of the algorithm, which its id stands for.
 
     `height`: everything up to this stack height was looked at; -1 if less. `least`: no answer has fewer tokens, as far
     as whoever made it is believed.
@@ -59,7 +59,7 @@ class DistanceTable:
         return len(self._keys)
 
     def entry(self, key: bytes) -> Entry | None:
-        """What it says of the configuration with this key."""
+        """Entry of the configuration with this key."""
         wanted = np.uint64(_number(key))
         place = int(np.searchsorted(self._keys, wanted))
         if place == len(self._keys) or self._keys[place] != wanted:

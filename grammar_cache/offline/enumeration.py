@@ -18,7 +18,7 @@ from grammar_cache.offline.heights import Heights
 class Enumeration:
     """`configurations` by their number, in order. `through[h]` of them are reached through stacks up to height h.
 
-    `whole`: all of the heights that were asked for. Else the last height in `through` is the last whole one.
+    `whole`: all of the heights that were asked for. Otherwise the last height in `through` is the last whole one.
     `endless`: there are higher stacks than those.
     """
 

@@ -55,7 +55,9 @@ class Coverage:
 
 
 class Precomputation:
-    """Of one grammar, to a height. It has tables of its own: the grammar's stay as they are, for whoever uses it."""
+    """Precomputation of one grammar, to a height. It has tables of its own: the grammar's stay as they are, for whoever
+    uses it.
+    """
 
     def __init__(
         self,
@@ -89,11 +91,13 @@ class Precomputation:
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
+        """Number of pieces."""
         return -(-len(self._numbers) // self.size)
 
     def piece(self, number: int) -> SuccessorGraph:
-        """What tokens lead to from some of the configurations. Raises LimitExceeded(configurations), Interrupted."""
+        """Piece of the graph: the places that tokens lead to from some of the configurations. Raises
+        LimitExceeded(configurations), Interrupted.
+        """
         begin, size = self.size * number, self._length(number)
         additive = self._additive[begin : begin + size]
         far = np.flatnonzero(additive > 1).astype(np.int32)
@@ -109,7 +113,7 @@ class Precomputation:
         return self._piece(size, source[nearer], after[nearer], string[nearer], least[nearer])
 
     def read(self, number: int, data: bytes) -> SuccessorGraph:
-        """What another process has written of a piece. Raises ArtefactError."""
+        """Reads a piece that another process has written. Raises ArtefactError."""
         return SuccessorGraph.from_bytes(data, self._length(number), len(self._numbers), len(self.vocabulary.strings))
 
     def table(self, grammar_id: str, pieces: Mapping[int, SuccessorGraph]) -> tuple[DistanceTable, Coverage]:
@@ -147,7 +151,7 @@ class Precomputation:
         return min(self.size, len(self._numbers) - self.size * number)
 
     def _piece(self, size: int, source: Ints, after: Ints, string: Ints, least: Ints) -> SuccessorGraph:
-        """Of tokens that could bring their sources, which ascend, below the additive distance."""
+        """Piece of the tokens that could bring their sources, which ascend, below the additive distance."""
         place = np.full(len(after), -1, np.int32)
         met = after < len(self._place)
         place[met] = self._place[after[met]]

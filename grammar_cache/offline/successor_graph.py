@@ -1,4 +1,4 @@
-"""What tokens lead to from many configurations, as flat arrays, and shortest ways through it.
+"""Successors of many configurations, as flat arrays, and shortest ways through them.
 
 Configurations are places in an enumeration. A process that shares the work writes pieces of it as bytes, and reads
 those of others. Their arrays are checked to be whole; who reads them trusts that tokens lead where they say, or looks.
@@ -22,7 +22,7 @@ _KINDS: Kinds = dict.fromkeys(("first", "target", "string", "beyond", "beyond_st
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SuccessorGraph:
-    """Of configuration i, the places `target` and a `string` that leads to each, from `first[i]` to `first[i + 1]`.
+    """Successors of each configuration i: places `target`, and a `string` that leads to each, from `first[i]` on.
 
     `beyond`: by configuration, the least bound of those that tokens lead to and that are not in the enumeration;
     `beyond_string` leads there. `least_beyond`: how few tokens might do from any of them. INFINITE where none are.
@@ -37,7 +37,7 @@ class SuccessorGraph:
 
     @staticmethod
     def empty(size: int) -> SuccessorGraph:
-        """Of so many configurations, of which nothing is known."""
+        """Graph of so many configurations, of which nothing is known."""
         none = np.empty(0, np.int32)
         infinite = np.full(size, INFINITE, np.int32)
         return SuccessorGraph(np.zeros(size + 1, np.int32), none, none, infinite, np.full(size, -1, np.int32), infinite)
@@ -75,7 +75,7 @@ class SuccessorGraph:
 
     @staticmethod
     def from_bytes(data: bytes, size: int, places: int, strings: int) -> SuccessorGraph:
-        """Of so many configurations, of an enumeration of so many places. Raises ArtefactError."""
+        """Graph of so many configurations, in an enumeration of so many places. Raises ArtefactError."""
         _, arrays = unpack(data, _WHAT, _FORMAT, _KINDS)
         piece = SuccessorGraph(**arrays)
         beyond = (piece.beyond, piece.beyond_string, piece.least_beyond)

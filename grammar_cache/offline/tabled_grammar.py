@@ -16,9 +16,10 @@ from grammar_cache.offline.distance_table import DistanceTable, Entry
 
 
 class TabledGrammar(CompiledGrammar):
-    """It shares what it is made from, searches included: a table makes no search answer otherwise.
+    """Compiled grammar with a table of distances. The copy shares what the original is made from, searches included: a
+    table makes no search answer otherwise.
 
-    As with a search, distances are asked of the table where the additive ones are not enough.
+    Distances are looked up in the table where the additive ones are not enough.
     """
 
     def __init__(self, grammar: CompiledGrammar, table: DistanceTable) -> None:
@@ -38,7 +39,7 @@ class TabledGrammar(CompiledGrammar):
         return TabledGrammar(self.plain.anew(), self.table)
 
     def _tabled(self, configuration: int) -> Entry:
-        """What the table says and stands; INFINITE if nothing."""
+        """Entry of the table, if it stands; INFINITE if there is none."""
         if configuration not in self._stands:
             self._follow(configuration)
         return self._stands[configuration] or _NOTHING

@@ -1,1 +1,1 @@
-"""Where artefacts and findings are shared by processes and kept."""
+"""Store in which processes share and keep artefacts and findings."""

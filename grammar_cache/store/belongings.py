@@ -1,7 +1,7 @@
-"""What belongs to a grammar in a store beside its artefact: a table that was computed offline, and that table's pieces.
+"""Belongings of a grammar in a store beside its artefact: a table that was computed offline, and that table's pieces.
 
-Where they are follows from the grammar's own place, so whoever removes a grammar finds them. Which precomputations have
-left pieces is told by a list, at a place of its own.
+Where they are follows from the grammar's own place, so whoever removes a grammar finds them. A list, at a place of its
+own, says which precomputations have left pieces.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 class PrecomputationWork(NamedTuple):
     """One precomputation: the `height` and the number of configurations (`most`) asked for, and its `pieces` of a size.
 
-    The same grammar and the same work are the same pieces, whoever makes them.
+    Equal work on one grammar makes equal pieces, whoever makes them.
     """
 
     height: int
@@ -27,11 +27,11 @@ class PrecomputationWork(NamedTuple):
         return f"piece {number} of {place}: {self.height}, {self.most}, {self.size}"
 
     def all_pieces(self, place: str) -> Iterator[str]:
-        """Their ids."""
+        """Ids of all pieces."""
         return (self.piece(place, number) for number in range(self.pieces))
 
     def told(self) -> str:
-        """As a list has it."""
+        """Text of this work, as a list holds it."""
         return json.dumps(self)
 
     @classmethod

@@ -12,7 +12,7 @@ from threading import Lock
 from time import monotonic
 
 FAILURES = 3
-"""In a row, after which it opens."""
+"""Failures in a row after which the breaker opens."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
 """Seconds; whenever the one that is let through fails, the next pause is twice as long. After the longest without a
 failure they begin anew."""

@@ -1,4 +1,4 @@
-"""What people ask of a store: what is there, what is registered under which name, and to take it away.
+"""Catalogue of a store, for people: what is there, what is registered under which name, and to take it away.
 
 Here whoever asks is told when the store doesn't answer. Registered are constraints, under names that people give them.
 Like all else they are sealed, under places that don't show the name. The names themselves are in a table of their own,
@@ -38,7 +38,9 @@ _DEFINITION, _LISTED = b"swyb definition", b"swyb listed"
 
 
 class Catalogue:
-    """Of one database. All calls wait for the store, for so many seconds, and raise StoreError. Any thread."""
+    """Catalogue of one database. All calls wait for the store, for so many seconds, and raise StoreError. Any
+    thread.
+    """
 
     def __init__(
         self, guard: Guard, seals: Seals, limits: Limits, origin: str, bounds: StoreLimits, seconds: float
@@ -52,11 +54,11 @@ class Catalogue:
         self._index = seals.place(_LISTED, b"")
 
     def place(self, grammar_id: str) -> str:
-        """Where a grammar is: the `name` of its `Info`."""
+        """Place of a grammar: the `name` of its `Info`."""
         return self._seals.name(grammar_id, self._limits)
 
     def infos(self, places: Sequence[str] | None = None) -> list[Info]:
-        """Of all that is in the store, whoever's it is, or of these places. Without what is registered here."""
+        """Entries of the store, whoever's they are, or of these places. Registered names are not among them."""
         own = {self._index, *map(self._definition, self.names() if places is None else ())}
         return [info for info in self._read(lambda store: store.infos(places)) if info.name not in own]
 
@@ -69,16 +71,16 @@ class Catalogue:
         return self._write(lambda store: store.remove(*places))
 
     def note(self, grammar_id: str, work: PrecomputationWork) -> None:
-        """Before pieces of it are kept: so that they can be removed. Returns when it is written."""
+        """Notes the work before pieces of it are kept: so that they can be removed. Returns when it is written."""
         listed = self.place(works_of(self.place(grammar_id)))
         self._change(Merge(listed, self._entry(listed, work.told()), time.time()))
 
     def names(self) -> list[str]:
-        """Those that are registered, sorted."""
+        """Registered names, sorted."""
         return sorted(self._texts(self._index))
 
     def find(self, name: str) -> Constraint | None:
-        """What is registered under a name. To ask for it keeps it for longer."""
+        """Constraint registered under a name. Asking for a constraint keeps it for longer."""
         place = self._definition(name)
         held = self._read(lambda store: store.load(place))
         if held.artefact is None:
@@ -94,7 +96,7 @@ class Catalogue:
         return found
 
     def register(self, name: str, constraint: Constraint) -> None:
-        """In place of what was there. Returns when it is written."""
+        """Registers a constraint in place of what was there. Returns when it is written."""
         place, now = self._definition(name), time.time()
         value = packed(json.dumps(asdict(constraint)).encode())
         sealed = self._seals.sealed(_DEFINITION, place.encode(), value)
@@ -109,12 +111,12 @@ class Catalogue:
         return self._seals.place(_DEFINITION, name.encode())
 
     def _entry(self, listed: str, text: str) -> dict[bytes, bytes]:
-        """What the list at that place has for a text."""
+        """Entries that the list at that place has for a text."""
         key = bytes.fromhex(self._seals.place(_LISTED, text.encode()))
         return {key: self._seals.sealed(_LISTED, listed.encode() + key, text.encode())}
 
     def _texts(self, listed: str) -> list[str]:
-        """Those of the list at that place."""
+        """Texts of the list at that place."""
         held = self._read(lambda store: store.load(listed))
         found = []
         for key, sealed in held.entries.items():

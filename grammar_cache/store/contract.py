@@ -1,4 +1,4 @@
-"""What a store is to the rest: sealed bytes under names, and nothing of what they mean: see docs/explain/store.md.
+"""Contract of a store: sealed bytes under names, and nothing of what they mean: see docs/explain/store.md.
 
 All calls block, for as long as the store takes, and any thread may make them: compile threads, commands and other
 programs do so directly, an event loop by a thread (see `guard`, which also bounds how long). A store that isn't there
@@ -21,16 +21,18 @@ class StoreError(Exception):
 
 
 class StoreTimeout(StoreError):
-    """It takes longer than was agreed."""
+    """Store that takes longer than was agreed."""
 
 
 class StoreReadOnly(StoreError):
-    """It can be read, and will never be written to."""
+    """Store that can be read, and will never be written to."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """What a store keeps and hands out. More than that is dropped when written, and not read."""
+    """Limits of a store, for what it keeps and hands out. Content above a limit is dropped when written, and not
+    read.
+    """
 
     artefact_bytes: int = 64 << 20
     """Bytes of one artefact as it is stored, sealed and compressed. Tables of distances hardly get smaller by that."""
@@ -49,16 +51,18 @@ class StoreLimits:
     """Bytes of the embedded store's file, but for its log; the least recently used go. A server has its own limit."""
 
     kept_seconds: int = 30 * 86400
-    """How long what nobody uses is kept."""
+    """Seconds for which something that nobody uses is kept."""
 
 
 AT_ONCE_BYTES, AT_ONCE_ENTRIES = 16 << 10, 64
-"""Of an artefact and of a table: what has no more than both comes without being asked how much it is."""
+"""Bytes of an artefact and entries of a table that come at once: what has no more than both comes without being asked
+how much it is.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What there is to load under a name: an artefact of so many bytes (0: none), and so many entries."""
+    """Size of what is under a name, for a load: an artefact of so many bytes (0: none), and so many entries."""
 
     artefact_bytes: int
     entries: int
@@ -70,7 +74,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a store has under a name. The caller takes none of it for true."""
+    """Content that a store has under a name. The caller takes none of it for true."""
 
     artefact: bytes | None = None
     entries: Mapping[bytes, bytes] = field(default_factory=dict)
@@ -88,7 +92,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Values of a name's table. Of two values for one key the lesser in byte order stays, whoever comes first."""
+    """Values of a name's table. The lesser of two values for one key, in byte order, stays, whoever comes first."""
 
     name: str
     entries: Mapping[bytes, bytes]
@@ -105,7 +109,7 @@ class Discard:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What is under the name was of use, and is kept so much longer."""
+    """Use of what is under a name, which is kept so much longer for it."""
 
     name: str
     at: float
@@ -125,7 +129,7 @@ Change: TypeAlias = Put | Merge | Discard | Use | Release
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What is known of a name. Sizes in bytes as stored, times in Unix time."""
+    """Information about a name. Sizes in bytes as stored, times in Unix time."""
 
     name: str
     artefact_bytes: int
@@ -141,14 +145,16 @@ class Store(ABC):
 
     @abstractmethod
     def look(self, names: Sequence[str]) -> list[Held | Size]:
-        """By name, quickly, whatever there is: what `load` hands out if it is small, else how much it is.
+        """Quick answers for the names: what `load` hands out if it is small, else how much it is.
 
-        In one round trip.
+        The call takes one round trip.
         """
 
     @abstractmethod
     def load(self, name: str) -> Held:
-        """In one round trip; what is over the limits is left out, but for an artefact: of that, one byte too many."""
+        """Content under a name, in one round trip; what is over the limits is left out, but for an artefact: of that,
+        one byte too many.
+        """
 
     @abstractmethod
     def write(self, changes: Sequence[Change]) -> None:
@@ -160,7 +166,9 @@ class Store(ABC):
 
     @abstractmethod
     def infos(self, names: Sequence[str] | None = None) -> list[Info]:
-        """Of these names, or of all, the last used first. All of them are slow on a large server: for people."""
+        """Information about these names, or about all, the last used first. All of them are slow on a large server: for
+        people.
+        """
 
     @abstractmethod
     def remove(self, *names: str) -> bool:
@@ -168,4 +176,4 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Nothing is called afterwards."""
+        """Closes the store; nothing is called afterwards."""

@@ -1,4 +1,4 @@
-"""What happens to calls of a store, counted: for metrics, and for whoever asks why nothing is found."""
+"""Counters of what happens to calls of a store: for metrics, and for whoever asks why nothing is found."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 
 Event: TypeAlias = Literal[
     "calls",  # made of the store
-    "timeouts",  # of these, not answered in time
-    "errors",  # of these, failed otherwise
+    "timeouts",  # calls not answered in time
+    "errors",  # calls that failed otherwise
     "skipped",  # not made, since the last ones failed
     "hits",  # looks that found an artefact, whole and right
     "misses",  # looks that found none, for whatever reason

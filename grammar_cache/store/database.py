@@ -1,7 +1,7 @@
 """The configuration database: compiled grammars and what was learned of them, in a store that others share.
 
 What can't be had in time isn't there, and `patience` says how long that is. Nothing here raises because of the store.
-Compile threads call it, and may wait. What is written is written behind. The decoding thread only ever calls `learn`,
+Compile threads call it, and may wait. Writes are written behind. The decoding thread only ever calls `learn`,
 which never waits.
 """
 
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 MEETINGS = 3
 SLOW_SECONDS = 0.01
-"""For an answer. A server in the same rack takes a tenth of it."""
+"""Seconds for an answer above which a store is slow. A server in the same rack takes a tenth of it."""
 
 _log = logging.getLogger(__name__)
 _ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
@@ -52,8 +52,9 @@ _ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the database has of a grammar: its artefact, or None, claims to `offer` to it, and the table that was
-    computed for it offline, or None: see `precomputed`."""
+    """Content that the database has of a grammar: its artefact, or None, claims to `offer` to it, and the table that
+    was computed for it offline, or None: see `precomputed`.
+    """
 
     artefact: bytes | None = None
     claims: Mapping[bytes, Claim] = field(default_factory=dict)
@@ -62,14 +63,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """How many entries the table of a grammar has, and what of them to `offer`."""
+    """News of a grammar: how many entries its table has, and what of them to `offer`."""
 
     entries: int
     claims: Mapping[bytes, Claim]
 
 
 class Database:
-    """Of grammars over one vocabulary, within the same limits. `origin` says who writes, for people: a host, say."""
+    """Database of grammars over one vocabulary, within the same limits. `origin` says who writes, for people: a host,
+    say.
+    """
 
     def __init__(
         self,
@@ -98,13 +101,15 @@ class Database:
         Thread(target=self._meet, name="swyb-store-greeting", daemon=True).start()
 
     def load(self, grammar_id: str) -> Known:
-        """What is there, whole and right. Waits no longer than `Patience` says, and longer for what is large."""
+        """Loads what is there of a grammar, whole and right. Waits no longer than `Patience` says, and longer for what
+        is large.
+        """
         known, computed = self._known(grammar_id, self._table(grammar_id))
         self.counters.count("misses" if known.artefact is None else "hits")
         return replace(known, table=computed.artefact)
 
     def news(self, known: Mapping[str, int]) -> dict[str, News]:
-        """What has come to the tables of grammars since each had so many entries; those without news are left out.
+        """Entries that have come to the tables of grammars since each had so many; grammars without news are left out.
 
         Waits as `load` does, once for all, and again for what is large.
         """
@@ -121,14 +126,16 @@ class Database:
         return news
 
     def keep(self, grammar_id: str, artefact: bytes) -> None:
-        """Writes it behind, unless it is too large to be read. The same grammar's is the same from everybody."""
+        """Writes an artefact behind, unless it is too large to be read. Artefacts of one grammar are equal, whoever
+        wrote them.
+        """
         if len(artefact) > self._bounds.unpacked_bytes:
             self.counters.count("dropped")
             return
         self._behind.put(Put(self.place(grammar_id), artefact, self._origin, time.time()))
 
     def table(self, grammar_id: str) -> bytes | None:
-        """That of `load`, alone."""
+        """Table of a grammar alone, as `load` has it."""
         [computed] = self._known(self._table(grammar_id))
         return computed.artefact
 
@@ -137,14 +144,16 @@ class Database:
         self.keep(self._table(grammar_id), table)
 
     def learn(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
-        """Writes them behind, but for those too long to be read. Of two for one key the lesser distance stays."""
+        """Writes claims behind, but for those too long to be read. The lesser distance of two for one key stays."""
         room = self._bounds.entry_bytes - SEAL_BYTES
         entries = {key: value for key, claim in claims.items() if len(value := encoded(claim)) <= room}
         if entries:
             self._behind.put(Merge(self.place(grammar_id), entries, time.time()))
 
     def once(self, grammar_id: str, look: Callable[[], T | None], make: Callable[[], T], seconds: float) -> T:
-        """See `lease.once`. Without the store, everybody makes it at once. How long that takes is what is at stake."""
+        """See `lease.once`. Everybody makes the grammar at once where there is no store. How long that takes is what
+        is at stake.
+        """
 
         def timed() -> T:
             begun = monotonic()
@@ -181,7 +190,7 @@ class Database:
         return not self._guard.writing.open
 
     def catalogue(self, seconds: float) -> Catalogue:
-        """What people ask of the same store, who may wait for so long."""
+        """Catalogue of the same store, for people, who may wait for so long."""
         return Catalogue(self._guard, self._seals, self._limits, self._origin, self._bounds, seconds)
 
     def close(self, seconds: float) -> None:
@@ -190,7 +199,7 @@ class Database:
         self._guard.close()
 
     def place(self, grammar_id: str) -> str:
-        """Where a grammar is, and what belongs to it from there on: see `belongings`."""
+        """Place of a grammar, and of what belongs to it from there on: see `belongings`."""
         return self._seals.name(grammar_id, self._limits)
 
     def _table(self, grammar_id: str) -> str:
@@ -224,7 +233,7 @@ class Database:
         return self._guard.read(lambda store: patience.answered(lambda: store.look(names)), patience.seconds, nothing)
 
     def _held(self, name: str, found: Held | Size) -> Held:
-        """What a look has found; where it was much, it is loaded now."""
+        """Content that a look has found; where it was much, it is loaded now."""
         if isinstance(found, Held):
             return found
         timing = self._timing
@@ -242,7 +251,7 @@ class Database:
             return None
 
     def _claims(self, name: str, entries: Mapping[bytes, bytes]) -> dict[bytes, Claim]:
-        """Those that are right. The others would keep right ones out, so they are taken away."""
+        """Claims that are right. The others would keep right ones out, so they are taken away."""
         found, wrong = {}, {}
         for key, sealed in entries.items():
             try:

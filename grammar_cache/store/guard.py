@@ -23,7 +23,7 @@ THREADS = 16
 
 
 class Guard:
-    """Of one store, which it closes with itself. Any thread."""
+    """Guard of one store, which it closes with itself. Any thread."""
 
     def __init__(self, store: Store, counters: Counters) -> None:
         self._store = store
@@ -35,15 +35,15 @@ class Guard:
         self.writing = Breaker("writing to the store")
 
     def read(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
-        """What the call returns in that time, or `otherwise`."""
+        """Result of a call that reads, within that time, or `otherwise`."""
         return self._ask(self.reading, call, seconds, otherwise)
 
     def lease(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
-        """The same for leases. Raises StoreReadOnly."""
+        """Result of a call for leases, within that time, or `otherwise`. Raises StoreReadOnly."""
         return self._ask(self.leasing, call, seconds, otherwise)
 
     def write(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
-        """The same for calls that change something. Raises StoreReadOnly."""
+        """Result of a call that changes something, within that time, or `otherwise`. Raises StoreReadOnly."""
         return self._ask(self.writing, call, seconds, otherwise)
 
     def close(self) -> None:

@@ -20,11 +20,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 RENEWAL = 1.0
 """Seconds after which who is at work asks for its lease again."""
 QUESTIONS = 2
-"""In a row, without an answer, after which nobody is asked any more: one late answer doesn't say that none comes."""
+"""Questions in a row, without an answer, after which nobody is asked any more: one late answer doesn't say that none
+comes.
+"""
 
 
 class Leases(Protocol):
-    """Of names: a lease ends when its token releases it, or by itself after some time."""
+    """Leases of names: a lease ends when its token releases it, or by itself after some time."""
 
     def acquire(self, name: str, token: str) -> bool | None:
         """Whether it is the token's now; None for no answer."""
@@ -43,7 +45,7 @@ def once(
     clock: Callable[[], float] = monotonic,
     renewal: float = RENEWAL,
 ) -> T:
-    """What `look` finds, or else what `make` makes, while others wait who ask for the same.
+    """Result of `look`, or else of `make`, while others wait who ask for the same.
 
     Who has waited for so many seconds, or asks in vain, makes it all the same. What either raises ends it, and releases
     the lease. `renewal`: seconds after which the lease is asked for again while `make` is at work.
@@ -72,7 +74,9 @@ def once(
 
 
 def _asked(leases: Leases, name: str, token: str) -> bool | None:
-    """None where nobody answers. What was asked too late for an answer may have been granted all the same."""
+    """Answer to a request for a lease; None where nobody answers. What was asked too late for an answer may have been
+    granted all the same.
+    """
     for _ in range(QUESTIONS):
         granted = leases.acquire(name, token)
         if granted is not None:

@@ -1,4 +1,4 @@
-"""From an address to a store or a database: `sqlite:///path/of/the/file`, or one of `redis_address`.
+"""Opening of a store or a database by its address: `sqlite:///path/of/the/file`, or one of `redis_address`.
 
 Nothing is asked yet: a store that is down is noticed when it is used.
 """
@@ -17,11 +17,11 @@ from grammar_cache.store.seals import Seals, kept_secret
 
 
 class StoreAddressError(ValueError):
-    """This is no address of a store. The text doesn't quote it: it may hold a password."""
+    """Address of no store. The text doesn't quote it: it may hold a password."""
 
 
 def open_store(address: str, limits: StoreLimits | None = None, timing: Timing | None = None) -> Store:
-    """Its calls take no longer than callers may wait by `timing`. Raises StoreAddressError."""
+    """Store at an address, whose calls take no longer than callers may wait by `timing`. Raises StoreAddressError."""
     limits, timing = limits or StoreLimits(), timing or Timing()
     if address.startswith("sqlite:"):
         return EmbeddedStore(_file(address), limits)

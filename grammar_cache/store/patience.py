@@ -1,4 +1,5 @@
-"""How long callers wait for an answer of the store: as long as it usually takes, or as long as an answer is worth.
+"""Patience of callers that wait for an answer of the store: as long as it usually takes, or as long as an answer is
+worth.
 
 What it usually takes is estimated as TCP does for retransmissions (RFC 6298): the mean of what was seen and four times
 its mean deviation, both with more weight on what was last. An answer is worth a share of what compiling has cost here,
@@ -24,35 +25,38 @@ _GRANULARITY = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long callers wait, in seconds. For an answer: a decode step never does."""
+    """Waiting times of callers, in seconds. A decode step never waits for an answer."""
 
     wait_least: float = 0.005
-    """For an answer, however little it is worth."""
+    """Seconds to wait for an answer, however little it is worth."""
 
     wait_most: float = 2.0
-    """For an answer, however much it is worth."""
+    """Seconds to wait for an answer, however much it is worth."""
 
     wait_share: float = 0.1
-    """Of what compiling costs: worth waiting for an answer, of a grammar that then need not be compiled."""
+    """Share of what compiling costs that is worth waiting for an answer, of a grammar that then need not be compiled.
+    """
 
     wait_usual: float = 0.25
-    """For an answer of a store that usually takes up to so long, whatever compiling costs; and while unknown."""
+    """Seconds to wait for a store that usually takes up to so long, whatever compiling costs; and while that is
+    unknown.
+    """
 
     per_byte: float = 1e-7
-    """More, for each byte of an artefact that is there: that of a slow network, 10 MB/s."""
+    """Seconds more for each byte of an artefact that is there: that of a slow network, 10 MB/s."""
 
     per_entry: float = 3e-5
-    """More, for each entry that is there."""
+    """Seconds more for each entry that is there."""
 
     write: float = 1.0
-    """For a batch to be written, by a thread that nobody waits for."""
+    """Seconds for a batch to be written, by a thread that nobody waits for."""
 
     lease: float = 3.0
-    """After which a process that compiles, and doesn't say that it still does, counts as dead."""
+    """Seconds after which a process that compiles, and doesn't say that it still does, counts as dead."""
 
 
 class Patience:
-    """With one store. Any thread."""
+    """Patience with one store. Any thread."""
 
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
@@ -68,7 +72,7 @@ class Patience:
 
     @property
     def seconds(self) -> float:
-        """How long to wait for an answer now."""
+        """Seconds to wait for an answer now."""
         timing = self._timing
         with self._lock:
             seen = worth = timing.wait_usual
@@ -78,7 +82,7 @@ class Patience:
         return min(max(seen, worth, timing.wait_least), timing.wait_most)
 
     def answered(self, call: Callable[[], T]) -> T:
-        """What the call of the store returns, having noted how long it took. What fails isn't noted."""
+        """Result of the store's call, with a note of how long it took. What fails isn't noted."""
         begun = monotonic()
         answer = call()
         self.saw(monotonic() - begun)

@@ -16,7 +16,9 @@ from grammar_cache.store.database import Database
 
 
 class SharedPieces:
-    """Of one precomputation. `patience`: seconds that it waits for another process that is making a piece."""
+    """Shared pieces of one precomputation. `patience`: seconds that it waits for another process that is making a
+    piece.
+    """
 
     def __init__(
         self, precomputation: Precomputation, database: Database, grammar_id: str, patience: float = 30.0

@@ -1,8 +1,8 @@
 """Names and seals: who doesn't have the secret can neither tell whose grammar is under a name, nor put another there.
 
 A seal is a keyed hash (BLAKE2b) of what a value is, where it belongs and what it says. A value with a wrong one is as
-good as none. So whoever else may write to the store, or sits in between, can delete and delay, and no more. Those who
-have the secret are trusted to write what they have compiled and found; docs/explain/store.md says what they can't do.
+good as none. So whoever else may write to the store, or sits in between, can delete and delay, and no more. Holders of
+the secret are trusted to write what they have compiled and found; docs/explain/store.md says what they can't do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Rejected(ValueError):
 
 
 class Seals:
-    """Of one secret and one tenant: others have other names for the same grammars, and other seals."""
+    """Seals of one secret and one tenant: others have other names for the same grammars, and other seals."""
 
     def __init__(self, secret: bytes, tenant: str = "") -> None:
         """Raises ValueError for a secret that could be guessed."""
@@ -39,12 +39,14 @@ class Seals:
         self._key = blake2b(tenant.encode(), key=root, person=b"swyb tenant").digest()
 
     def name(self, grammar_id: str, limits: Limits) -> str:
-        """Of a grammar compiled within these limits, which what searches find depends on: 32 hexadecimal digits."""
+        """Name of a grammar compiled within these limits, which what searches find depends on: 32 hexadecimal
+        digits.
+        """
         content = json.dumps([grammar_id, limits.deciding(), FORMAT], sort_keys=True).encode()
         return self._hash(b"swyb name", content).hex()
 
     def place(self, kind: bytes, content: bytes) -> str:
-        """Of something else than a grammar: 32 hexadecimal digits, of which kinds have different ones."""
+        """Place of something else than a grammar: 32 hexadecimal digits, of which kinds have different ones."""
         return self._hash(kind, content).hex()
 
     def sealed(self, kind: bytes, place: bytes, value: bytes) -> bytes:
@@ -63,7 +65,7 @@ class Seals:
 
 
 def kept_secret(path: Path) -> bytes:
-    """What the file holds, which only its owner can read; a random secret, if it isn't there yet. Raises OSError."""
+    """Secret in the file, which only its owner can read; a random one, if there is no file yet. Raises OSError."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

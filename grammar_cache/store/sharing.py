@@ -1,7 +1,7 @@
 """Grammars that are compiled once for all who share a store: found there, or compiled here and kept there.
 
 What comes from the store is checked before it is a grammar, and claims before they are used; see `artefact` and
-`claims`. With or without a store, and whatever is in it, decoding writes the same texts.
+`claims`. Decoding writes the same texts with or without a store, and whatever is in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from grammar_cache.store.database import Database, News
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 COPIES_BYTES = 64 << 20
-"""Of artefacts that stay in this process, for when the store has them no more: those of hundreds of grammars.
+"""Bytes of artefacts that stay in this process, for when the store has them no more: those of hundreds of grammars.
 
 An artefact is a function of its grammar's id, so a copy is as good as the one in the store, however old.
 """
@@ -72,15 +72,17 @@ class SharedGrammars:
         return self._with(grammar_id, grammar, self._database.table(grammar_id))
 
     def keep_table(self, grammar_id: str, table: DistanceTable) -> None:
-        """For all who open the grammar from now on. It doesn't wait for the store."""
+        """Keeps a table for all who open the grammar from now on. It doesn't wait for the store."""
         self._database.keep_table(grammar_id, table.data)
 
     def tell(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
-        """What searches have found, as a grammar's `learned` tells it, for others. It doesn't wait for the store."""
+        """Sends what searches have found, as a grammar's `learned` returns it, to others. It doesn't wait for the
+        store.
+        """
         self._database.learn(grammar_id, claims)
 
     def news(self, known: Mapping[str, int]) -> dict[str, News]:
-        """What others have told since each grammar's table had so many entries: for the owner to `offer`."""
+        """Findings of others since each grammar's table had so many entries: for the owner to `offer`."""
         return self._database.news(known)
 
     def _found(self, grammar_id: str) -> Shared | None:
@@ -101,7 +103,7 @@ class SharedGrammars:
         return grammar
 
     def _copied(self, grammar_id: str) -> CompiledGrammar | None:
-        """From the copy here. A store that has lost it, and answers, gets it back."""
+        """Grammar from the copy here. A store that has lost it, and answers, gets it back."""
         artefact = self._copies.get(grammar_id)
         if artefact is None:
             return None

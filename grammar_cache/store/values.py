@@ -15,7 +15,7 @@ from grammar_cache.store.seals import Rejected
 
 _NUMBER = Struct(">I")
 _TOKENS = 1 << 31
-"""More than any vocabulary has."""
+"""Number of tokens above that of any vocabulary."""
 
 
 def packed(artefact: bytes) -> bytes:

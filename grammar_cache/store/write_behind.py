@@ -15,15 +15,15 @@ from grammar_cache.store.contract import Change, Put, StoreReadOnly
 from grammar_cache.store.counters import Counters
 
 CHANGES = 10_000
-"""In the queue at a time."""
+"""Changes in the queue at a time."""
 BYTES = 128 << 20
-"""Of artefacts in the queue: the largest one, and others."""
+"""Bytes of artefacts in the queue: the largest one, and others."""
 BATCH, BATCH_BYTES = 64, 4 << 20
 """Changes sent at a time, and bytes of artefacts, but for the last one."""
 GATHERING = 0.01
 """Seconds from a change to the batch that takes it along: whoever loads a grammar isn't held up by noting its use."""
 ATTEMPTS = 10
-"""To send a batch: half a minute in all, about what a server takes that is replaced by another one."""
+"""Attempts to send a batch: half a minute in all, about what a server takes that is replaced by another one."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 """Seconds between them, doubled each time."""
 

@@ -1,1 +1,1 @@
-"""What every token leads to from a configuration."""
+"""Successors of a configuration under every token."""

@@ -1,6 +1,6 @@
 """The compiled loop of searches: the distinct configurations one token away, from many at once.
 
-As in `walk`, a loop that can't go on returns a status, and goes on from where it stands when it is called again.
+As in `token_kernels`, a loop that can't go on returns a status, and goes on from there when it is called again.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import numpy as np
 from grammar_cache.algorithms.sorting import distinct as sorted_distinct
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
+    UNKNOWN,
     Arena,
     NetworkArrays,
 )
-from grammar_cache.configurations.step_kernels import expand
-from grammar_cache.jit import jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.successors.token_kernels import TokenArrays, visit
 
 
 class Walks(NamedTuple):
-    """What is to be looked at from several sources: for source k the nodes from `begin` to before `past`, coming from
+    """Walks from several sources: for source k the nodes from `begin` to before `past`, coming from
     configuration `before`, of the numbers from `first[k]` to `first[k + 1]`. From there to `seed_first[k + 1]` are what
     is known to be reached otherwise: configurations, and the shortest string to each.
     """
@@ -60,53 +60,78 @@ def distinct_successors(
     `shortest[configuration]` is -1, but for those `found` of the source that `progress` stands at. Returns 0; a status
     below 0, or NO_ROOM in `keys`, after which it goes on.
     """
-    source, number, i = progress[SOURCE], progress[NUMBER], progress[NODE]
-    size, written, fuel = progress[DISTINCT], progress[WRITTEN], progress[FUEL]
+    while progress[SOURCE] < len(costs) and progress[FUEL] >= 0:
+        if progress[DISTINCT] == 0:
+            _seeded(walks, progress, shortest, found)
+        status = _walked(rules, arena, words, path, walks, progress, shortest, found, costs)
+        if status < 0:
+            return status
+        if progress[WRITTEN] + progress[DISTINCT] > len(keys):
+            return NO_ROOM
+        source, size = progress[SOURCE], progress[DISTINCT]
+        progress[WRITTEN] += _written(keys[progress[WRITTEN] :], shortest, found[:size])
+        ends[source] = progress[WRITTEN]
+        progress[FUEL] -= costs[source]
+        progress[SOURCE], progress[DISTINCT] = source + 1, 0
+    return 0
+
+
+@jit_inline
+def _seeded(walks: Walks, progress: Longs, shortest: Ints, found: Ints) -> None:
+    """Begins a source with what is known to be reached otherwise."""
+    source = progress[SOURCE]
+    first, past = walks.seed_first[source], walks.seed_first[source + 1]
+    for s in range(first, past):
+        found[s - first] = walks.seed[s]
+        shortest[walks.seed[s]] = walks.seed_string[s]
+    progress[DISTINCT] = past - first
+
+
+@jit_inline
+def _walked(
+    rules: NetworkArrays,
+    arena: Arena,
+    words: TokenArrays,
+    path: Ints,
+    walks: Walks,
+    progress: Longs,
+    shortest: Ints,
+    found: Ints,
+    costs: Longs,
+) -> int:
+    """Visits what is left of a source's nodes: 0, or a status below it, after which it goes on."""
+    source, number, node, size = progress[SOURCE], progress[NUMBER], progress[NODE], progress[DISTINCT]
     status = 0
-    while source < len(costs) and fuel >= 0 and status == 0:
-        if size == 0:
-            for s in range(walks.seed_first[source], walks.seed_first[source + 1]):
-                found[size] = walks.seed[s]
-                shortest[found[size]] = walks.seed_string[s]
+    while number < walks.first[source + 1] and status == 0:
+        node = max(node, walks.begin[number])
+        if node == walks.begin[number] < walks.past[number]:
+            path[words.depth[node] - 1] = walks.before[number]
+        while node < walks.past[number]:
+            here = node
+            after, node = visit(rules, arena, words, path, here)
+            if after < UNKNOWN:
+                status = after
+                break
+            costs[source] += 1
+            string = words.string[here]
+            if after < 0 or string < 0:
+                continue
+            known = shortest[after]
+            if known < 0:
+                found[size] = after
                 size += 1
-        while number < walks.first[source + 1] and status == 0:
-            i = max(i, walks.begin[number])
-            if i == walks.begin[number] < walks.past[number]:
-                path[words.depth[i] - 1] = walks.before[number]
-            while i < walks.past[number]:
-                before = path[words.depth[i] - 1]
-                if arena.row[before] < 0:
-                    status = expand(rules, arena, before)
-                    if status < 0:
-                        break
-                costs[source] += 1
-                after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
-                if after < 0:
-                    i = words.skip[i]
-                    continue
-                path[words.depth[i]] = after
-                string = words.string[i]
-                if string >= 0:
-                    known = shortest[after]
-                    if known < 0:
-                        found[size] = after
-                        size += 1
-                        shortest[after] = string
-                    elif (words.lengths[string], string) < (words.lengths[known], known):
-                        shortest[after] = string
-                i += 1
-            if status == 0:
-                number, i = number + 1, 0
-        if status == 0 and written + size > len(keys):
-            status = NO_ROOM
+            if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
+                shortest[after] = string
         if status == 0:
-            for k in range(size):
-                keys[written + k] = (np.int64(shortest[found[k]]) << 32) | found[k]
-                shortest[found[k]] = -1
-            written += sorted_distinct(keys[written:], size)
-            ends[source] = written
-            fuel -= costs[source]
-            source, size = source + 1, 0
-    progress[SOURCE], progress[NUMBER], progress[NODE] = source, number, i
-    progress[DISTINCT], progress[WRITTEN], progress[FUEL] = size, written, fuel
-    return int(status)
+            number, node = number + 1, 0
+    progress[NUMBER], progress[NODE], progress[DISTINCT] = number, node, size
+    return status
+
+
+@jit_inline
+def _written(keys: Longs, shortest: Ints, found: Ints) -> int:
+    """Writes a source's keys, and forgets its strings: how many keys there are."""
+    for k in range(len(found)):
+        keys[k] = (np.int64(shortest[found[k]]) << 32) | found[k]
+        shortest[found[k]] = -1
+    return sorted_distinct(keys, len(found))

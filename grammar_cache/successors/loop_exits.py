@@ -1,7 +1,8 @@
-"""What is known of the tokens behind a state, because most of them stay in a loop: in that of a string, mostly.
+"""Loop exits of a state: what is known of the tokens behind it, because most of them stay in a loop, in that of a
+string, mostly.
 
 The state is in the loop, or it goes on as one of its states does, but for a few bytes: a key that may become a declared
-one, say. What is left are the nodes at which tokens leave the loop, and those few bytes.
+one, say. The exits are the nodes at which tokens leave the loop, and those few bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class LoopExits:
 def surroundings(
     rules: NetworkArrays, state: int, vocabulary: Vocabulary, weights: NDArray[np.int64]
 ) -> LoopExits | None:
-    """None if most tokens don't stay in a loop at first. `weights`: by byte, how much of the trie begins with it."""
+    """Exits of the loop around a state; None if most tokens don't stay in a loop at first. `weights`: by byte, how much
+    of the trie begins with it.
+    """
     if rules.final[state] or rules.call_first[state] < rules.call_first[state + 1]:
         return None
     after = _after(rules, state)
@@ -70,7 +73,7 @@ def surroundings(
 
 
 def _after(rules: NetworkArrays, state: int) -> Ints:
-    """By byte, the state after it in the rule, or -1."""
+    """Next state of a state in its rule, by byte, or -1."""
     by_class = np.full(int(rules.classes.max()) + 1, -1, np.int32)
     moves = slice(rules.move_first[state], rules.move_first[state + 1])
     by_class[rules.move_class[moves]] = rules.move_to[moves]
@@ -78,7 +81,7 @@ def _after(rules: NetworkArrays, state: int) -> Ints:
 
 
 def _least(strings: Ints, lengths: Ints) -> Ints:
-    """Of each column, the shortest, then least string; -1 where there is none."""
+    """Least strings: the shortest, then least one of each column; -1 where there is none."""
     absent = strings < 0
     order = np.where(absent, np.iinfo(np.int64).max, lengths[strings].astype(np.int64) << 32 | strings)
     least = order.min(axis=0, initial=np.iinfo(np.int64).max)

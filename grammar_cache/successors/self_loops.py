@@ -1,7 +1,7 @@
 """Loops that read much of a vocabulary, by content: the inside of a JSON string, of a comment, of an identifier.
 
-A *region* is a set of states of one rule that a state leads through back to itself. Which tokens stay in it, and where
-the others leave it, depends on nothing else, so that it is walked once for all grammars of a vocabulary.
+A *region* is a set of states of one rule that a state leads through back to itself. The tokens that stay in it, and
+where the others leave it, depend on nothing else, so that it is walked once for all grammars of a vocabulary.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64]) -
 
 
 def byte_weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """By byte, how much of the trie begins with it."""
+    """Weight of each byte: how much of the trie begins with it."""
     trie = vocabulary.trie
     first = vocabulary.children.node[: vocabulary.children.first[1]]
     weights = np.zeros(256, np.int64)
@@ -91,14 +91,14 @@ class Region:
 
 
 class RegionCache(LruCache[bytes, Region]):
-    """Regions by the key of their loop. Of one vocabulary: see `Vocabulary.cache`."""
+    """Regions of one vocabulary by the key of their loop: see `Vocabulary.cache`."""
 
     def __init__(self) -> None:
         super().__init__(CACHE_BYTES)
 
 
 def region(loop: Loop, vocabulary: Vocabulary) -> Region:
-    """What tokens do in a region."""
+    """Classification of the tokens in a region."""
     cache = vocabulary.cache(RegionCache)
     known = cache.get(loop.key)
     if known is None:

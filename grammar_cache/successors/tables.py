@@ -49,12 +49,14 @@ class SuccessorTable:
 
 
 _ROOM = 1024
-"""For so many successors at first, of all sources together."""
+"""Successors for which there is room at first, of all sources together."""
 _ENDLESS = 1 << 62
 """Fuel that isn't spent."""
 _CONFIGURATION_COST = 1_000
 _ITEM_COST = 100
-"""In trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and edges."""
+"""Costs in trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and
+edges.
+"""
 
 
 class SuccessorTables:
@@ -100,7 +102,9 @@ class SuccessorTables:
         return after
 
     def follow(self, configuration: int, data: bytes) -> int:
-        """As `consume_bytes`; for few bytes that lead where texts have been, quicker than a call of a compiled loop."""
+        """Follows bytes as `consume_bytes` does; for few bytes that lead where texts have been, quicker than a call of
+        a compiled loop.
+        """
         arena, at = self._configurations.arena, configuration
         for byte in data:
             row = arena.row[at]
@@ -122,7 +126,9 @@ class SuccessorTables:
         return configuration
 
     def follow_reserved(self, configuration: int, data: bytes) -> int:
-        """As `follow`, for a text that was chosen: where the limit leaves no room, one configuration a byte is made."""
+        """Follows bytes as `follow` does, for a text that was chosen: where the limit leaves no room, one configuration
+        a byte is made.
+        """
         try:
             return self.follow(configuration, data)
         except LimitExceeded:
@@ -180,7 +186,7 @@ class SuccessorTables:
         return min(strings, key=lambda string: (self.length(string), string), default=None)
 
     def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
-        """Of these, or of the first ones, the last of which takes the last of the fuel."""
+        """Successors of these configurations, or of the first ones, the last of which takes the last of the fuel."""
         table = self._configurations
         walks, looked_at = self._walks(configurations)
         broad = np.array([table.breadth(configuration) for configuration in configurations], np.int64)
@@ -210,7 +216,7 @@ class SuccessorTables:
         ]
 
     def _walks(self, configurations: Sequence[int]) -> tuple[Walks, NDArray[np.int64]]:
-        """What to look at, where it isn't known what tokens do, and by configuration how many nodes that leaves out."""
+        """Walks where it isn't known what tokens do, and by configuration how many nodes that leaves out."""
         count, nothing = len(configurations), np.empty(0, np.int32)
         around = [self._around(configuration) for configuration in configurations]
         sources = np.array(configurations, np.int32)
@@ -235,7 +241,9 @@ class SuccessorTables:
         return Walks(_bounds(walked), begin, past, before, _bounds(seeds), seed, string), looked_at
 
     def _around(self, configuration: int) -> tuple[LoopExits, NDArray[np.int32]] | None:
-        """Those of its only item, if that is all there is, and the configurations of their places."""
+        """Loop exits of a configuration's only item, if that is all there is, and the configurations of their
+        places.
+        """
         table, arena = self._configurations, self._configurations.arena
         first, past = arena.item_first[configuration : configuration + 2].tolist()
         if table.rules.lexed or past != first + 1 or arena.accepts[configuration]:
@@ -250,7 +258,7 @@ class SuccessorTables:
         return known, np.array([table.of_items([item], accepting=False) for item in items], np.int32)
 
     def _make_room(self) -> None:
-        """For each configuration that the store has room for."""
+        """Makes room for each configuration that the store has room for."""
         missing = len(self._configurations.arena.accepts) - len(self._shortest)
         if missing:
             self._shortest = np.concatenate([self._shortest, np.full(missing, -1, np.int32)])
@@ -272,5 +280,5 @@ class SuccessorTables:
 
 
 def _bounds(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Where the columns of each begin and end, one behind the other."""
+    """Bounds of each part's columns, one part behind the other."""
     return np.cumsum([0, *(part.shape[1] for part in parts)], dtype=np.int32)

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import (
     DEAD,
+    UNKNOWN,
     Arena,
     NetworkArrays,
 )
-from grammar_cache.configurations.step_kernels import expand
-from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.configurations.step_kernels import after_byte
+from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
@@ -60,11 +61,10 @@ def follow(
 ) -> tuple[int, int, int]:
     """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status."""
     while done < len(data) and configuration >= 0:
-        if arena.row[configuration] < 0:
-            status = expand(rules, arena, configuration)
-            if status < 0:
-                return done, configuration, status
-        configuration = arena.next[arena.row[configuration], rules.classes[data[done]]]
+        after = after_byte(rules, arena, configuration, data[done])
+        if after < UNKNOWN:
+            return done, configuration, after
+        configuration = after
         done += 1
     return done, configuration, 0
 
@@ -89,11 +89,9 @@ def consume(
             if begin == past:
                 at = DEAD
             while begin < past and at >= 0:
-                if arena.row[at] < 0:
-                    status = expand(rules, arena, at)
-                    if status < 0:
-                        return done, status
-                at = arena.next[arena.row[at], rules.classes[words.data[begin]]]
+                at = after_byte(rules, arena, at, words.data[begin])
+                if at < UNKNOWN:
+                    return done, at
                 begin += 1
         after[i, j] = at
         done += 1
@@ -111,7 +109,8 @@ def consume_known(
     tokens: Ints,
     after: Ints,
 ) -> int:
-    """As `consume` from the first entry on, up to one that needs a configuration expanded; how many are done.
+    """Follows the bytes as `consume` does, from the first entry on, up to one that needs a configuration expanded; how
+    many are done.
 
     It takes only the arrays that it reads: handing over all of a store takes longer than most calls.
     """
@@ -134,95 +133,31 @@ def consume_known(
     return size
 
 
+@jit_inline
+def visit(rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, node: int) -> tuple[int, int]:
+    """A node of the trie: the configuration behind its byte, which it adds to `path`, and the node to go on with.
+
+    Nothing below a node is alive that leads nowhere (DEAD). A status, which is below UNKNOWN, in place of the
+    configuration: nothing is lost, and the node is to be visited again.
+    """
+    depth = words.depth[node]
+    after = after_byte(rules, arena, path[depth - 1], words.byte[node])
+    if after >= 0:
+        path[depth] = after
+        return after, node + 1
+    return after, words.skip[node] if after == DEAD else node
+
+
 @jit_no_arrays
 def whole_vocabulary(
-    rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, i: int, reached: Ints
+    rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, node: int, reached: Ints
 ) -> tuple[int, int]:
     """Writes `reached[string]`, the configuration after each string that is alive: the place, and the status."""
-    while i < len(words.byte):
-        before = path[words.depth[i] - 1]
-        if arena.row[before] < 0:
-            status = expand(rules, arena, before)
-            if status < 0:
-                return i, status
-        after = arena.next[arena.row[before], rules.classes[words.byte[i]]]
-        if after < 0:
-            i = words.skip[i]
-            continue
-        path[words.depth[i]] = after
-        if words.string[i] >= 0:
-            reached[words.string[i]] = after
-        i += 1
-    return i, 0
-
-
-@jit
-def distinct_reach(
-    byte: NDArray[np.uint8],
-    depth: Ints,
-    skip: Ints,
-    string: Ints,
-    classes: NDArray[np.uint8],
-    arena: Arena,
-    origin: Ints,
-    seed_sources: Ints,
-    seed_nodes: Ints,
-    seed_configurations: Ints,
-    longest: int,
-    found: NDArray[np.int32],
-    missed: NDArray[np.int32],
-) -> tuple[int, int]:
-    """The distinct configurations that one token reaches from each source: rows (source, configuration, string).
-
-    Nothing is looked at below a string that leads where a string no longer than it led before, or back to its
-    source's own configuration `origin[source]`: what follows it is found from there. That may leave out a cheaper
-    token, never one that costs rely on. Seeds of one source are adjacent. Returns how many rows of `found` and of
-    `missed` (source, node, configuration) are needed; more than there is room for means: call again with more.
-    """
-    path = np.empty(longest + 1, np.int32)
-    stamp = np.full(len(arena.accepts), -1, np.int32)
-    shortest = np.empty(len(arena.accepts), np.int32)
-    row_of = np.empty(len(arena.accepts), np.int32)
-    rows = 0
-    misses = 0
-    for k in range(len(seed_nodes)):
-        source = seed_sources[k]
-        i = seed_nodes[k]
-        end = skip[i]
-        if i == 0:
-            path[0] = seed_configurations[k]
-            i = 1
-        else:
-            path[depth[i] - 1] = seed_configurations[k]
-        while i < end:
-            before = path[depth[i] - 1]
-            row = arena.row[before]
-            after = DEAD if row < 0 else arena.next[row, classes[byte[i]]]
-            if after < 0:
-                if row < 0:
-                    if misses < len(missed):
-                        missed[misses, 0] = source
-                        missed[misses, 1] = i
-                        missed[misses, 2] = before
-                    misses += 1
-                i = skip[i]
-                continue
-            path[depth[i]] = after
-            if string[i] >= 0:
-                if after == origin[source] or (stamp[after] == source and shortest[after] <= depth[i]):
-                    i = skip[i]
-                    continue
-                shortest[after] = depth[i]
-                if stamp[after] == source:
-                    if row_of[after] < len(found):
-                        found[row_of[after], 2] = string[i]
-                else:
-                    stamp[after] = source
-                    row_of[after] = rows
-                    if rows < len(found):
-                        found[rows, 0] = source
-                        found[rows, 1] = after
-                        found[rows, 2] = string[i]
-                    rows += 1
-            i += 1
-    return rows, misses
+    while node < len(words.byte):
+        here = node
+        after, node = visit(rules, arena, words, path, here)
+        if after < UNKNOWN:
+            return node, after
+        if after >= 0 and words.string[here] >= 0:
+            reached[words.string[here]] = after
+    return node, 0

@@ -15,7 +15,7 @@ _NONE = 1 << 60
 
 
 class FewestPieces:
-    """Of a fixed set of pieces; any thread may ask."""
+    """Fewest pieces of a text, from a fixed set of pieces; any thread may ask."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         strings = sorted(set(pieces) - {b""})
@@ -52,7 +52,7 @@ def _fewest(
 ) -> int:
     """Breadth first over places in the text; `most + 1` as soon as all that is left takes more than `most`."""
     size = longest + 1
-    fewest = np.full(size, _NONE, np.int64)  # of the places from here on, by place modulo size
+    fewest = np.full(size, _NONE, np.int64)  # fewest pieces of the places from here on, by place modulo size
     fewest[0] = 0
     within = 0  # the last place that at most `most` pieces reach
     beyond = False

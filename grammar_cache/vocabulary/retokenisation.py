@@ -1,8 +1,8 @@
 """The fewest tokens of the vocabulary that spell a text: a dynamic program over its places, from the end.
 
-How many tokens the rest of a text takes depends on where it begins and on nothing else. From each place the trie tells
-all strings that match there, so the work is the length of the text times that of the longest token, at most. A model's
-own tokenizer need not find the fewest: it merges pairs in the order in which it learned them.
+How many tokens the rest of a text takes depends on where it begins and on nothing else. The trie gives all strings that
+match at each place, so the work is the length of the text times that of the longest token, at most. A model's own
+tokenizer need not find the fewest: it merges pairs in the order in which it learned them.
 """
 
 from __future__ import annotations

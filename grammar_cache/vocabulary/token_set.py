@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Bits = NDArray[np.uint8]
 
 _SPARSE = 16
-"""Only the words that aren't 0 are kept if they are fewer than one in so many."""
+"""Words per stored word: a set keeps only the words that aren't 0 if they are fewer than one in so many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""How a tokenizer writes bytes in the names of its tokens: its decoder, read as a function of one token.
+"""Spelling of bytes in the names of a tokenizer's tokens: its decoder, read as a function of one token.
 
 Byte-level decoders map every character of a name to one byte (GPT-2's table). SentencePiece-like decoders
 replace a stand-in for the space and read `<0xNN>` as one byte. What a decoder does to a *whole* text, such as
@@ -21,7 +21,7 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 def spelling_of(tokenizer: Json) -> tuple[Spelling, Spelling]:
-    """Of a parsed tokenizer.json: what the model's own tokens spell, and what added ones spell."""
+    """Spellings of a parsed tokenizer.json: what the model's own tokens spell, and what added ones spell."""
     steps = list(_steps(tokenizer.get("decoder"), "decoders"))
     byte_level = any(step.get("type") == "ByteLevel" for step in steps)
     if not steps:

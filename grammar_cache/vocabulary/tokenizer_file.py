@@ -28,7 +28,9 @@ Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TokenizerTokens:
-    """What the files say of a tokenizer's ids: their bytes (None: not text), the markers and the stop ids."""
+    """Tokens of a tokenizer by id, as its files have them: their bytes (None: not text), the markers and the stop
+    ids.
+    """
 
     token_bytes: tuple[bytes | None, ...]
     markers: Mapping[int, str]
@@ -48,7 +50,7 @@ class _Added:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a folder says of its tokenizer, as it was at one time: the bytes of each of `NAMES` that is there."""
+    """Files of a tokenizer in a folder, as they were at one time: the bytes of each of `NAMES` that is there."""
 
     folder: Path
     contents: Mapping[str, bytes]
@@ -172,7 +174,7 @@ def _unknown_id(model: Json, pieces: Mapping[str, int]) -> int | None:
 
 
 def _added_tokens(tokenizer: Json, config: Json) -> dict[int, _Added]:
-    """Of both files that list them; special where either says so."""
+    """Added tokens of both files that list them; special where either says so."""
     added: dict[int, _Added] = {}
     for key, entry in _added_entries(tokenizer, config):
         number = _id(key)

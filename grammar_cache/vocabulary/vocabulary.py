@@ -30,7 +30,7 @@ from grammar_cache.vocabulary.trie import Children, Trie, flatten
 C = TypeVar("C")
 
 _FORMAT = 1
-"""Of what is kept in a cache folder."""
+"""Version of the format in a cache folder."""
 _CODE = ("vocabulary.py", "tokenizer_file.py", "token_spelling.py", "trie.py")
 _KEPT = ("data", "data_offsets", "token_offsets", "token_list", "string_of")
 
@@ -67,15 +67,15 @@ class Vocabulary:
     size: int
     """The highest id + 1, special and stop ids included. A model's logits may be longer: padding."""
     token_bytes: tuple[bytes | None, ...]
-    """By id; None: special, marker, stop, hole or empty."""
+    """Bytes of each token by id; None: special, marker, stop, hole or empty."""
     stop_ids: tuple[int, ...]
     """Ascending."""
     markers: Mapping[int, str]
     """Added but not special tokens that look like tags (`<think>`, `[INST]`): of a template, not text."""
     trie: Trie
-    """Of `strings`."""
+    """Trie of `strings`."""
     children: Children
-    """Of the trie's nodes."""
+    """Children of the trie's nodes."""
     strings: tuple[bytes, ...]
     lengths: NDArray[np.int32]
     """The bytes of each string."""
@@ -87,11 +87,11 @@ class Vocabulary:
     longest: int
     """The bytes of the longest token."""
     deepest: NDArray[np.int32]
-    """By node of the trie, the bytes of the longest string that begins with the node's."""
+    """Bytes of the longest string that begins with the node's, by node of the trie."""
     single_bytes: NDArray[np.int32]
     """Tokens of one byte, one for each such byte."""
     fingerprint: str
-    """The same for the same size, bytes of every id and stop ids, and for nothing else (SHA-256 in hex)."""
+    """Fingerprint, equal for equal size, bytes of every id and stop ids, and for nothing else (SHA-256 in hex)."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Vocabulary:
         self._measure()
 
     def _measure(self) -> None:
-        """What follows quickly from the rest."""
+        """Derives what follows quickly from the rest."""
         lengths = np.diff(self.data_offsets)
         self.lengths = lengths[self.token_list[self.token_offsets[:-1]]]
         self.longest = int(self.lengths.max(initial=0))
@@ -150,7 +150,7 @@ class Vocabulary:
         Caches only save time.
         """
         if kind not in self._caches:
-            self._caches.setdefault(kind, kind())  # of two threads, both get the first one's
+            self._caches.setdefault(kind, kind())  # two threads both get the first one's
         return cast("C", self._caches[kind])
 
     def clear_caches(self) -> None:
@@ -158,7 +158,7 @@ class Vocabulary:
         self._caches.clear()
 
     def text(self, ids: Iterable[int]) -> bytes:
-        """What the tokens spell; those that aren't text spell nothing."""
+        """Bytes that the tokens spell; those that aren't text spell nothing."""
         return b"".join(self._bytes_of(token) for token in ids)
 
     def _bytes_of(self, token: int) -> bytes:
@@ -182,7 +182,7 @@ def _read(files: Files, extra_stop_ids: frozenset[int]) -> Vocabulary:
 
 
 def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
-    """What a kept vocabulary depends on: the files, the stop ids, and the code that reads them.
+    """Key of a cached vocabulary: the files, the stop ids, and the code that reads them.
 
     None where the code isn't there as text: another version couldn't be told from it.
     """
@@ -197,7 +197,7 @@ def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
 
 
 def _arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
-    """What `_restored` makes the same vocabulary of."""
+    """Arrays from which `_restored` makes the same vocabulary."""
     told = {"markers": list(vocabulary.markers.items()), "fingerprint": vocabulary.fingerprint}
     arrays: dict[str, NDArray[Any]] = {name: getattr(vocabulary, name) for name in _KEPT}
     arrays |= {f"trie_{part.name}": getattr(vocabulary.trie, part.name) for part in fields(Trie)}

@@ -1,4 +1,4 @@
-"""What every `/v1` route has in common: the key and the service."""
+"""Access to `/v1` routes: the key and the service."""
 
 from __future__ import annotations
 

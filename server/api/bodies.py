@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Bodies:
-    """What the requests of one application share: how many bodies are on their way, and who reads a long one."""
+    """Bodies of one application's requests: how many bodies are on their way, and who reads a long one."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -32,7 +32,9 @@ class Bodies:
         self._reading = asyncio.Lock()
 
     async def read(self, request: Request, parse: Callable[[object], T]) -> T:
-        """What `parse` makes of the body's value. Raises ApiError, also as soon as the body is known to be too long."""
+        """Reads a body, and returns what `parse` makes of its value. Raises ApiError, also as soon as the body is known
+        to be too long.
+        """
         _check_type(request)
         body = await self._whole(request)
         if len(body) <= LOOP_BYTES:

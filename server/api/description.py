@@ -36,13 +36,13 @@ Responses = dict[int | str, dict[str, Any]]
 
 
 def takes(model: type[StrictModel]) -> dict[str, Any]:
-    """For a route's `openapi_extra`: the body that it reads."""
+    """`openapi_extra` of a route: the body that it reads."""
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def problems(*codes: ErrorCode) -> Responses:
-    """For a route's `responses`: errors in our shape, by status. Every route may fail."""
+    """`responses` of a route: errors in our shape, by status. Every route may fail."""
     by_status: dict[int, list[str]] = {}
     for code in (*codes, ErrorCode.INTERNAL_ERROR):
         by_status.setdefault(code.status, []).append(code.value)
@@ -69,7 +69,7 @@ def described(app: FastAPI) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    """Of bodies, of what they hold, and of a stream's events."""
+    """Schemas of bodies, of what they hold, and of a stream's events."""
     wanted: list[Any] = [*((model, "validation") for model in TAKEN), (ChatChunk, "serialization")]
     _, found = models_json_schema(wanted, ref_template=_REFERENCE)
     schemas: dict[str, Any] = found["$defs"]

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns or raises. Cancels it and raises ClientDisconnect if the client goes first.
+    """Result of `work`. Cancels it and raises ClientDisconnect if the client goes first.
 
     The request's body must have been read.
     """

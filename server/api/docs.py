@@ -39,13 +39,13 @@ async def description(request: Request) -> Response:
 
 @router.get("/docs")
 async def page() -> Response:
-    """The same to read and to try."""
+    """Page of the description, to read and to try."""
     return FileResponse(_OURS / "docs.html", headers=_HEADERS)
 
 
 @router.get("/docs/{asset}")
 async def asset(asset: str) -> Response:
-    """What the page is made of."""
+    """Asset of the page."""
     if asset not in _ASSETS:
         raise ApiError(ErrorCode.NOT_FOUND, f"the page has no such part: {', '.join(_ASSETS)}")
     return FileResponse(_ASSETS[asset], headers=_HEADERS)

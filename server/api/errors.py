@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from server.protocol.errors import ApiError, ErrorCode
 
 CLIENT_GONE = 499
-"""What nginx logs for it; nobody is left to read it."""
+"""Status that nginx logs for a client that went away; nobody is left to read it."""
 
 _CODES: Mapping[int, ErrorCode] = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.METHOD_NOT_ALLOWED}
 

@@ -23,7 +23,7 @@ router = APIRouter()
     responses={**problems(ErrorCode.INVALID_API_KEY), 200: {"model": GrammarList}},
 )
 async def list_grammars(request: Request) -> Response:
-    """What is kept compiled here, and all names."""
+    """List of the grammars compiled here, and of all names."""
     return _json((await listed(service_of(request))).model_dump_json())
 
 

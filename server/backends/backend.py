@@ -1,4 +1,4 @@
-"""What decodes answers, as the rest of the server sees it: work in, pieces of text and an answer out.
+"""Backends, as the rest of the server sees them: work in, pieces of text and an answer out.
 
 Two things are one: `EngineLoop`, which decodes in this process over an engine that yields logits, and `VllmEngine`,
 whose tokens are chosen where its model runs.
@@ -24,10 +24,10 @@ from server.grammars.exchange import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
+    """Work to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
 
-    By `exchange`, if there is one, a backend whose searches run here shares what they find. `pieces`: whether somebody
-    reads the text as it comes; else the answer alone is waited for.
+    `exchange`, if there is one, shares what searches find, for a backend whose searches run here. `pieces`: whether
+    somebody reads the text as it comes; else the answer alone is waited for.
     """
 
     prompt: tuple[int, ...]
@@ -39,8 +39,8 @@ class Work:
     def completable(self, reason: Interruption, *, begun: bool) -> bool:
         """Whether an answer that is interrupted is completed at once; else an error tells the client to try again.
 
-        An answer that nobody reads yet, and that the model hasn't `begun`, is better asked for once more. Without a
-        grammar a text can only be cut, which no failure does.
+        An answer that nobody reads yet, and that the model hasn't `begun`, is better asked for once more. A text
+        without a grammar can only be cut, which no failure does.
         """
         return (begun or self.pieces) and (self.grammar is not None or reason == "shutdown")
 
@@ -53,7 +53,7 @@ class Piece:
 
 
 class State(StrEnum):
-    """What a backend is doing. `FAILED` and `STOPPED` are for good."""
+    """State of a backend. `FAILED` and `STOPPED` are for good."""
 
     STARTING = "starting"
     READY = "ready"
@@ -71,7 +71,7 @@ class DoesNotFit(EngineError):
 
 
 class UnsupportedWork(ValueError):
-    """This backend can't decode that way. `param`: the field of a request to blame."""
+    """Work that a backend can't decode. `param`: the field of a request to blame."""
 
     def __init__(self, param: str, message: str) -> None:
         super().__init__(message)

@@ -27,7 +27,9 @@ from server.decoding.step import steps
 from server.engines.contract import Engine, EngineError, Forward, SequenceId
 
 FINISH_SECONDS = 5.0
-"""For the step at hand and the witnesses, once answers are to end. A longer step is an error for who waits for it."""
+"""Seconds for the step at hand and the witnesses, once answers are to end. A longer step is an error for who waits for
+it.
+"""
 
 _log = logging.getLogger(__name__)
 _ENDING = "the server is shutting down"
@@ -120,7 +122,7 @@ class EngineLoop(Backend):
             request.cancelled.set()
 
     def _abandon(self) -> None:
-        """On the event loop: nobody waits any longer for a thread that may be stuck."""
+        """Abandons the thread, on the event loop: nobody waits any longer for a thread that may be stuck."""
         for request in self._asked:
             request.events.put_nowait(Unavailable(_ENDING))
 
@@ -268,7 +270,7 @@ class EngineLoop(Backend):
                 self._end(request, _as_engine_error(failure))
 
     def _refuse_all(self, error: EngineError) -> None:
-        """What has arrived, and wasn't begun."""
+        """Refuses what has arrived, and wasn't begun."""
         while True:
             try:
                 request_or_end = self._arriving.get(block=False)

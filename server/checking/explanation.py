@@ -1,7 +1,7 @@
-"""Why a text is not generated that says something valid: what of its writing would have to be otherwise.
+"""Explanation of a valid text that is not generated: what of its writing would have to be otherwise.
 
 A JSON text is compared with a text of the same value that the grammar derives, if one is found: aspect by aspect,
-whatever can stay as it is stays. Of other texts, small changes are tried. It takes the time of many judgements.
+whatever can stay as it is stays. Small changes are tried on other texts. It takes the time of many judgements.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Explanation:
 
 
 def of_json(recogniser: Recogniser, schema: object, text: bytes) -> Explanation:
-    """Of a valid JSON text that is not accepted. `schema`: numbers as they are written. Raises LimitExceeded."""
+    """Explanation of a valid JSON text that is not accepted. `schema`: numbers as they are written. Raises
+    LimitExceeded.
+    """
     decoded = text.decode(json.detect_encoding(text))
     own = json_text.read(decoded)
     style = member_order.Style(",", ":", _spellings(schema))
@@ -55,7 +57,9 @@ def of_json(recogniser: Recogniser, schema: object, text: bytes) -> Explanation:
 
 
 def of_text(recogniser: Recogniser, text: bytes) -> Explanation | None:
-    """Of any text that is not accepted: a small change that would do, if one is found. Raises LimitExceeded."""
+    """Explanation of any text that is not accepted: a small change that would do, if one is found. Raises
+    LimitExceeded.
+    """
     try:
         decoded = text.decode()
     except UnicodeDecodeError:
@@ -76,7 +80,7 @@ _NAMES: dict[Aspect, str] = {
 
 
 def _around(decoded: str, text: bytes) -> list[str]:
-    """What stands before and after the tree, or in how it is encoded."""
+    """Differences before and after the tree, or in how it is encoded."""
     found = []
     if decoded.rstrip(" \t\r\n") != decoded:
         found.append("end: nothing follows the value")
@@ -128,7 +132,7 @@ def _plain(value: Decimal) -> Iterable[str]:
 
 
 def _stuck(recogniser: Recogniser, text: str) -> str:
-    """Where no text of the value was found: the place where one of them ends."""
+    """Difference where no text of the value was found: the place where one of them ends."""
     end = recogniser.judge(text.encode()).offset
     pieces = list(json_text.write(json_text.read(text)))
     for piece in pieces:

@@ -27,7 +27,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`comma`: the gap before the comma that leads to it, if one does. In an array there is no key."""
+    """`comma`: the gap before the comma that leads to it, if one does. Places in an array have no key."""
 
     comma: str
     value: Node

@@ -17,7 +17,7 @@ WIDTH = 16
 """Orders of one object that are followed at a time: those after which most of the other members may come next."""
 
 Spellings: TypeAlias = Callable[[str], Iterable[str]]
-"""From a number as it is written to all the ways to try, the best first."""
+"""Function from a number as it is written to all the ways to try, the best first."""
 
 
 class Number(str):
@@ -28,7 +28,7 @@ class Number(str):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a value is written."""
+    """Style in which a value is written."""
 
     comma: str = ", "
     colon: str = ": "
@@ -88,7 +88,7 @@ class _Search:
         return self._table.accepts(configuration)
 
     def after(self, value: Any, starts: dict[int, str]) -> dict[int, str]:
-        """Where the value leads."""
+        """States after the value."""
         if isinstance(value, dict):
             return self._object(value, starts)
         if isinstance(value, list):
@@ -119,7 +119,7 @@ class _Search:
         return self.text("}", {configuration: text for (configuration, _), text in states.items()})
 
     def _open(self, state: tuple[int, tuple[str, ...]]) -> int:
-        """How many of the members that are left may come next."""
+        """Number of the members left that may come next."""
         configuration, left = state
         comma = self._style.comma
         return sum(self._follow(f"{comma}{_quoted(name)}:".encode(), configuration) != DEAD for name in left)

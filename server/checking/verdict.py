@@ -32,7 +32,7 @@ def check(wanted: Constraint, text: bytes) -> dict[str, object]:
 
 
 def _why(wanted: Constraint, recogniser: Recogniser, text: bytes) -> dict[str, object]:
-    """What would have to be otherwise; nothing where that isn't known."""
+    """Explanation of what would have to be otherwise; nothing where that isn't known."""
     try:
         if wanted.kind == "json_schema":
             explanation: Explanation | None = of_json(recogniser, member_order.read(wanted.text), text)

@@ -173,7 +173,7 @@ def _model(arguments: Namespace) -> LocalModel | RemoteModel:
 
 
 def splitter(folder: Path) -> Split:
-    """How the folder's tokenizer splits a text into tokens, without marks of begin and end."""
+    """Function that splits a text into tokens of the folder's tokenizer, without marks of begin and end."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

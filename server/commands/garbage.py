@@ -13,7 +13,9 @@ of the time, and a fifth for large schemas. A request's own cycles wait a moment
 
 
 def keep_what_is_loaded() -> None:
-    """Once, when all is loaded: looking through it again took longer than compiling most schemas."""
+    """Exempts what is loaded from garbage collection, once: looking through it again took longer than compiling
+    most schemas.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)

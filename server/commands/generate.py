@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> int:
     check_store(settings)
     try:
         body = request_body(arguments, wanted)
-        parse_chat(body)  # what is wrong is told before the model is loaded
+        parse_chat(body)  # faults are reported before the model is loaded
         ready_loops()
         if wanted is not None:
             parse(wanted)
@@ -82,7 +82,7 @@ def run(arguments: Namespace) -> int:
 
 
 def request_body(arguments: Namespace, wanted: Constraint | None) -> dict[str, object]:
-    """What a client would send, but for the model's name."""
+    """Body that a client would send, but for the model's name."""
     prompt = read(STDIN) if arguments.prompt == STDIN else arguments.prompt
     messages = [{"role": "user", "content": prompt}]
     if arguments.system is not None:

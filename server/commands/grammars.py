@@ -92,7 +92,7 @@ def _none(what: str) -> ValueError:
 
 
 def _row(info: Info) -> dict[str, object]:
-    """As the store tells it, with times for people."""
+    """Row of a table: a grammar as the store reports it, with times for people."""
     told = asdict(info)
     place = told.pop("name")
     return {"place": place, **told, "created": _time(info.created), "used": _time(info.used)}

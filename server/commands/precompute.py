@@ -1,6 +1,6 @@
 """`swyb precompute`: distances of all configurations of a grammar up to a stack height, kept in a store.
 
-What is there already isn't made again: a run that was stopped goes on, and others on the same store share the work.
+Pieces that exist aren't made again: a run that was stopped goes on, and others on the same store share the work.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at
     from grammar_cache.store.database import Database
 
 PATIENCE_SECONDS = 5.0
-"""For an answer of a store that no request waits for."""
+"""Seconds for an answer of a store that no request waits for."""
 QUESTIONS = 3
-"""To find the table as a server does, who may miss an answer that comes late."""
+"""Attempts to find the table as a server does, who may miss an answer that comes late."""
 CLOSING_SECONDS = 60.0
-"""For what is still to be written in the end."""
+"""Seconds for what is still to be written in the end."""
 INTERRUPTED = 130
 """The exit status after Ctrl-C, by custom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a process needs to know. `ends`: when to stop, by the clock that all processes of a machine share."""
+    """Task of a process. `ends`: when to stop, by the clock that all processes of a machine share."""
 
     constraint: Constraint
     folder: Path
@@ -105,7 +105,7 @@ def run(arguments: Namespace) -> int:
 
 
 def precompute(task: Task, workers: int = 1) -> dict[str, object]:
-    """What there is to say of the table, which servers find in the store then.
+    """Report on the table, which servers find in the store then.
 
     Raises GrammarError; ValueError where there is no store, or too much is asked for, RuntimeError where the store
     doesn't take everything, or doesn't answer.
@@ -140,7 +140,7 @@ def most_nodes() -> int:
 
 
 def work(task: Task, first: int) -> None:
-    """What another process does: it leaves pieces in the store, from that one on."""
+    """Work of another process: it leaves pieces in the store, from that one on."""
     _, grammar_id, precomputation = _prepared(task)
     with _opened(_patient(task)) as database:
         _collected(precomputation, database, grammar_id, first, lambda _: monotonic() < task.ends)
@@ -208,7 +208,7 @@ def _collected(
 
 @contextmanager
 def _others(task: Task, first: int, pieces: int, count: int) -> Iterator[None]:
-    """So many processes beside this one, each from another piece on. They end when all pieces are there."""
+    """Processes beside this one, each from another piece on. They end when all pieces are there."""
     context = get_context("spawn")
     begins = [(first + pieces * (i + 1) // (count + 1)) % pieces for i in range(count)]
     processes = [context.Process(target=work, args=(task, begin), daemon=True) for begin in begins]

@@ -101,7 +101,7 @@ def _add_limits(parser: ArgumentParser, default: Settings) -> None:
 
 
 def _add_end(parser: ArgumentParser) -> None:
-    """How and when the server ends. A default that is a text is read as if it stood on the command line."""
+    """Adds the options of the server's end. A default that is a text is read as if it stood on the command line."""
     default, given = Settings(), os.environ.get
     parser.add_argument(
         "--drain-seconds",
@@ -130,7 +130,7 @@ def _add_end(parser: ArgumentParser) -> None:
 
 
 def engine_failure(text: str) -> str:
-    """What `Settings.on_engine_failure` may be."""
+    """Value of `Settings.on_engine_failure`, read from a text."""
     if text not in get_args(EngineFailure):
         raise ArgumentTypeError(f"{text!r} is none of {', '.join(get_args(EngineFailure))}")
     return text

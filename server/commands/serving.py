@@ -21,7 +21,7 @@ from server.settings import ENGINE_FAILED, Settings
 from server.shutdown import Shutdown
 
 FLUSH_SECONDS = 5
-"""For clients that read slowly, once all answers are there."""
+"""Seconds for clients that read slowly, once all answers are there."""
 
 WATCH_SECONDS = 0.1
 
@@ -61,7 +61,7 @@ class _Server(uvicorn.Server):
         self.signalled(sig)
 
     def shut_door(self) -> None:
-        """What has no connection yet gets none."""
+        """Refuses connections from now on."""
         for listener in self.servers if self.started else []:
             listener.close()
 

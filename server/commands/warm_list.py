@@ -1,4 +1,4 @@
-"""What `swyb serve --warm` lists: grammars that are compiled before the server is ready."""
+"""List of `swyb serve --warm`: grammars that are compiled before the server is ready."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from server.protocol.grammars import GrammarRequest
 
 STORE_SECONDS = 5.0
-"""For a store to say which names it has."""
+"""Seconds for a store to say which names it has."""
 
 
 def listed(wanted: str) -> Iterable[GrammarRequest | str]:
-    """What a file lists, or else the name. Raises ValueError, OSError."""
+    """Grammars that a file lists, or else the name. Raises ValueError, OSError."""
     if not Path(wanted).is_file():
         return [wanted]
     from server.protocol.errors import ApiError

@@ -1,1 +1,1 @@
-"""What commands have in common: options, models, how errors and tables are printed."""
+"""Common parts of commands: options, models, how errors and tables are printed."""

@@ -1,4 +1,4 @@
-"""Which engine a command runs its model with: the option, and the backend it stands for."""
+"""Engine that a command runs its model with: the option, and the backend it stands for."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 EngineName: TypeAlias = Literal["transformers", "vllm"]
 
 PASSED_ON = "--"
-"""What comes behind it is for vLLM."""
+"""Mark behind which options are for vLLM."""
 
 
 def add_engine(parser: ArgumentParser) -> None:
-    """Which engine; vLLM's own options follow all others, behind `--`."""
+    """Adds the option for the engine; vLLM's own options follow all others, behind `--`."""
     parser.add_argument(
         "--engine",
         choices=("auto", *get_args(EngineName)),
@@ -61,7 +61,9 @@ def check_weights(folder: Path) -> None:
 
 
 def backend_of(arguments: Namespace, folder: Path, settings: Settings) -> Backend:
-    """What decodes with the model in a folder. Raises ValueError for options, RuntimeError where vLLM isn't there."""
+    """Backend that decodes with the model in a folder. Raises ValueError for options, RuntimeError where vLLM isn't
+    there.
+    """
     if engine_name(arguments) == "vllm":
         from server.backends.vllm.frontend.environment import prepare
 

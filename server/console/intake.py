@@ -9,7 +9,7 @@ from server.settings import Intake
 
 
 def add_intake(parser: ArgumentParser) -> None:
-    """How much and how long; see `Intake`."""
+    """Adds the options for how much the server takes in, and how long; see `Intake`."""
     default = Intake()
     parser.add_argument(
         "--connections",
@@ -45,5 +45,5 @@ def add_intake(parser: ArgumentParser) -> None:
 
 
 def intake_of(arguments: Namespace) -> Intake:
-    """What the command line says."""
+    """Bounds that the command line gives."""
     return Intake(arguments.connections, arguments.header_seconds, arguments.body_seconds, arguments.bodies)

@@ -35,7 +35,7 @@ class _Announcement(Listener):  # type: ignore[misc]  # numba has no types
 
     @property
     def seconds(self) -> float:
-        """Since the first of them."""
+        """Seconds since the first loop."""
         return monotonic() - self._begun
 
 

@@ -1,4 +1,4 @@
-"""Which folder `--model` means: one that is here, one of the Hugging Face hub, or that of the embedded model.
+"""Folder that `--model` stands for: one that is here, one of the Hugging Face hub, or that of the embedded model.
 
 Nothing here imports torch: what isn't there is told at once.
 """
@@ -14,18 +14,18 @@ from server.console.options import report
 from server.engines.embedded import NAME, default_cache
 
 TOKENIZER = ("tokenizer.json",)
-"""What tells tokens."""
+"""Files that a tokenizer needs."""
 MODEL = ("config.json", *TOKENIZER)
-"""What an engine needs beside the weights."""
+"""Files that an engine needs beside the weights."""
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _TOKENIZER_FILES = ["*.json", "*.jinja"]
 _MODEL_FILES = [*_TOKENIZER_FILES, "*.safetensors", "*.model", "*.txt"]
 ANSWER_SECONDS = 5.0
-"""For the hub to say what it has."""
+"""Seconds for the hub to say what it has."""
 
 
 def add_model(parser: ArgumentParser) -> None:
-    """Which model; the embedded one is unpacked on first use."""
+    """Adds the option for the model; the embedded one is unpacked on first use."""
     parser.add_argument(
         "--model",
         type=Path,

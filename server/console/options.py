@@ -33,12 +33,12 @@ STORE_TIMES = {
     "write": "seconds for a batch to be written, behind everybody's back",
     "lease": "seconds after which who compiles and doesn't say so counts as dead",
 }
-"""What the fields of `Timing` are, as options and as variables."""
+"""Options and variables for the fields of `Timing`."""
 MOST_SECONDS = 86400.0
 
 
 def add_store(parser: ArgumentParser) -> None:
-    """Which store, and what it is sealed with."""
+    """Adds the options for the store, and for what it is sealed with."""
     parser.add_argument(
         "--store",
         metavar="ADDRESS",
@@ -70,7 +70,7 @@ def _variable(time: str) -> str:
 
 
 class StoreOptions(NamedTuple):
-    """As `Settings` has them."""
+    """Options of the store, as `Settings` has them."""
 
     address: str | None
     secret: str | None
@@ -78,7 +78,9 @@ class StoreOptions(NamedTuple):
     timing: Timing = Timing()
 
     def settings(self, others: Settings | None = None) -> Settings:
-        """These, and what the others are: so that all commands mean the same by a store and what is in it."""
+        """Settings with these options, and the others as they are: so that all commands mean the same by a store and
+        what is in it.
+        """
         return replace(
             others or Settings(),
             store=self.address,
@@ -89,7 +91,9 @@ class StoreOptions(NamedTuple):
 
 
 def store_options(arguments: Namespace) -> StoreOptions:
-    """What the command line says, or else the environment. Raises OSError for a file that can't be read, ValueError."""
+    """Options that the command line gives, or else the environment. Raises OSError for a file that can't be read,
+    ValueError.
+    """
     address = arguments.store or os.environ.get(STORE_VARIABLE) or _default_store()
     if address == NO_STORE:
         return StoreOptions(None, None, "")
@@ -126,7 +130,9 @@ def _default_store() -> str:
 
 
 def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
-    """At most one constraint: read from a file ("-" is the standard input), or one that comes with the package."""
+    """Adds the options for at most one constraint: read from a file ("-" is the standard input), or one that comes with
+    the package.
+    """
     of = " (default: none)" if not required else ""
     about = parser.add_argument_group("the constraint", 'one of the first five is needed; FILE may be "-"')
     if not required:
@@ -223,7 +229,7 @@ def seconds(text: str) -> float:
 
 
 def _number(text: str) -> float:
-    """What a text says, or -1 where that is no finite number."""
+    """Number that a text says, or -1 where that is no finite number."""
     try:
         value = float(text)
     except ValueError:

@@ -19,7 +19,9 @@ class Parser(ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help tells more)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """The same, but that an unknown option is told before one that is missing: it may be meant for that one."""
+        """Parses as the base class does, but reports an unknown option before one that is missing: it may be meant for
+        that one.
+        """
         known = self._option_string_actions
         for argument in args or ():
             if argument == "--" or self._subparsers is not None:
@@ -30,7 +32,7 @@ class Parser(ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: Action, value: Any) -> None:
-        """As in the base class, in other words."""
+        """Checks as the base class does, in other words."""
         if action.choices is not None and value not in action.choices:
             raise ArgumentError(action, f"there is no {value!r}{perhaps(str(value), map(str, action.choices))}")
 

@@ -40,7 +40,7 @@ def refused(error: GrammarError | ApiError, arguments: Namespace, text: str | No
 
 
 def place_of(error: ApiError, text: str) -> Place | None:
-    """Where a refusal points to; None where it doesn't."""
+    """Place that a refusal points to; None where it points to none."""
     line, column, pointer = (error.details.get(name) for name in ("line", "column", "pointer"))
     if isinstance(line, int) and isinstance(column, int):
         return Place(line, column)
@@ -48,7 +48,9 @@ def place_of(error: ApiError, text: str) -> Place | None:
 
 
 def pointed(text: str, pointer: str) -> Place | None:
-    """Where a value of a JSON text begins, or the name of a member; None where the pointer leads to another text."""
+    """Place where a value of a JSON text begins, or the name of a member; None where the pointer leads to another
+    text.
+    """
     offset = 0
     for piece in write(read(text)):
         if piece.pointer == pointer:
@@ -77,12 +79,12 @@ def _printable(text: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """How wide a terminal shows a text."""
+    """Width of a text in a terminal."""
     wide = sum(east_asian_width(character) in "WF" for character in text)
     return len(text) + wide - sum(combining(character) > 0 for character in text)
 
 
 def _source(arguments: Namespace) -> str:
-    """What the constraint was read from."""
+    """Source from which the constraint was read."""
     named = next((getattr(arguments, name) for name in CONSTRAINTS if getattr(arguments, name) is not None), None)
     return "standard input" if named == STDIN else str(named or arguments.shipped)

@@ -1,4 +1,4 @@
-"""What decoding yields."""
+"""Answers, the yield of decoding."""
 
 from __future__ import annotations
 

@@ -24,10 +24,9 @@ NOTHING_SCORED = Scores()
 
 
 class Beam(NamedTuple):
-    """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow.
-
-    By an end token (`stopped`), at a stop text (`halted`), or because nothing can. `forced` counts tokens that the
-    budget chose.
+    """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow. A
+    text ends by an end token (`stopped`), at a stop text (`halted`), or because nothing can follow. `forced` counts
+    tokens that the budget chose.
     """
 
     configuration: int
@@ -47,7 +46,7 @@ class Beam(NamedTuple):
         return len(self.tokens) + self.stopped
 
     def stop(self, scores: Scores, *, forced: bool) -> Beam:
-        """This text, ended by an end token."""
+        """Beam with this text, ended by an end token."""
         return self._replace(scores=scores, ended=True, stopped=True, forced=self.forced + forced)
 
     def extend(
@@ -61,7 +60,7 @@ class Beam(NamedTuple):
         forced: bool,
         stops: tuple[bytes, ...],
     ) -> Beam:
-        """This text and one more token with its bytes; ended if it is `over`, or a stop text is met."""
+        """Beam with this text and one more token with its bytes; ended if it is `over`, or a stop text is met."""
         text = self.text + data
         halt = first_stop(text, len(self.text), stops)
         return Beam(
@@ -78,7 +77,7 @@ class Beam(NamedTuple):
 
 
 def first_stop(text: bytes, known: int, stops: tuple[bytes, ...]) -> int | None:
-    """Where the first stop text begins, given that the first `known` bytes hold none."""
+    """Offset at which the first stop text begins, given that the first `known` bytes hold none."""
     places = [text.find(stop, max(0, known - len(stop) + 1)) for stop in stops]
     return min((place for place in places if place >= 0), default=None)
 

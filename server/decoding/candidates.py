@@ -15,7 +15,7 @@ from server.decoding.parameters import Parameters
 
 
 class Place(NamedTuple):
-    """Where a text has got to: its configuration, and the tokens that it may still have."""
+    """Place of a text in its language and budget: its configuration, and the tokens that it may still have."""
 
     configuration: int
     tokens_left: int
@@ -65,7 +65,7 @@ def candidates(language: Language, place: Place, row: Row, parameters: Parameter
 
 
 def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.floating]) -> Candidates:
-    """Which of some tokens are viable, int32[k], with their logits or any shift of them, [k]."""
+    """Viable tokens of some, int32[k], with their logits or any shift of them, [k]."""
     configuration, left = place
     after, distances = judged(language, place, tokens)
     end = None

@@ -74,7 +74,7 @@ class Decoder:
 
     @property
     def wanted(self) -> Wanted:
-        """What the model is to be asked, while there are no answers."""
+        """Prefixes for the model's next step, while there are no answers."""
         live = [b for b in self._beams if not b.ended]
         places = tuple(self._place_of(b) for b in live)
         return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), places)
@@ -101,7 +101,7 @@ class Decoder:
 
     @property
     def agreed(self) -> bytes:
-        """What all kept beams have in common, up to a whole code point. It only ever grows."""
+        """Text that all kept beams have in common, up to a whole code point. It only ever grows."""
         texts = [b.text[self._shared :] for b in self._beams]
         self._shared += sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*texts, strict=False)))
         shared = self._beams[0].text[: self._shared]
@@ -241,7 +241,7 @@ class Decoder:
 
 
 def _child_order(child: _Child) -> tuple[float, float]:
-    """That of the beam which it becomes."""
+    """Order of the beam which a child becomes."""
     here = child.beam.scores
     more = NOTHING_SCORED if child.way is None else child.way.scores
     return -(here.guided + more.guided), -(here.viable + more.viable)

@@ -38,10 +38,10 @@ from server.decoding.language import Language
 from server.decoding.parameters import Promotion, Softmax
 
 Rule: TypeAlias = Callable[[Candidates, Language, float], Floats]
-"""From the candidates of a beam and α_min to z̃ - z⁺, float64[candidates], none above 0."""
+"""Function from the candidates of a beam and α_min to z̃ - z⁺, float64[candidates], none above 0."""
 
 LEAST_SHARE = 1e-9
-"""Of the model where α_min = 1 leaves it nothing: λ stays finite."""
+"""Share of the model where α_min = 1 leaves it nothing: λ stays finite."""
 
 
 def viable(options: Candidates, language: Language, alpha: float) -> Floats:
@@ -87,7 +87,9 @@ CHANGES_GREEDY: frozenset[Promotion] = frozenset({"penalty"})
 NORMALISERS: Mapping[Softmax, Callable[[Floats, float], float]] = MappingProxyType(
     {"viable": lambda promoted, best: log_sum(promoted), "vocabulary": lambda promoted, best: -best}
 )
-"""What promoted logits less z⁺ are above the guided scores, from all of them and the model's log-probability of z⁺."""
+"""Normalisers: how far promoted logits less z⁺ are above the guided scores, from all of them and log p(z⁺) of the
+model.
+"""
 
 
 def _towards_best(options: Candidates, weight: Floats) -> Floats:

@@ -22,7 +22,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 Split: TypeAlias = Callable[[str], Sequence[int]]
-"""From a text to its tokens, without marks of begin and end."""
+"""Function from a text to its tokens, without marks of begin and end."""
 
 LONGEST = 256
 """Bytes of forced text that are looked at together."""
@@ -82,7 +82,7 @@ class ForcedText:
         return found
 
     def _cut(self, text: bytes) -> tuple[int, ...]:
-        """As the tokenizer does; nothing where its tokens don't spell the text, as with half a code point."""
+        """Tokens as the tokenizer cuts the text; nothing where its tokens don't spell it, as with half a code point."""
         known = self._tokens.get(text)
         if known is None:
             known = tuple(self._split(text.decode(errors="replace"))) if len(text) > 1 else ()

@@ -1,4 +1,6 @@
-"""What decoding asks of a language. A compiled grammar is one; so is the language of all texts, for plain requests."""
+"""Contract of a language for decoding. A compiled grammar is one; so is the language of all texts, for plain
+requests.
+"""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class ArrayRow:
         return np.maximum(values, np.float32(-LARGEST)) if self._ordinary else finite(values)
 
     def mass(self, temperature: float) -> float:
-        # As it was given, -inf weighs nothing, as the least number does.
+        # The given -inf weighs nothing, as the least number does.
         logits, top = (self._finite, self._finite.max()) if self._top is None else (self._given, self._top)
         shifted = logits - top
         if temperature != 1.0:

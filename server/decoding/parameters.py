@@ -1,4 +1,4 @@
-"""How one answer is to be decoded: numbers and names of variants, checked where the request is read."""
+"""Parameters of decoding one answer: numbers and names of variants, checked where the request is read."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Parameters:
 
     @property
     def scale(self) -> float:
-        """What logits are divided by."""
+        """Divisor of logits."""
         return self.temperature or 1.0
 
     def seeded(self) -> Parameters:
-        """These, with a seed."""
+        """Copy with a seed."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(64))
 
     @property

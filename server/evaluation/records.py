@@ -72,7 +72,7 @@ class Records:
 
     @property
     def rows(self) -> list[Row]:
-        """In the order in which their questions were first answered."""
+        """Rows in the order in which their questions were first answered."""
         return list(self._rows.values())
 
     def get(self, key: Key) -> Row | None:
@@ -99,7 +99,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _opened(path: Path) -> IO[str]:
-    """To append to, cut after its last whole line. Raises OSError where another process writes it."""
+    """File to append to, cut after its last whole line. Raises OSError where another process writes it."""
     file = path.open("a+", encoding="utf-8", newline="")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

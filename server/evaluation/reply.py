@@ -1,4 +1,4 @@
-"""What a method gives back for a task: a text and its cost, or why there is none."""
+"""Reply of a method to a task: a text and its cost, or why there is none."""
 
 from __future__ import annotations
 

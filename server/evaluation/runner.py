@@ -20,7 +20,9 @@ from server.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be answered. `concurrency`: how many answers are under way at a time, and share the model's steps."""
+    """Plan of what is to be answered. `concurrency`: how many answers are under way at a time, and share the model's
+    steps.
+    """
 
     tasks: Sequence[Task]
     methods: Sequence[Method]
@@ -53,7 +55,7 @@ async def run(plan: Plan, split: Split | None, records: Records, tell: Callable[
 
 
 def _groups(questions: Sequence[_Question], plan: Plan) -> list[list[_Question]]:
-    """What is answered together, all by one method."""
+    """Groups of questions that are answered together, all by one method."""
     if plan.concurrency == 1:
         return [[question] for question in questions]
     groups = [[q for q in questions if q.row.method == method.label] for method in plan.methods]
@@ -68,7 +70,7 @@ async def _together(
     progress: Progress,
     tell: Callable[[Sweep], None],
 ) -> None:
-    """So many at a time; what a smaller budget has settled is taken over."""
+    """Answers so many questions at a time; what a smaller budget has settled is taken over."""
     places = asyncio.Semaphore(concurrency)
     made: list[Row] = []
 
@@ -103,7 +105,7 @@ async def _answered(method: Method, question: _Question) -> Row:
 
 
 def judged(task: Task, reply: Reply) -> Verdict | None:
-    """What the task's judge says of a text, after the post-processing that all methods share."""
+    """Verdict of the task's judge on a text, after the post-processing that all methods share."""
     return None if reply.text is None else task.judge(cleaned(reply.text))
 
 

@@ -22,7 +22,7 @@ from server.evaluation.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a run is asked for. `data`: the set's name, `model` in `Description` being that of the model at hand."""
+    """Order for a run. `data`: the set's name, `model` in `Description` being that of the model at hand."""
 
     experiment: str
     data: str

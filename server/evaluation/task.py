@@ -1,4 +1,4 @@
-"""What every method of an evaluation is given, and what its answers are judged by: the same for all of them."""
+"""Tasks, as every method of an evaluation is given them, and their judges: the same for all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Form: TypeAlias = Literal["json_schema", "gbnf", "lark", "regex"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge says of a text, by programs that know no grammar of ours.
+    """Verdict of a judge on a text, by programs that know no grammar of ours.
 
     `syntax`: the text is one of the format (JSON, SQL, LTL). `valid`: it meets the task's constraint too (the schema).
     `correct`: it means what the gold answer means; None where nobody can tell. `detail`: why not, in a few words.

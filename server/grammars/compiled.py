@@ -2,8 +2,8 @@
 
 One event loop uses it. The compiling thread also searches the minimum and its witness, so that afterwards
 only the decoding thread touches a grammar's tables. With a store, threads of another pool wait for it and for other
-processes that compile; they hand work to the compiling threads. What is kept is bounded by count and by size; running
-requests hold their grammars themselves. A refusal is not kept: it comes again, as cheaply as the first time.
+processes that compile; they hand work to the compiling threads. Cached grammars are bounded by count and by size;
+running requests hold their grammars themselves. A refusal is not kept: it comes again, as cheaply as the first time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from grammar_cache.store.sharing import SharedGrammars
 from server.grammars.exchange import Exchange, Refresh
 
 Source: TypeAlias = Literal["hit", "miss", "shared"]
-"""Where a request's grammar was: here, nowhere (it was compiled), or in the store."""
+"""Source of a request's grammar: here, nowhere (it was compiled), or in the store."""
 
 WAITING_THREADS = 32
 """Grammars that are looked for in the store, or waited for, at the same time."""
 WAIT_SECONDS = 20.0
-"""For another process that compiles the same grammar; after that, this one does."""
+"""Seconds to wait for another process that compiles the same grammar; after that, this one does."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Certified:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """What of the constraint is not enforced."""
+        """Parts of the constraint that are not enforced."""
         return self.grammar.ignored
 
     @property
@@ -65,7 +65,7 @@ class Certified:
 
     @property
     def states(self) -> int:
-        """What it weighs: states and configurations; those of a grammar in use grow."""
+        """Size of the grammar: states and configurations; those of a grammar in use grow."""
         size = self.grammar.size
         return size["states"] + size["configurations"]
 
@@ -110,12 +110,12 @@ class Grammars:
 
     @property
     def kept(self) -> int:
-        """How many are kept."""
+        """Number of cached grammars."""
         return len(self._kept)
 
     @property
     def certified(self) -> list[Certified]:
-        """Those, the last used last."""
+        """Cached grammars, the last used last."""
         return list(self._kept.values())
 
     async def get(self, constraint: Constraint) -> Certified:
@@ -191,7 +191,7 @@ class Grammars:
         return pending
 
     def _obtain(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
-        """From the store, or compiled by another thread than this one, which may wait for long."""
+        """Grammar from the store, or compiled by another thread than this one, which may wait for long."""
         assert self._shared is not None, "without a store nobody waits"
         begun = perf_counter()
         made: Certified | None = None

@@ -1,4 +1,4 @@
-"""What searches of a grammar find, from this process to others and from them to here.
+"""Exchange of what searches of a grammar find, from this process to others and from them to here.
 
 Three threads meet: whoever may wait for the store brings what is new, the one that owns the grammar's tables takes it
 in and gives its own, and the event loop only asks whether it is time.
@@ -20,7 +20,9 @@ REFRESH_SECONDS = 5.0
 
 
 class Exchange:
-    """Of a grammar that has just come out of the store, or goes there. `entries`: that were there at the last look."""
+    """Exchange of a grammar that has just come out of the store, or goes there. `entries`: that were there at the last
+    look.
+    """
 
     def __init__(self, shared: SharedGrammars, grammar_id: str, grammar: CompiledGrammar) -> None:
         self._shared = shared

@@ -20,11 +20,11 @@ from server.protocol.errors import ApiError, ErrorCode
 from server.request_constraint import unknown_name
 
 REMEMBERED_SECONDS = 5.0
-"""Until a name is looked up again: so long may pass before a change is met by all."""
+"""Seconds until a name is looked up again: so long may pass before a change is met by all."""
 MOST_NAMES = 1000
 """Registered at a time."""
 MOST_BYTES = 64 << 20
-"""Of the texts that are remembered."""
+"""Bytes of the texts that are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Known:
 
 
 class NamedGrammars:
-    """Without a catalogue, names are those of this process alone."""
+    """Names of grammars. Without a catalogue, names are those of this process alone."""
 
     def __init__(self, catalogue: Catalogue | None, clock: Callable[[], float] = monotonic) -> None:
         self._catalogue = catalogue
@@ -69,7 +69,9 @@ class NamedGrammars:
         return known.constraint
 
     async def register(self, name: str, constraint: Constraint) -> bool:
-        """In place of what had that name. Whether all who share the store know it now. Raises ApiError."""
+        """Registers a constraint, in place of what had that name, and returns whether all who share the store know it
+        now. Whether all who share the store know it now. Raises ApiError.
+        """
         if name in names():
             raise ApiError(ErrorCode.INVALID_VALUE, f"{name!r} is a grammar that comes with the server", param="name")
         if self._catalogue is None and not self._room(name, constraint):

@@ -10,7 +10,7 @@ from server.settings import Settings
 
 
 def opened_store(settings: Settings) -> Database | None:
-    """None where nothing is shared. Asks nothing yet.
+    """Opens the store; None where nothing is shared. Asks nothing yet.
 
     Raises ValueError for an address that is none, a server's without a secret, and a file that can't have one.
     """

@@ -79,7 +79,7 @@ class StreamOptions(StrictModel):
 
 
 class ConstraintOptions(StrictModel):
-    """How a constraint is read; see `grammar_cache.constraint`."""
+    """Options for reading a constraint; see `grammar_cache.constraint`."""
 
     whitespace: Whitespace | None = None
     """White space in JSON (docs/how-to/whitespace.md); null means `bounded`."""

@@ -1,4 +1,4 @@
-"""What a chat request is answered with: OpenAI's shapes, and the certificate that goes with every answer."""
+"""Completions that answer a chat request: OpenAI's shapes, and the certificate that goes with every answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Usage(AnswerModel):
 
 
 class Certificate(AnswerModel):
-    """What was guaranteed, and what it took. Without a constraint, the grammar's fields are null."""
+    """Certificate of an answer: what was guaranteed, and what it took."""
 
     complete: bool
     """Whether the answer belongs to the constraint's language. Without a constraint: whether the model ended by itself.
@@ -43,8 +43,9 @@ class Certificate(AnswerModel):
     """
     interrupted: Interruption | None
     """Why the server ended the answer before its time, else null: `shutdown` (docs/how-to/deploy.md#how-a-server-ends),
-    or `failure` (of a step, or of the engine). Under a constraint the shortest completion that is known was appended,
-    and `complete` is true; without one the text is cut (`length`). A step that fails in vLLM's workers isn't told.
+    `failure` (of a step, or of the engine), or `configurations` (the grammar's table was full). Under a constraint the
+    shortest completion that is known was appended, and `complete` is true; without one the text is cut (`length`). A
+    step that fails in vLLM's workers isn't told.
     """
     beam_width: int
     """Beam width, as used."""

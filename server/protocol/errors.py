@@ -137,7 +137,7 @@ class ApiError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Those of the HTTP answer."""
+        """Headers of the HTTP answer."""
         if self.code is ErrorCode.INVALID_API_KEY:
             return {"WWW-Authenticate": "Bearer"}
         retry = {"Retry-After": RETRY_SECONDS} if self.code.passes else {}

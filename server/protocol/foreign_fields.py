@@ -153,7 +153,7 @@ _OTHER_SERVERS: Mapping[str, Foreign] = {
 }
 
 REQUEST: Mapping[str, Foreign] = {**_OPENAI, **_CONSTRAINTS_OF_OTHERS, **_OTHER_SERVERS}
-"""Of a chat request."""
+"""Foreign fields of a chat request."""
 
 MESSAGE: Mapping[str, Foreign] = {
     "annotations": Foreign(_EMPTY_LIST),
@@ -166,4 +166,4 @@ MESSAGE: Mapping[str, Foreign] = {
     "tool_call_id": Foreign(_NEVER, _HISTORY),
     "tool_calls": Foreign(_EMPTY_LIST, _HISTORY),
 }
-"""Of one message of a chat: what clients send back of an answer they got."""
+"""Foreign fields of one message of a chat: what clients send back of an answer they got."""

@@ -87,7 +87,7 @@ class ChoiceFormat(StrictModel):
 
 
 def _without_null_type(given: object) -> object:
-    """Without a type that is null: it is looked at before the models see that null is absence."""
+    """Format without a type that is null: it is looked at before the models see that null is absence."""
     if isinstance(given, dict) and given.get("type", "") is None:
         return {name: value for name, value in given.items() if name != "type"}
     return given

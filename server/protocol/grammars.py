@@ -63,7 +63,7 @@ class Deleted(AnswerModel):
 
 
 class Stored(AnswerModel):
-    """What the store tells of a grammar: bytes as stored, times in Unix time."""
+    """Grammar in the store: bytes as stored, times in Unix time."""
 
     artefact_bytes: int
     entries: int

@@ -1,4 +1,4 @@
-"""What `GET /v1/models` answers."""
+"""Models of the answer to `GET /v1/models`."""
 
 from __future__ import annotations
 

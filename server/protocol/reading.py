@@ -1,4 +1,4 @@
-"""From the bytes of a body to a `ChatRequest`; whatever is wrong with them becomes an `ApiError`.
+"""Reading of a body into a `ChatRequest`; whatever is wrong with its bytes becomes an `ApiError`.
 
 Knows JSON and the models, no HTTP: the command line comes through here too.
 """
@@ -28,7 +28,7 @@ _TAGGED = "response_format"
 """The field whose error paths hold the name of the chosen type as well."""
 _JSON_TEXT_OR_OBJECT = "json_schema"
 _LISTS = {"content": "parts"}
-"""What the items of a field are, where they go by another name."""
+"""Names of a field's items, where they go by another name."""
 
 Container: TypeAlias = dict[str, object] | list[object]
 Objects: TypeAlias = Callable[[list[tuple[str, object]]], dict[str, object]]

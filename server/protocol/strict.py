@@ -21,7 +21,7 @@ class StrictModel(BaseModel):
 
     @classmethod
     def member_names(cls) -> tuple[str, ...]:
-        """As requests write them, in the model's order."""
+        """Names of members as requests write them, in the model's order."""
         return tuple(field.alias or name for name, field in cls.model_fields.items())
 
     @model_validator(mode="before")
@@ -38,7 +38,7 @@ class StrictModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """What is optional may be null."""
+        """Schema in which what is optional may be null."""
         described = handler(core)
         model = handler.resolve_ref_schema(described)
         required = model.get("required", ())

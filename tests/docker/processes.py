@@ -160,9 +160,11 @@ class Host:
     def copy_loops(self) -> None:
         """This machine's loops, laid out as numba does in a folder of its own, for nobody to write to."""
         warm_up(Vocabulary([bytes([byte]) for byte in range(256)], [256]))
-        package = Path(grammar_cache.__file__).parent
-        name = numba.core.caching._CacheLocator.get_suitable_cache_subpath(grammar_cache.__file__)
-        shutil.copytree(package / "__pycache__", self.loops / name, ignore=shutil.ignore_patterns("*.pyc"))
+        subpath = numba.core.caching._CacheLocator.get_suitable_cache_subpath
+        for cache in Path(grammar_cache.__file__).parent.rglob("__pycache__"):
+            if any(cache.glob("*.nbi")):
+                name = subpath(str(cache.parent / "__init__.py"))
+                shutil.copytree(cache, self.loops / name, ignore=shutil.ignore_patterns("*.pyc"))
 
     def make_secret(self) -> None:
         """As docs/how-to/deploy.md tells to."""

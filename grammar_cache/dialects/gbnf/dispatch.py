@@ -27,7 +27,7 @@ class _Node:
     whole: bool = False
     rules: list[str] = field(default_factory=list)
     moves: dict[str, int] = field(default_factory=dict)
-    """Where a character leads, but for those that lead back to the start."""
+    """State that a character leads to, but for those that lead back to the start."""
 
 
 def tag_dispatch(stream: TokenStream, macro: GbnfToken, arguments: Arguments, prefix: str, limits: Limits) -> Made:

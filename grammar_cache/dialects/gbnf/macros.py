@@ -24,7 +24,7 @@ _IN_JSON_STRING = char_class([(0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)], negated
 
 @dataclass(slots=True)
 class Arguments:
-    """What stands in the parentheses of a call; a tuple is a list of tokens in parentheses of its own."""
+    """Arguments in the parentheses of a call; a tuple is a list of tokens in parentheses of its own."""
 
     values: list[Value] = field(default_factory=list)
     named: dict[str, tuple[GbnfToken, Value]] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a call stands for, the rules that it needs, and the size of its expressions in nodes."""
+    """Expansion of a call: its expression, the rules that it needs, and the size of its expressions in nodes."""
 
     expression: Expression
     rules: dict[str, Expression] = field(default_factory=dict)

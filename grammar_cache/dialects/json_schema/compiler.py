@@ -55,7 +55,7 @@ def parse(
     """The JSON texts that satisfy a schema, of which the rule "root" derives whole ones.
 
     Raises GrammarSyntaxError, UnsupportedFeature or LimitExceeded, with the pointer to a keyword where one is
-    to blame. With `lenient`, keywords that can't be enforced are dropped and reported in `ignored`.
+    to blame. Keywords that can't be enforced are dropped and reported in `ignored` if `lenient`.
     """
     document = Document(load(text, limits))
     patterns = strings.Patterns(limits)
@@ -263,7 +263,7 @@ def _blaming(place: str) -> Iterator[None]:
 
 
 def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:
-    """Without rules that are named again: alternatives often differ in one type only."""
+    """Parts without rules that are named again: alternatives often differ in one type only."""
     named: set[str] = set()
     for part in parts:
         if not isinstance(part, Ref) or part.name not in named:

@@ -1,4 +1,4 @@
-"""How much Lark would make of a grammar's rules, estimated before it is asked to.
+"""Bounds on what Lark would make of a grammar's rules, estimated before it is asked to.
 
 Lark multiplies alternatives out (`("a"|"b") ("c"|"d")` has four), copies what `~` repeats, and writes a rule for each
 use of a template. Each of that can be exponential in the text. The estimates here are upper bounds, and cheap.
@@ -27,7 +27,7 @@ Node: TypeAlias = Any
 
 
 class TooLarge(Exception):
-    """What grows too large, as a phrase."""
+    """Name, as a phrase, of what grows too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,9 @@ def check_expansion(rules: Iterable[RuleTree]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """Of a part of a rule: its alternatives, and the symbols of all of them. Floats: they may be astronomical."""
+    """Extent of a part of a rule: its alternatives, and the symbols of all of them. Floats: they may be
+    astronomical.
+    """
 
     alternatives: float = 1.0
     symbols: float = 1.0
@@ -109,7 +111,7 @@ def _sequence(parts: list[_Extent]) -> _Extent:
 
 
 def _repetition(item: _Extent, operator: list[str]) -> tuple[_Extent, float]:
-    """What stands in the place of a repetition, and the symbols of the rules made for it."""
+    """Extent of what stands in the place of a repetition, and the symbols of the rules made for it."""
     match operator[0]:
         case "?":
             return item.or_empty(), 0.0

@@ -1,6 +1,6 @@
 """Lark grammars: the language of `Lark(grammar, start=...)`, that is Earley's algorithm with the dynamic lexer.
 
-For the contextual lexer, see `lark_contextual`.
+The contextual lexer is in `contextual`.
 
 There is no tokenizer beforehand. Wherever the grammar can go on with a terminal, Lark matches its regular expression
 there, and where it ends is decided by the expression alone: greedy, the first alternative that fits. Ignored terminals
@@ -54,7 +54,7 @@ def _grammar(source: Source, start: str, lexer: LexerName, limits: Limits) -> Gr
 
 
 def _contextual(source: Source, loaded: Loaded, start: str, limits: Limits) -> Grammar:
-    """What is refused there concerns the grammar as a whole: its place is the beginning."""
+    """Grammar for the contextual lexer. A refusal there concerns the grammar as a whole: its place is the beginning."""
     try:
         return contextual(*loaded.compiled, loaded.ignored, start, limits)
     except LimitExceeded as error:
@@ -90,7 +90,7 @@ def _lexeme(source: Source, terminal: Terminal, limits: Limits) -> Lexeme:
 
 
 def _placed(source: Source, terminal: Terminal, error: GrammarError) -> GrammarError:
-    """The same refusal with the terminal's name and its place in the text."""
+    """Copy of the refusal with the terminal's name and its place in the text."""
     message = f"the terminal {terminal.name}: {error.message}"
     if isinstance(error, LimitExceeded):
         return source.error(LimitExceeded, message, terminal.offset, limit=error.limit)

@@ -36,7 +36,9 @@ IGNORED = 0
 def contextual(
     terminals: Sequence[TerminalDef], rules: Sequence[Rule], ignored: Sequence[str], start: str, limits: Limits
 ) -> Grammar:
-    """From Lark's compiled grammar. Raises UnsupportedFeature for conflicts, GrammarSyntaxError, LimitExceeded."""
+    """Grammar made of Lark's compiled grammar. Raises UnsupportedFeature for conflicts, GrammarSyntaxError,
+    LimitExceeded.
+    """
     table = _ParseTable.of(rules, start)
     lexers = _Lexers(terminals, ignored, table.accepts, limits)
     translation = _Translation(rules, table, lexers, limits)
@@ -126,7 +128,7 @@ class _Lexers:
         return terminal not in self._ignored or terminal in self._retyped
 
     def of_state(self, state: int) -> int:
-        """Which automaton is in force in a state of the parser."""
+        """Number of the automaton in force in a state of the parser."""
         return self._of_state[state]
 
     def lexer(self, start: int) -> Lexer:

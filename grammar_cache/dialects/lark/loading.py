@@ -1,4 +1,4 @@
-"""From a Lark grammar text to Lark's own view of it: terminals, rules in Backus-Naur form, ignored terminals.
+"""Loading of a Lark grammar text, as Lark itself views it: terminals, rules in Backus-Naur form, ignored terminals.
 
 Lark does the work, so that operators, templates, imports, aliases, overriding and flags mean what they mean to it. Here
 is what stands around: the bounds on what it is asked to do, and the place in the text of whatever it refuses.
@@ -53,7 +53,7 @@ class Loaded:
     terminals: dict[str, Terminal]
     ignored: tuple[str, ...]
     compiled: tuple[list[Any], list[Any]]
-    """The same terminals and rules as Lark's own objects, in its order: `TerminalDef` and `Rule`."""
+    """Terminals and rules as Lark's own objects, in its order: `TerminalDef` and `Rule`."""
 
 
 def load(source: Source, found: Outline, start: str, limits: Limits) -> Loaded:
@@ -108,7 +108,7 @@ def _check_patterns(source: Source, limits: Limits) -> None:
 
 
 def _start_place(source: Source, found: Outline, grammar: LoadedGrammar, start: str) -> int:
-    """Where the start rule is. It has to be a rule, and one without parameters."""
+    """Offset of the start rule. It has to be a rule, and one without parameters."""
     for name, parameters, _, _ in grammar.rule_defs:
         if name == start and not parameters:
             return found.place(start) or 0
@@ -123,7 +123,7 @@ def _check_size(grammar: LoadedGrammar) -> list[str]:
 
 
 def _refused(source: Source, found: Outline, error: Exception) -> GrammarError:
-    """What Lark refused, at the place of what its message names."""
+    """Refusal of Lark, at the place of what its message names."""
     cause = error.orig_exc if isinstance(error, VisitError) else error
     literal = _bad_literal(source)
     if literal is not None:
@@ -209,7 +209,7 @@ def _selected(
 
 
 def _first_places(source: Source) -> dict[str, int]:
-    """Where each string and regular expression stands first."""
+    """Offset of each string and regular expression where it stands first."""
     return {token.text: token.offset for token in reversed(source.tokens) if token.kind in {"string", "regexp"}}
 
 

@@ -1,4 +1,4 @@
-"""What a Lark grammar text defines and where, before Lark reads it: its statements, found by their tokens.
+"""Outline of a Lark grammar text, before Lark reads it: its statements, found by their tokens.
 
 The outline gives refusals their place in the text, and bounds what Lark is going to do with terminals: it writes each
 terminal out as one regular expression, so that ten definitions of the form `B: A A` make it a thousand times as long.
@@ -51,7 +51,7 @@ class Outline:
     uses: dict[str, int] = field(default_factory=dict)
 
     def place(self, name: str) -> int | None:
-        """Where a name is defined, or else declared or used."""
+        """Offset at which a name is defined, or else declared or used."""
         return self.places.get(name, self.declared.get(name, self.uses.get(name)))
 
 
@@ -146,7 +146,7 @@ def _check_folded_sets(source: Source) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """Of a terminal written out: its characters, and the levels of parentheses in it."""
+    """Extent of a terminal written out: its characters, and the levels of parentheses in it."""
 
     size: int
     depth: int
@@ -163,7 +163,7 @@ def _check_terminals(source: Source, found: Outline, limits: Limits) -> None:
     for name, definitions in bodies.items():
         total += _extent_of(source, name, bodies, extents).size
         _check_extent(source, definitions[0].name, total, extents[name].depth, limits)
-    # What is ignored is a terminal by itself; a rule holds references, and regular expressions as they stand there.
+    # An ignored item is a terminal by itself; a rule holds references, and regular expressions as they stand there.
     rules = (definition.body for definition in found.definitions if definition.name.kind == "rule")
     parts = [(token,) for body in rules for token in body if token.kind == "regexp"]
     for part in [*found.ignores, *parts]:

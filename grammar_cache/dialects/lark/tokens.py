@@ -75,7 +75,7 @@ class Source:
         return refusal(kind, message, self.text, offset, **more)
 
     def original(self, offset: int) -> int:
-        """Where a place in the canonical text stands in the text."""
+        """Offset in the text of a place in the canonical text."""
         if not self.tokens or offset >= len(self.canonical):
             return len(self.text)
         return self.tokens[max(0, bisect_right(self.starts, offset) - 1)].offset
@@ -167,7 +167,7 @@ def _check_brackets(text: str, tokens: list[LarkToken], deepest: int) -> None:
 
 
 def _refuse_extensions(text: str, tokens: list[LarkToken]) -> None:
-    """What consists of Lark's tokens but is another engine's: `a{2,3}`, `~A`, `a::1`, `a[lazy]: ...`."""
+    """Refuses what consists of Lark's tokens but is another engine's: `a{2,3}`, `~A`, `a::1`, `a[lazy]: ...`."""
     begins = True
     for token, after in pairwise(tokens):
         kind, following = token.kind, (token.text, after.text)

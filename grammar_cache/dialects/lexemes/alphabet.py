@@ -41,7 +41,7 @@ class Alphabet:
     beyond: list[int]
     size: int
     contains: list[frozenset[int]]
-    """For each set the characters in it."""
+    """Characters in each set."""
 
 
 def alphabet(sets: Sequence[tuple[Range, ...]], limit: int) -> Alphabet:
@@ -92,7 +92,7 @@ def _runs(sets: tuple[tuple[Range, ...], ...], limit: int) -> tuple[tuple[Run, .
 
 @dataclass(frozen=True, slots=True)
 class CharacterRows:
-    """What reads one character outside ASCII: rows of entries by byte, minimal.
+    """Automaton that reads one character outside ASCII: rows of entries by byte, minimal.
 
     `first` int32[128]: by the first byte, from 0x80. `levels` int32[rows, 64] each: by a continuation byte, the rows
     that read the last byte before those that read the last but one, and so on. An entry is the number of a row, from 1
@@ -105,7 +105,7 @@ class CharacterRows:
 
 
 def leads_to(target: int) -> int:
-    """How a `CharacterRows` writes that a character leads to the target of that number (from 0)."""
+    """Mark in a `CharacterRows` for a character that leads to the target of that number (from 0)."""
     return -3 - target
 
 
@@ -158,7 +158,7 @@ class _Builder:
         return at
 
     def _node(self, at: int, low: int, depth: int, least: int) -> int | None:
-        """What reads the last `depth` bytes of the code points from `low` on; None if none of them is valid."""
+        """Node that reads the last `depth` bytes of the code points from `low` on; None if none of them is valid."""
         last = low + (1 << 6 * depth) - 1
         start, end, label = self._runs[at]
         if last < least or low > MAX_CODE_POINT:
@@ -175,7 +175,7 @@ class _Builder:
         return self._row(children, depth)
 
     def _last_bytes(self, at: int, low: int) -> list[int | None]:
-        """What each of the 64 code points from `low` on leads to."""
+        """Target of each of the 64 code points from `low` on."""
         children: list[int | None] = [None] * 64
         for start, end, label in islice(self._runs, at, None):
             if start >= low + 64:

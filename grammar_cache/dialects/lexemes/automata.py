@@ -21,7 +21,7 @@ from grammar_cache.lexeme import FATAL, HARMLESS, OPEN
 
 @dataclass(frozen=True, slots=True)
 class CharAutomata:
-    """As `lexeme.Lexeme`, over characters. In `watch_moves`, what is missing is FATAL."""
+    """Automata of a terminal, as in `lexeme.Lexeme`, over characters. Missing moves in `watch_moves` are FATAL."""
 
     moves: Moves
     closes: list[int]
@@ -31,7 +31,7 @@ class CharAutomata:
 
 
 def automata(program: Program, contains: list[frozenset[int]], chars: int, limit: int) -> CharAutomata:
-    """Both automata, minimal. `contains[set]`: its characters, of which there are `chars`.
+    """Automata of a program, minimal. `contains[set]`: its characters, of which there are `chars`.
 
     Raises LimitExceeded(rule_states), or UnsupportedFeature where the match depends on what precedes the lexeme.
     """
@@ -142,7 +142,7 @@ def _check(states: int, limit: int) -> None:
 
 
 _HARMLESS_STATE = 0
-"""In `_Watches`: the state in which nothing is left to fear."""
+"""State of `_Watches`: the state in which nothing is left to fear."""
 
 
 class _Watches:
@@ -186,7 +186,7 @@ class _Watches:
             self._moves.append(moves)
 
     def minimised(self) -> tuple[dict[int, int], Moves, list[bool]]:
-        """For each state its place in the minimal automaton, HARMLESS or FATAL; its moves; where texts may end."""
+        """Minimal automaton: for each state its place in it, HARMLESS or FATAL; its moves; where texts may end."""
         alive = living(self._moves, self._ends)
         moves = self._moves
         block = blocks(moves, alive, [int(end) for end in self._ends])
@@ -226,7 +226,7 @@ class _Watches:
 
 
 def _minimised_reading(moves: Moves, closes: list[int], labels: list[int]) -> tuple[Moves, list[int], list[int]]:
-    """Without states from which the lexeme can't close, equivalent ones merged, numbered by first visit."""
+    """Automaton without states from which the lexeme can't close, equivalent ones merged, numbered by first visit."""
     alive = living(moves, [close != OPEN for close in closes])
     if not alive or alive[0] != 0:
         return [{}], [OPEN], [-1]

@@ -55,7 +55,7 @@ class Lookbehinds:
         return [i.then for i in instructions if isinstance(i, Chars) and char in self._contains[i.members]]
 
     def _unknown(self, body: int, anchored: bool) -> frozenset[int]:
-        """Where a lookbehind may be at the start of the lexeme, depending on what precedes it."""
+        """Places where a lookbehind may be at the start of the lexeme, depending on what precedes it."""
         found = {BODY_MATCH}
         todo = [] if anchored else list(self._reach([body]))
         while todo:
@@ -67,7 +67,9 @@ class Lookbehinds:
         return frozenset(found)
 
     def _reach(self, places: Iterable[int]) -> frozenset[int]:
-        """Where the threads of a lookbehind wait. Its width is fixed: priorities and empty loops don't matter."""
+        """Places where the threads of a lookbehind wait. The width of a lookbehind is fixed: priorities and empty
+        loops don't matter.
+        """
         seen, todo = set(places), list(places)
         while todo:
             self._work.spend()

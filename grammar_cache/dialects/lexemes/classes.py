@@ -170,6 +170,6 @@ def _case_table(ascii_only: bool) -> _CaseTable:
 
 
 def _members_by_matching(repeated: re.Pattern[str]) -> tuple[Range, ...]:
-    """What a pattern of the form `[…]+` matches in the text of all code points."""
+    """Characters that a pattern of the form `[…]+` matches in the text of all code points."""
     everything = np.arange(MAX_CODE_POINT + 1, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     return char_class((m.start(), m.end() - 1) for m in repeated.finditer(everything)).ranges

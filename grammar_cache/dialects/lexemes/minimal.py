@@ -1,4 +1,6 @@
-"""Which states of an automaton lead anywhere, and which of them are equivalent. Missing moves lead nowhere."""
+"""Minimisation: the states of an automaton that lead anywhere, and which of them are equivalent. Missing moves lead
+nowhere.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import numpy as np
 from grammar_cache.automata.minimisation import stable_blocks
 
 Moves: TypeAlias = list[dict[int, int]]
-"""For each state: character -> state."""
+"""Moves of each state: character -> state."""
 
 
 def living(moves: Moves, final: Sequence[bool]) -> list[int]:

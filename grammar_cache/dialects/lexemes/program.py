@@ -38,7 +38,7 @@ class Enter:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Once more the body, or the tail. `re` leaves the loop after an iteration that consumed nothing."""
+    """Branch to the body once more, or to the tail. `re` leaves the loop after an iteration that consumed nothing."""
 
     bit: int
     body: int
@@ -48,7 +48,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class LookInstruction:
-    """Only if the body does (or, `negative`, doesn't) match from here on."""
+    """Condition that the body matches (or, `negative`, doesn't) from here on."""
 
     body: int
     negative: bool
@@ -57,7 +57,7 @@ class LookInstruction:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """Only if the tracker of that number has (or, `negative`, hasn't) just matched."""
+    """Condition that the tracker of that number has (or, `negative`, hasn't) just matched."""
 
     tracker: int
     negative: bool
@@ -106,7 +106,7 @@ def too_large(limit: int) -> LimitExceeded:
 
 @dataclass(slots=True)
 class Work:
-    """What one terminal may still cost, in steps of about a microsecond; `limit`: the states it is allowed."""
+    """Work that one terminal may still cost, in steps of about a microsecond; `limit`: the states it is allowed."""
 
     limit: int
     left: int
@@ -119,7 +119,7 @@ class Work:
 
 
 _SET = 8
-"""What a set in a pattern costs, in instructions, beside one for each of its ranges."""
+"""Cost of a set in a pattern, in instructions, beside one for each of its ranges."""
 
 
 @dataclass(slots=True)

@@ -67,7 +67,7 @@ def _padded(values: Sequence[int], fill: int, rows: NDArray[np.int32]) -> NDArra
 
 
 class _Bytes:
-    """From moves over characters to moves over bytes. `missing` is the target of other bytes."""
+    """Translation of moves over characters into moves over bytes. `missing` is the target of other bytes."""
 
     def __init__(self, letters: Alphabet, missing: int, limit: int) -> None:
         self._letters = letters
@@ -98,7 +98,7 @@ class _Bytes:
         return rows
 
     def _first_bytes(self, targets: tuple[int, ...]) -> NDArray[np.int32]:
-        """What the first byte of a character leads to; the states behind it are added unless they are there."""
+        """Targets of the first byte of a character; the states behind it are added unless they are there."""
         labels: dict[int, int] = {}
         for target in targets:
             if target >= 0:

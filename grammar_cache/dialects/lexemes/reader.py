@@ -1,4 +1,4 @@
-"""From a regular expression in Python's syntax to a program.
+"""Reader of a regular expression in Python's syntax, which makes a program of it.
 
 Python's own parser (`re._parser`) reads the pattern, so that its syntax, its messages and its flags are those of
 `re`. What can't be decided from the lexeme and what follows it, or can't be done by automata, is refused by name. The
@@ -41,7 +41,7 @@ _MAYBE_WARNS = re.compile(r"\[\^?\[|--|&&|~~|\|\|")
 _WARNINGS = RLock()
 """The filters of warnings belong to the whole process."""
 _ASKING = 2000
-"""What it costs to ask `re` about all code points, in instructions."""
+"""Cost of asking `re` about all code points, in instructions."""
 _NEW_LINE = ((0x0A, 0x0A),)
 
 
@@ -63,7 +63,7 @@ def parse(pattern: str, flags: int, limits: Limits) -> Any:
 
 @contextmanager
 def unwarned(pattern: str) -> Iterator[None]:
-    """Without `re`'s warnings about sets that may come to mean something else one day. One thread at a time."""
+    """Scope without `re`'s warnings about sets that may come to mean something else one day. One thread at a time."""
     if not _MAYBE_WARNS.search(pattern):
         yield
         return
@@ -108,7 +108,7 @@ class _Reader:
         self._in_lookbehind = False
 
     def sequence(self, items: Iterable[Item], flags: int, then: int) -> int:
-        """Where the items start, if `then` follows them."""
+        """Place where the items start, if `then` follows them."""
         for op, value in reversed(list(items)):
             then = self._item(op, value, flags, then)
         return then
@@ -180,7 +180,7 @@ class _Reader:
             for _ in range(most - least):
                 start = program.add(Again(bit, self.sequence(body, flags, start), then, greedy))
         for _ in range(least):
-            program.work.spend()  # what is empty costs too
+            program.work.spend()  # empty items cost too
             start = self.sequence(body, flags, start)
         return program.add(Enter(bit, start)) if bit else start
 

@@ -39,7 +39,7 @@ _WORK = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditions:
-    """See the module. What is settled has been dropped; equal ones are one object (`Runner.conditions`)."""
+    """See the module. Settled conditions have been dropped; equal ones are one object (`Runner.conditions`)."""
 
     forbidden: frozenset[Thread]
     required: frozenset[frozenset[Thread]]
@@ -57,7 +57,9 @@ class AtomicGroup:
 
 
 Thread: TypeAlias = tuple[int, Conditions, AtomicGroup]
-"""Where it stands (an instruction, PAST or GOOD), its conditions, and the threads inside its atomic group."""
+"""Thread of a match: where it stands (an instruction, PAST or GOOD), its conditions, and the threads inside its atomic
+group.
+"""
 
 FREE = Conditions(frozenset(), frozenset())
 NO_GROUP = AtomicGroup(())
@@ -220,7 +222,7 @@ class Runner:
         return self._inside[key]
 
     def _after(self, conditions: Conditions, char: int, behind: int) -> Conditions | None:
-        """What is left of the conditions; None if one has failed."""
+        """Conditions that are left; None if one has failed."""
         if conditions is FREE:
             return conditions
         key = (conditions, char, behind)

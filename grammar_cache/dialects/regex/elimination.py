@@ -1,4 +1,5 @@
-"""From an automaton over symbols back to an expression: states are taken out one by one (Brzozowski, McCluskey 1963).
+"""Elimination of states, which makes an expression of an automaton over symbols: states are taken out one by one
+(Brzozowski, McCluskey 1963).
 
 The expression can be much larger than the automaton, so its size is counted on the way. The network makes an automaton
 of it again; in between stands JSON's encoding of strings, which works on expressions.
@@ -84,7 +85,7 @@ def _cost(out: list[dict[int, _Path]], into: list[set[int]], state: int) -> int:
 
 
 def _pairs(out: list[dict[int, _Path]], into: list[set[int]], state: int) -> int:
-    """How many paths lead through the state."""
+    """Number of paths that lead through the state."""
     return len(out[state]) * len(into[state])
 
 

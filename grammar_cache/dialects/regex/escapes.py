@@ -32,7 +32,7 @@ _PROPERTY = re.compile(r"[pP](?:\{([A-Za-z0-9_=]+)\}|([LMNPSZC]))")
 
 @dataclass(frozen=True, slots=True)
 class CharSet:
-    """What one escape or class member stands for; `folds` says whether ignoring case widens it."""
+    """Characters that one escape or class member stands for; `folds` says whether ignoring case widens it."""
 
     ranges: tuple[Range, ...]
     folds: bool = True
@@ -83,7 +83,7 @@ class Cursor:
         return True
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What the pattern matches here, which is then passed."""
+        """Match of the pattern here, which is then passed."""
         found = pattern.match(self.text, self.offset)
         if found:
             self.offset = found.end()

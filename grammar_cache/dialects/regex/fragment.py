@@ -46,7 +46,7 @@ class Fragment:
 
     @property
     def whole(self) -> Expression:
-        """Its language as a whole text."""
+        """Language of the fragment as a whole text."""
         return self.languages[_at(True, True)]
 
     @property
@@ -184,7 +184,7 @@ def choice(pieces: Sequence[Piece]) -> Piece:
 
 
 def times(piece: Piece, least: int, most: int | None) -> Piece:
-    """From `least` to `most` times. Raises `BeyondFragments` where lookaheads would be repeated."""
+    """Repeats a piece from `least` to `most` times. Raises `BeyondFragments` where lookaheads would be repeated."""
     if most == 0:
         return NIL
     if (least, most) == (1, 1):
@@ -206,7 +206,8 @@ def times(piece: Piece, least: int, most: int | None) -> Piece:
 
 
 def _repeated_at_edges(piece: Fragment, least: int, most: int | None, start: bool, end: bool) -> Expression:
-    """Only the first non-empty match can touch the start, only the last one the end.
+    """Repetition of a piece that touches an edge. Only the first non-empty match can touch the start, only the last one
+    the end.
 
     Matches of the empty string change nothing but the count, so where one is possible at an edge, it makes up
     for any number of missing ones.

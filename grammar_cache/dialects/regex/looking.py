@@ -129,7 +129,9 @@ class _Exploration:
                 yield symbol, _State(items, False, symbol in threads.word, symbol in threads.line_end, behind)
 
     def _place(self, state: _State, symbol: int) -> Place:
-        """What holds before the symbol. Inner lookbehinds have higher numbers, and outer ones need them."""
+        """Place before the symbol, with what holds there. Inner lookbehinds have higher numbers, and outer ones need
+        them.
+        """
         place = Place(state.start, state.after_word, state.after_line_end, symbol)
         for number, inside in reversed(list(zip(self._behind, state.behind, strict=True))):
             if (self._threads.looks[number].end, NONE) in self._threads.close(inside, place):
@@ -140,7 +142,7 @@ class _Exploration:
 def _joined(
     symbols: Symbols, first: np.ndarray, labels: np.ndarray, heads: np.ndarray, final: np.ndarray
 ) -> SymbolAutomaton:
-    """With one class of characters for all symbols that lead from one state to another."""
+    """Automaton with one class of characters for all symbols that lead from one state to another."""
     moves: list[dict[int, CharClass]] = []
     for begin, past in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
         by_head: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""From the tree of a pattern to its piece, by the algebra of `regex_fragment`."""
+"""Pieces made of the tree of a pattern, by the algebra of `fragment`."""
 
 from __future__ import annotations
 

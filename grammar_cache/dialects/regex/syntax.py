@@ -52,7 +52,7 @@ _REFUSED_GROUPS = {
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """How a part of the pattern is read."""
+    """Flags with which a part of the pattern is read."""
 
     ignore_case: bool = False
     dot_all: bool = False
@@ -66,7 +66,7 @@ class _Group:
     opened: int
     outer: Flags
     looks: tuple[bool, bool] | None = None
-    """For a lookahead or lookbehind: whether it is a positive one, and whether it looks behind."""
+    """Kind of a lookahead or lookbehind: whether it is a positive one, and whether it looks behind."""
     branches: list[Tree] = field(default_factory=list)
     items: list[Tree] = field(default_factory=list)
 

@@ -220,7 +220,7 @@ def classes_of(expression: Bytes | CharClass) -> list[CharClass]:
 
 
 def _without_stricter(items: set[Item]) -> Items:
-    """Without items that another one with fewer conditions makes needless."""
+    """Items without those that another one with fewer conditions makes needless."""
     by_state: dict[int, list[frozenset[Pending]]] = {}
     for state, pending in items:
         by_state.setdefault(state, []).append(pending)

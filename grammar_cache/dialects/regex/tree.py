@@ -91,14 +91,14 @@ def choice(items: Sequence[Tree]) -> Tree:
 
 
 def times(item: Tree, least: int, most: int | None) -> Tree:
-    """From `least` to `most` times."""
+    """Tree of an item from `least` to `most` times."""
     if most == 0:
         return NIL
     return item if (least, most) == (1, 1) else Times(item, least, most, *_above([item]))
 
 
 def possessive(item: Tree, least: int, most: int | None) -> Tree | None:
-    """The same as many times as it can be, for one character out of a class; None for other items.
+    """Tree of an item as many times as it can be, for one character out of a class; None for other items.
 
     A class leaves no choice where a match ends, so giving nothing back only means that no further match follows.
     """

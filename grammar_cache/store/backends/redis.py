@@ -42,7 +42,9 @@ _INFO = re.compile(rf"{_PREFIX}\{{([0-9a-f]{{32}})\}}:info".encode())
 
 
 class RedisStore(Store):
-    """Of the client that `connect` makes: when it is first asked, and again after it has met a server's replica."""
+    """Store on the Redis server whose client `connect` makes: when it is first asked, and again after it has met a
+    server's replica.
+    """
 
     def __init__(self, connect: Callable[[], Client], limits: StoreLimits) -> None:
         self._connect = connect
@@ -93,7 +95,7 @@ class RedisStore(Store):
             client.close()
 
     def _run(self, calls: Sequence[tuple[Any, ...]]) -> list[object]:
-        """What these scripts return: each call is the text, how many keys it has, they, and its arguments."""
+        """Results of these scripts: each call is the text, how many keys it has, they, and its arguments."""
         with self._asked() as client, client.pipeline(transaction=False) as pipeline:
             for call in calls:
                 pipeline.execute_command("EVAL", *call)

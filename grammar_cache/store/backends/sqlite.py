@@ -38,7 +38,7 @@ _NOTICES = "CREATE TABLE IF NOT EXISTS notices (name TEXT PRIMARY KEY, at REAL)"
 
 
 class EmbeddedStore(Store):
-    """In the file of this path, whose folder is made. Connections are kept for the next call.
+    """Store in the file of this path, whose folder is made. Connections are kept for the next call.
 
     `wait`: seconds for another process that writes.
     """
@@ -111,7 +111,7 @@ class EmbeddedStore(Store):
         return Size(artefact[0] if artefact else 0, self._count(connection, name))
 
     def _count(self, connection: sqlite3.Connection, name: str) -> int:
-        """Of a table's values; none where there are more than anybody of us writes."""
+        """Number of a table's values; none where there are more than any of our processes writes."""
         most = self._limits.entries
         [count] = connection.execute(_COUNT, (name, most + 1)).fetchone()
         return int(count) if count <= most else 0
@@ -151,7 +151,7 @@ class EmbeddedStore(Store):
                 count += 1
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
-        """To the limits, what was used least recently first; the file shrinks too."""
+        """Shrinks the store to its limits, what was used least recently first; the file shrinks too."""
         now = time.time()
         self._age(connection, now)
         while _bytes(connection) > self._limits.total_bytes:
@@ -162,7 +162,7 @@ class EmbeddedStore(Store):
         connection.execute("PRAGMA incremental_vacuum").fetchall()
 
     def _age(self, connection: sqlite3.Connection, now: float) -> None:
-        """What nobody uses is given notice, and goes when that has stood for a while.
+        """Gives notice to what nobody uses, and removes what has had notice for a while.
 
         A clock that is ahead gives notice to everything. The next one that is right takes it back.
         """
@@ -177,7 +177,7 @@ class EmbeddedStore(Store):
 
 
 def _bytes(connection: sqlite3.Connection) -> int:
-    """Of the pages that hold something."""
+    """Bytes of the pages that hold something."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )

@@ -27,7 +27,9 @@ _TABLES = (
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CLOSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-"""To who wants to write. A file that can't even be read says the same once more when it is opened for reading."""
+"""Errors of SQLite for a writer whose file can't be written. A file that can't even be read says the same once more
+when it is opened for reading.
+"""
 _log = logging.getLogger(__name__)
 
 
@@ -66,7 +68,7 @@ class SqliteFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """The same, with all that happens in the block done or undone. Raises StoreReadOnly too."""
+        """Connection for writing, with all that happens in the block done or undone. Raises StoreReadOnly too."""
         with self.reading() as connection:
             if self._read_only:
                 raise StoreReadOnly(f"{self._path} can only be read")
@@ -108,7 +110,9 @@ class SqliteFile:
         return connection
 
     def _opened_to_read(self) -> sqlite3.Connection:
-        """With the log that goes with the file, if that can be had; else as a file that nobody changes."""
+        """Connection that reads, with the log that goes with the file, if that can be had; else as a file that nobody
+        changes.
+        """
         address = f"file:{quote(str(self._path))}?"
         try:
             return self._readable(f"{address}mode=ro")
@@ -145,7 +149,7 @@ class SqliteFile:
 
 
 def _number(path: Path) -> int:
-    """Of the file that is there, 0 if none is. While somebody has a file open, no other one gets its number."""
+    """Number of the file that is there, 0 if none is. While somebody has a file open, no other one gets its number."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Which sequences share a model call. Counts only; knows neither tensors nor models.
+"""Batching: the choice of sequences that share a model call. Counts only; knows neither tensors nor models.
 
 Sharing pays because a step of a small batch costs what reading the weights costs. It stops paying where rows
 would mostly be padding: a batch is as wide as its longest text and as deep as its longest chunk.
@@ -18,7 +18,7 @@ CONTEXT_SLACK = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What one forward needs: `rows`, the longest `context` of them, and the sizes of what they add."""
+    """Demand of one forward: `rows`, the longest `context` of them, and the sizes of what they add."""
 
     rows: int
     context: int

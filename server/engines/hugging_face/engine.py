@@ -56,7 +56,7 @@ class _Sequence:
 
 @dataclass(frozen=True, slots=True)
 class _Extension:
-    """What a sequence adds to which rows; no rows: a prompt from its start."""
+    """Extension that a sequence adds to rows; no rows: a prompt from its start."""
 
     sequence: SequenceId
     references: tuple[RowReference, ...]
@@ -152,7 +152,7 @@ class TransformersEngine(Engine):
             logits = self._logits_before(sequence, tokens)
         except EngineError:
             raise
-        except Exception as error:  # as in `step`
+        except Exception as error:  # see `step`
             raise self._drop(sequence, error) from error
         finally:
             self.close(sequence)
@@ -224,7 +224,7 @@ class TransformersEngine(Engine):
         """One model call for all; if it fails, one for each, which spares those that are not to blame."""
         try:
             return list(self._extend(extensions))
-        except Exception as error:  # as in `step`
+        except Exception as error:  # see `step`
             if len(extensions) == 1:
                 return [self._drop(extensions[0].sequence, error)]
             logger.warning("a shared step failed (%s); its %d sequences step alone", error, len(extensions))
@@ -247,7 +247,7 @@ class TransformersEngine(Engine):
         return results
 
     def _fit(self, result: Logits | EngineError) -> Logits | EngineError:
-        """As wide as the vocabulary: models pad their output, and tokenizers have ids that no model knows."""
+        """Result as wide as the vocabulary: models pad their output, and tokenizers have ids that no model knows."""
         if isinstance(result, EngineError):
             return result
         missing = self.vocabulary.size - result.shape[1]
@@ -280,7 +280,7 @@ def resolve_dtype(dtype: Dtype, path: Path, device: torch.device) -> torch.dtype
 
 
 def _log_probability(logits: Logits, token: int) -> float:
-    """Of one token by logits of all: [model's tokens], any shift."""
+    """Log-probability of one token by logits of all: [model's tokens], any shift."""
     shifted = logits.astype(np.float64) - logits.max()
     return float(shifted[token] - np.log(np.exp(shifted).sum()))
 

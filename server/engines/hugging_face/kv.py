@@ -1,6 +1,6 @@
 """Rows of attention keys and values that never change: every step makes new ones.
 
-A row is one text. Those of one `KeyValueRows` share their tensors, of whose columns row i uses
+A row is one text. Rows of one `KeyValueRows` share their tensors, of whose columns row i uses
 `starts[i]:stops[i]`; the others are padding. `gather` picks rows anywhere and aligns them to the right:
 columns are then as far apart as positions, and sliding windows stay exact. Nothing is written in place: a
 step that fails can be repeated, and rows that were not stepped stay valid.
@@ -45,7 +45,9 @@ RowReference: TypeAlias = tuple[KeyValueRows, int]
 
 
 def gather(picks: Sequence[RowReference]) -> KeyValueRows:
-    """Those rows in that order, aligned to the right, as wide as the longest. Shares tensors if it can."""
+    """Rows of these references in that order, aligned to the right, as wide as the longest. Shares tensors if it
+    can.
+    """
     width = max(source.length(row) for source, row in picks)
     starts = tuple(width - source.length(row) for source, row in picks)
     source, rows = picks[0][0], [row for _, row in picks]

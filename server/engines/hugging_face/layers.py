@@ -41,8 +41,8 @@ def _packable(dtype: torch.dtype) -> bool:
 class LogitsLayer(torch.nn.Module):  # type: ignore[misc]
     """The last layer of a model, for the places that were asked for alone, and in float32.
 
-    Most positions of a chunk need no logits, which take as long as several layers. In float32, because of bfloat16
-    logits the best two tie on 1 step in 15.
+    Most positions of a chunk need no logits, which take as long as several layers. Logits are float32, because the best
+    two of bfloat16 logits tie on 1 step in 15.
     """
 
     places: Sequence[tuple[int, int]] = ()

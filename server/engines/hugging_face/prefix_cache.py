@@ -23,7 +23,7 @@ SHORTEST_PREFIX = 16
 
 @dataclass(frozen=True, slots=True)
 class KnownPrefix:
-    """How a prompt begins: one row of keys and values. `logits` after it, if it is the whole prompt."""
+    """Prefix of prompts: one row of keys and values. `logits` after it, if it is the whole prompt."""
 
     rows: KeyValueRows
     logits: NDArray[np.float32] | None
@@ -43,7 +43,7 @@ class _Branch:
     parent: _Branch | None
     children: dict[int, _Branch] = field(default_factory=dict)
     logits: NDArray[np.float32] | None = None
-    """After the last token, if a prompt ended here."""
+    """Logits after the last token, if a prompt ended here."""
     used: int = 0
 
     @property

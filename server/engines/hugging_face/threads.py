@@ -1,4 +1,4 @@
-"""How many threads a process may compute with, never oversubscribing its processors. Knows no engine."""
+"""Threads that a process may compute with, never oversubscribing its processors. Knows no engine."""
 
 from __future__ import annotations
 

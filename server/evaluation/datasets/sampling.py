@@ -1,4 +1,4 @@
-"""Which tasks of a set are taken."""
+"""Choice of the tasks that are taken of a set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def sampled(items: Sequence[T], n: int, seed: int) -> list[T]:
-    """`n` of them, drawn by the seed; all with 0. A larger `n` takes the same and more. In the set's order."""
+    """Items drawn by the seed, `n` of them, in the set's order; all with 0. A larger `n` takes the same and more."""
     if not 0 < n < len(items):
         return list(items)
     order = list(range(len(items)))

@@ -51,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class _Database:
-    """What the questions about a database share. `queries`: short ones, which it answers."""
+    """Database that several questions share. `queries`: short ones, which it answers."""
 
     path: Path
     outline: str
@@ -103,7 +103,7 @@ def _evenly(questions: Sequence[Question]) -> Iterator[Question]:
 
 
 def _traits(kind: Kind) -> tuple[Kind, Kind, Kind]:
-    """What has a share of its own: the database, the level, and both together."""
+    """Traits that have a share of their own: the database, the level, and both together."""
     database, hardness = kind
     return (database, ""), ("", hardness), kind
 

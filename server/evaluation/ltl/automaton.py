@@ -1,4 +1,4 @@
-"""From a formula to a generalised Büchi automaton with the acceptance on its transitions.
+"""Automaton of a formula: generalised Büchi, with the acceptance on its transitions.
 
 The tableau of Gerth, Peled, Vardi and Wolper (PSTV 1995) in the shape that Couvreur (FM 1999) gave it. A state is a set
 of formulas that the rest of the word has to satisfy. A step chooses how the present letter and the state after it

@@ -15,7 +15,7 @@ LIMIT = 100_000
 """Choices that a comparison may try: a few hundred milliseconds."""
 
 DEEPEST = 150
-"""How deep formulas may be: beyond, Python's own recursion would end."""
+"""Depth up to which formulas are compared: beyond, Python's own recursion would end."""
 
 
 def difference(one: Formula, other: Formula, limit: int = LIMIT) -> Lasso | None:

@@ -21,7 +21,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """What a letter of a word says or doesn't say."""
+    """Proposition that a letter of a word states or doesn't state."""
 
     name: str
 

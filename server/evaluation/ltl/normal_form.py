@@ -1,6 +1,6 @@
 """Formulas in negation normal form, as numbers: equal formulas are equal numbers.
 
-What is left are constants, literals, "and", "or", next, until and release. The rest is defined by them:
+The normal form has constants, literals, "and", "or", next, until and release. The rest is defined by them:
 
     F a = true U a      a -> b  = ~a | b                     a W b = b R (a | b)
     G a = false R a     a <-> b = (a & b) | (~a & ~b)        a M b = b U (a & b)
@@ -71,7 +71,9 @@ class Nodes:
         return operand if operand in (self._true, self._false) else self._number(Node("next", operand))
 
     def _pair(self, kind: Pair, left: int, right: int) -> int:
-        """With the laws that make long formulas short: of constants, of a formula twice, and of F F a, G G a."""
+        """Number of a formula of two operands, by the laws that make long formulas short: of constants, of a formula
+        twice, and of F F a, G G a.
+        """
         neutral = self._true if kind in ("and", "release") else self._false
         absorbing = self._false if kind in ("and", "release") else self._true
         if left in (neutral, right) or right == absorbing:
@@ -93,7 +95,7 @@ class Nodes:
 
 
 def _defined(formula: Formula) -> Formula:
-    """The same by other operators."""
+    """Formula written by other operators."""
     match formula:
         case Unary("finally", operand):
             return Binary("until", Constant(True), operand)

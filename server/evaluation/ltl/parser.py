@@ -1,4 +1,4 @@
-"""From a text to a formula. Written by hand and without a grammar, so that it can judge texts that a grammar made.
+"""Parser of formulas. Written by hand and without a grammar, so that it can judge texts that a grammar made.
 
 Prefix operators bind tightest, then U, W, R and M, then "and", then "or", and weakest -> and <->; operators between
 formulas group to the right. This is how Spot's parser has them (`spot/parsetl/parsetl.yy`). White space is free: the
@@ -28,7 +28,7 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How operators and constants are spelled."""
+    """Spelling of operators and constants."""
 
     unary: Mapping[str, UnaryOperator]
     binary: Mapping[str, BinaryOperator]
@@ -98,7 +98,7 @@ class _Reader:
         return self._begins(token) if self._wants_operand else self._continues(token)
 
     def formula(self) -> Formula | None:
-        """What has been read, if that is a whole formula."""
+        """Formula that has been read, if that is a whole one."""
         if self._wants_operand or "(" in self._waiting:
             return None
         self._combine(0)
@@ -142,7 +142,7 @@ class _Reader:
 
 
 def _tokens(text: str, notation: Notation) -> Iterator[tuple[int, str]]:
-    """Where tokens begin, and the tokens. Raises FormulaError at what is none."""
+    """Tokens, each with its offset. Raises FormulaError at what is none."""
     signs = sorted({*notation.unary, *notation.binary, *notation.constants, "(", ")"}, key=len, reverse=True)
     pattern = re.compile("[_a-z][0-9_a-z]*|" + "|".join(re.escape(sign) for sign in signs))
     offset = 0

@@ -1,4 +1,4 @@
-"""What a method is to the runner: something that answers tasks within a budget."""
+"""Contract of a method with the runner: something that answers tasks within a budget."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class Method(Protocol):
     label: str
 
     async def answer(self, task: Task, budget: int, seed: int) -> Reply:
-        """At most `budget` tokens, the same for the same seed. What goes wrong is a reply too."""
+        """Reply of at most `budget` tokens, the same for the same seed. What goes wrong is a reply too."""
         ...

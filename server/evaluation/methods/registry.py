@@ -1,4 +1,4 @@
-"""From the names of methods to methods over one model."""
+"""Methods by name, over one model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from server.evaluation.peers.peer import Peer
 from server.evaluation.remote import RemoteModel
 
 PEERS = default_cache() / "peers"
-"""Where peers have environments of their own."""
+"""Folder where peers have environments of their own."""
 
 ANYWHERE: Mapping[str, Callable[[Spec, LocalModel | RemoteModel], Method]] = {
     "base": Base,

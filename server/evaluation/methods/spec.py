@@ -12,7 +12,7 @@ from server.decoding.parameters import Parameters
 SHORT = {"M": "beam_width", "k": "candidates", "T": "budget"}
 """The paper's letters; every other setting of decoding goes by its own name."""
 _NOT_SET_HERE = {"budget", "seed", "stops"}
-"""What the experiment decides."""
+"""Parameters that the experiment decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def specs(text: str) -> tuple[Spec, ...]:
 
 
 def decoding_settings() -> list[str]:
-    """What `parameters` understands."""
+    """Names of settings that `parameters` understands."""
     names = {field.name for field in fields(Parameters)} - _NOT_SET_HERE
     return sorted(names | {short for short, name in SHORT.items() if name in names})
 

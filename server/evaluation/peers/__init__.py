@@ -1,1 +1,1 @@
-"""Other engines in processes of their own."""
+"""Peers: other engines in processes of their own."""

@@ -1,4 +1,4 @@
-"""Why a peer gives no answer."""
+"""Reasons why a peer gives no answer."""
 
 from __future__ import annotations
 

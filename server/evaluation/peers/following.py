@@ -1,4 +1,4 @@
-"""What may follow one text, as a peer says it: asked once, and remembered."""
+"""Tokens that may follow one text, as a peer says it: asked once, and remembered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from server.evaluation.peers.guide import Cost
 
 
 class Guide(Protocol):
-    """A peer with one of its grammars. What is asked raises PeerFailed; `failure` is the one that was raised.
+    """A peer with one of its grammars. Every question raises PeerFailed; `failure` is the one that was raised.
 
     `tests`: it makes no masks but tests tokens, and a mask of the whole vocabulary takes long.
     """
@@ -27,7 +27,7 @@ class Guide(Protocol):
         ...
 
     def test(self, tokens: tuple[int, ...], candidates: Sequence[int]) -> list[bool]:
-        """Which of the candidates may follow. Only if it tests."""
+        """Flags of the candidates that may follow. Only if it tests."""
         ...
 
     def may_end(self, tokens: tuple[int, ...]) -> bool:
@@ -35,19 +35,21 @@ class Guide(Protocol):
         ...
 
     def close(self) -> None:
-        """Nothing is asked afterwards."""
+        """Closes the session; nothing is asked afterwards."""
         ...
 
 
 class Following(Protocol):
-    """After one text. `size` is the vocabulary's, `stops` its end tokens; all of it raises PeerFailed."""
+    """Tokens that may follow one text. `size` is the vocabulary's, `stops` its end tokens; all of it raises
+    PeerFailed.
+    """
 
     def has(self, tokens: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which of these tokens may follow."""
+        """Flags of these tokens, true for those that may follow."""
         ...
 
     def all(self) -> NDArray[np.bool_]:
-        """Which tokens may follow, bool[size]."""
+        """Flags of all tokens, true for those that may follow, bool[size]."""
         ...
 
     @property
@@ -57,7 +59,7 @@ class Following(Protocol):
 
 
 class Masked:
-    """From a mask, kept packed: answers have thousands of texts."""
+    """Tokens that follow, from a mask, kept packed: answers have thousands of texts."""
 
     def __init__(self, mask: NDArray[np.uint8], size: int, stops: Collection[int]) -> None:
         self._mask = mask
@@ -73,7 +75,7 @@ class Masked:
 
 
 class Tested:
-    """From tests, made where they are asked for; the mask only if all is."""
+    """Tokens that follow, from tests, made where they are asked for; the mask only if all is."""
 
     def __init__(self, guide: Guide, text: tuple[int, ...], size: int) -> None:
         self._guide = guide

@@ -18,7 +18,7 @@ from server.evaluation.task import Form
 
 @dataclass(slots=True)
 class Cost:
-    """What a peer has spent on a text: milliseconds inside it, without the way there and back.
+    """Cost of a text in a peer: milliseconds inside it, without the way there and back.
 
     `masks` counts how often it was asked: for a mask, or for a round of tests.
     """

@@ -1,4 +1,4 @@
-"""What a peer allows, as a language for the decoder: masks without distances.
+"""Language of what a peer allows, for the decoder: masks without distances.
 
 The budget plays no part: whatever the peer lets through is viable, and where tokens run out the text is cut. So its
 answers may be incomplete, and are told to be. Nothing is promoted, jumped over, or rescued by a witness.
@@ -20,7 +20,8 @@ from server.evaluation.peers.guide import Cost
 
 
 class PeerLanguage:
-    """A configuration is a text's tokens, interned. For one answer under way; a context that closes its guide.
+    """Language of one answer under way, whose configurations are texts' tokens, interned; a context that closes its
+    guide.
 
     Whatever asks the peer raises PeerFailed.
     """
@@ -42,7 +43,7 @@ class PeerLanguage:
 
     @property
     def cost(self) -> Cost:
-        """What the peer has spent on it so far."""
+        """Cost of the language in the peer so far."""
         return self._guide.cost
 
     def text(self, configuration: int) -> tuple[int, ...]:
@@ -93,7 +94,9 @@ class PeerLanguage:
         return np.empty(0, np.int32)
 
     def witness(self, configuration: int) -> tuple[int, ...]:
-        """None is known. Who asks does so because the peer has failed, or knows no token: raises that again."""
+        """Raises the peer's failure: no witness is known, and who asks for one does so because the peer has failed, or
+        knows no token.
+        """
         if self._guide.failure is not None:
             raise self._guide.failure
         self.mask(configuration)

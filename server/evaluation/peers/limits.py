@@ -1,4 +1,4 @@
-"""How long a peer may take, and how much memory."""
+"""Limits of a peer's time and memory."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ class Limits:
 
 DEFAULT = Limits()
 PATIENT = Limits(compile=1800.0)
-"""For engines that compute everything in advance, once for a grammar and a vocabulary."""
+"""Limits for engines that compute everything in advance, once for a grammar and a vocabulary."""

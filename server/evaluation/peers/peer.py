@@ -34,7 +34,7 @@ class Peer(AbstractContextManager["Peer"]):
 
     @property
     def load_ms(self) -> float:
-        """What it took inside the peer to take the vocabulary in."""
+        """Milliseconds that it took inside the peer to take the vocabulary in."""
         return self._worker.load_ms
 
     def __enter__(self) -> Self:
@@ -76,7 +76,9 @@ class Peer(AbstractContextManager["Peer"]):
 
 
 def forms(task: Task) -> Mapping[Form, str]:
-    """What other engines may read: the task's forms, and its constraint where that is in one of them by itself."""
+    """Forms of a task that other engines may read: the task's forms, and its constraint where that is in one of them by
+    itself.
+    """
     constraint = task.constraint
     if constraint.kind not in get_args(Form) or constraint.start is not None:
         return task.forms

@@ -13,12 +13,12 @@ from server.evaluation.reporting import plots, tables
 from server.evaluation.reporting.summary import Cell, at_level, cells
 
 USUAL_BUDGETS = ("120", "1.1x")
-"""Those that the paper and TruncProof compare at: where one was run, so does the report; else at the largest."""
+"""Budgets that the paper and TruncProof compare at: where one was run, so does the report; else at the largest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where an experiment keeps what."""
+    """Files of an experiment."""
 
     folder: Path
     name: str

@@ -1,4 +1,4 @@
-"""How sure a figure is: intervals for shares and means, and tests for two methods on the same tasks."""
+"""Statistics of figures: intervals for shares and means, and tests for two methods on the same tasks."""
 
 from __future__ import annotations
 

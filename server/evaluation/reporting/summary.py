@@ -84,7 +84,7 @@ def is_correct(row: Row) -> bool:
 
 
 def cells(rows: Iterable[Row]) -> list[Cell]:
-    """By budget, the methods in the order in which they first occur."""
+    """Cells by budget, the methods in the order in which they first occur."""
     grouped: dict[tuple[str, str], list[Row]] = {}
     methods: dict[str, None] = {}
     for row in rows:

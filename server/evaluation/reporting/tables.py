@@ -83,7 +83,7 @@ def _tested(both: Sequence[tuple[Row, Row]], holds: Callable[[Row], bool]) -> tu
 
 
 def _differences(both: Sequence[tuple[Row, Row]], of: Callable[[Row], float | None]) -> list[float]:
-    """Of a figure, where both methods answered."""
+    """Differences of a figure, where both methods answered."""
     found = []
     for one, other in both:
         before, after = of(one), of(other)
@@ -93,7 +93,9 @@ def _differences(both: Sequence[tuple[Row, Row]], of: Callable[[Row], float | No
 
 
 def refusals(of: Sequence[Cell]) -> str:
-    """Why tasks have no answer, by method: each reason and how many tasks it struck. Empty if all were answered."""
+    """Reasons why tasks have no answer, by method: each reason and how many tasks it struck. Empty if all were
+    answered.
+    """
     found: dict[str, Counter[str]] = {}
     for cell in of:
         small = [row for row in cell.rows if row.too_small]

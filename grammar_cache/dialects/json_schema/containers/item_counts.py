@@ -21,7 +21,7 @@ ANY_ORDER = 7
 """Values of which each subset may have been met: a state for each of them."""
 
 Item: TypeAlias = Callable[[int, tuple[str, ...]], Expression]
-"""What stands at a place, of which some further atoms hold."""
+"""Function from a place and some further atoms to the item there of which these hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Counting:
     """Begins the names of rules."""
 
     def expression(self) -> Expression:
-        """At least one item, with commas in between."""
+        """Expression for at least one item, with commas in between."""
         counts = tuple((ask.least, ask.most) for ask in self.asks)
         return linear(
             ItemState(0, False, self.least, self.most, counts),
@@ -97,7 +97,7 @@ class Counting:
 
     @staticmethod
     def _ways(ask: Ask, count: tuple[int, int | None], place: int) -> list[tuple[str | None, tuple[int, int | None]]]:
-        """What the next item may be to one of what is asked, and what is left then."""
+        """Options of the next item for one of the conditions, and what is left of the condition then."""
         due, room = count
         if place < ask.after or count == (0, None):
             return [(None, count)]
@@ -110,7 +110,9 @@ class Counting:
 def once_each(
     listed: Sequence[Mapping[str, Expression]], least: int, most: int | None, name: str, writer: Writer
 ) -> Expression:
-    """At least one item, none of them twice, in any order. `listed`: the values at each place, the last also later."""
+    """Expression for at least one item, none of them twice, in any order. `listed`: the values at each place, the last
+    also later.
+    """
     comma = writer.layout.comma
 
     def moves(used: frozenset[str]) -> list[tuple[Expression, frozenset[str]]]:
@@ -125,6 +127,6 @@ def once_each(
 def in_their_order(
     listed: Mapping[str, Expression], least: int, most: int | None, name: str, writer: Writer
 ) -> Expression:
-    """At least one item, none of them twice, in the order of the values."""
+    """Expression for at least one item, none of them twice, in the order of the values."""
     values = [Member({NONE: form}) for form in listed.values()]
     return Walk(values, [], least, most, NONE, writer, name).expression()

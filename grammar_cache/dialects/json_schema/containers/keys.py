@@ -19,7 +19,7 @@ from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import ANY_CHAR, And, Bytes, Expression, Not, Repeat, Seq, char_class
 
 Matches: TypeAlias = Callable[[str, str, str], bool]
-"""Of a regex, a name, and the pointer to the regex: whether it matches the name."""
+"""Function of a regex, a name, and the pointer to the regex: whether it matches the name."""
 
 MOST_CELLS = 64
 UNIVERSAL = frozenset({"", "^", "$", ".*", ".*?", "^.*", ".*$", "(.*)"})
@@ -28,7 +28,7 @@ ANY_KEY = seq(QUOTE, Repeat(CHARACTER, 0, None), QUOTE)
 
 
 class Named(Protocol):
-    """What a schema says of the values under keys."""
+    """Facts that a schema asserts of the values under keys."""
 
     @property
     def properties(self) -> Mapping[str, str]: ...
@@ -39,7 +39,7 @@ class Named(Protocol):
 
 
 class ByName:
-    """What several schemas that hold together say of the members of these `names`, and of those that none declares.
+    """Conditions that several schemas together put on the members of these `names`, and on those that none declares.
 
     Schemas that speak of listed members only are asked about no others.
     """
@@ -57,11 +57,11 @@ class ByName:
 
     @property
     def asked(self) -> int:
-        """How many schemas speak of any member, each pattern counting as one more."""
+        """Number of schemas that speak of any member, each pattern counting as one more."""
         return sum(1 + len(facts.patterns) for _, facts in self._asked)
 
     def schemas(self, name: str | None, matches: Callable[[str, str], bool]) -> Conjunction:
-        """What the member of that name (None: of one that no schema declares) satisfies.
+        """Conjunction that the member of that name satisfies, or (None) a member that no schema declares.
 
         `matches` says of a regex, with the pointer to it, whether it matches the name.
         """
@@ -87,7 +87,7 @@ class Condition:
 
     @property
     def around(self) -> tuple[bytes, bytes]:
-        """What all its keys begin and end with, as far as it is plain to see."""
+        """Bytes that all its keys begin and end with, as far as it is plain to see."""
         items = self.language.items if isinstance(self.language, Seq) and self.language.items else (self.language,)
         first, last = items[0], items[-1]
         return first.data if isinstance(first, Bytes) else b"", last.data if isinstance(last, Bytes) else b""

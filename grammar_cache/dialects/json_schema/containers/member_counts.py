@@ -39,7 +39,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class MemberState:
-    """What is still to come: `place` counts declared members, after which the others come.
+    """State of an object's members, by what is still to come: `place` counts declared members, after which the others
+    come.
 
     `due`: members that must come still, `room`: that may (None: any number). `owed`: obligations not met.
     `closed`: cells of which no member may follow. `counted`: cells that count no more towards `due`.
@@ -68,7 +69,7 @@ class Walk:
     """Begins the names of rules."""
 
     def expression(self) -> Expression:
-        """At least one member, with commas in between."""
+        """Expression for at least one member, with commas in between."""
         start = self._plain(MemberState(0, False, self.least, self.most, self.owed))
         return linear(start, self._moves, self._ends, self.writer.define, self.name)
 
@@ -120,7 +121,7 @@ class Walk:
                 yield seq(comma, form), self._plain(replace(after, begun=True, room=room, owed=owed - met))
 
     def _plain(self, state: MemberState) -> MemberState:
-        """The same for states from which the same may come."""
+        """Representative of the states from which the same members may come."""
         left = self.members[state.place :]
         due, room = state.due, state.room
         if due <= sum(member.needed for member in left):

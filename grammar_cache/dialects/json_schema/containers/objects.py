@@ -30,8 +30,9 @@ the comma; two more where white space may follow the latter. The members behind 
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """There is a member whose key satisfies the schemas `names`, matches the regex `pattern` (if there is one), is
-    none of `beside`, matches none of the regexes `unmatched`, and whose value satisfies `value`."""
+    """Condition that there is a member whose key satisfies the schemas `names`, matches the regex `pattern` (if there
+    is one), is none of `beside`, matches none of the regexes `unmatched`, and whose value satisfies `value`.
+    """
 
     value: str
     names: tuple[str, ...] = ()
@@ -42,7 +43,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True)
 class ObjectFacts:
-    """What one schema asks of objects, its subschemas by their atoms.
+    """Facts that one schema asserts of objects, its subschemas by their atoms.
 
     `patterns`: what the values under keys that match a regex satisfy. `names`: what each key satisfies, as a string.
     `least`, `most`: how many members. `pointer`: the schema, for messages.
@@ -102,7 +103,7 @@ def counts(all_facts: Iterable[ObjectFacts]) -> tuple[int, int | None]:
 
 
 class Members:
-    """What the members of one object may be. `name` begins the names of rules."""
+    """Members that one object may have. `name` begins the names of rules."""
 
     def __init__(self, all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> None:
         self._facts = all_facts
@@ -162,7 +163,7 @@ class Members:
         return found
 
     def shared(self, members: Sequence[Member]) -> list[Member]:
-        """The same, written once, as rules, since a walk mentions them over and over."""
+        """Members written once, as rules, since a walk mentions them over and over."""
         return [
             replace(member, forms={met: self._rule(form, number, met) for met, form in member.forms.items()})
             for number, member in enumerate(members)
@@ -172,7 +173,7 @@ class Members:
         return self._writer.define(" ".join((self._name, "member", str(number), *map(str, sorted(met)))), form)
 
     def _conditions(self) -> list[keys.Condition]:
-        """What tells other keys apart."""
+        """Conditions that tell other keys apart."""
         patterns: dict[str, str] = {}
         for facts in self._facts:
             patterns |= {regex: pointer(atom) for regex, atom in facts.patterns.items()}
@@ -222,7 +223,9 @@ def _is_met(some: Some, index: int, cell: keys.Cell) -> bool:
 
 
 def _parts(distinct: int, groups: int) -> int:
-    """How many languages to divide other keys into: more make less of what could be said unsayable, and more states."""
+    """Number of languages to divide other keys into: more make less of what could be said unsayable, and more
+    states.
+    """
     if distinct < 2:
         return 1
     return max(1, {2: 16, 3: 8}.get(distinct, 6) // max(1, groups))
@@ -263,7 +266,7 @@ def any_object(layout: Layout, any_value: Ref) -> Expression:
 
 
 def _content(declared: Sequence[Member], others: Sequence[Member], layout: Layout) -> Expression:
-    """At least one member, with commas in between."""
+    """Expression for at least one member, with commas in between."""
     members = [member.forms[NONE] for member in declared]
     musts = [member.needed for member in declared]
     after = [
@@ -287,10 +290,11 @@ def _around(
 
 
 def _some(members: list[Expression], after: list[Expression]) -> Expression:
-    """At least one member, none of which is required; `after` are the same, each with its comma, or left out.
+    """Expression for at least one member, none of which is required; `after` are the members, each with its comma, or
+    left out.
 
-    By halves: some of the first half and any of the second, or none of the first. That makes n log n nodes,
-    where a chain would need either n² or a rule for each.
+    Halving makes the expression small: some of the first half and any of the second, or none of the first. That makes n
+    log n nodes, where a chain would need either n² or a rule for each.
     """
     if len(members) <= 1:
         return members[0] if members else NOTHING

@@ -1,4 +1,4 @@
-"""What arrays and objects are written with: the rest of the dialect, as functions."""
+"""Writing of arrays and objects: the rest of the dialect, as functions."""
 
 from __future__ import annotations
 

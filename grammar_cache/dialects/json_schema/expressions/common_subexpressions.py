@@ -88,7 +88,7 @@ class _Sharing:
         return dict(reversed(found.items()))
 
     def written(self, body: Expression, nodes: Iterable[Expression]) -> Expression:
-        """What stands for an expression, given what was read of it."""
+        """Expression that stands for a body, given what was read of it."""
         for node in nodes:
             if id(node) not in self.done:
                 self.done[id(node)] = self._node(node)
@@ -115,7 +115,7 @@ class _Sharing:
         return ordered, names
 
     def _settle(self, name: str, body: Expression) -> Ref:
-        """What stands for the rule from now on."""
+        """Reference that stands for the rule from now on."""
         if name in self._named_before:
             return Ref(name)
         return self._by_content.setdefault(id(body), Ref(name))

@@ -89,14 +89,14 @@ def _after(first: _Table, second: _Table) -> _Table:
 
 
 def _repeated(item: _Table, least: int, most: int | None, count: int) -> _Table:
-    """More optional rounds than the text has places lead nowhere new."""
+    """Table of a repetition. More optional rounds than the text has places lead nowhere new."""
     optional = _either([_nothing_read(count), item], count)
     rounds = count if most is None else min(most - least, count)
     return _after(_power(item, least, count), _power(optional, rounds, count))
 
 
 def _power(table: _Table, exponent: int, count: int) -> _Table:
-    """That many times, by squaring."""
+    """Table of so many repetitions, by squaring."""
     found = _nothing_read(count)
     while exponent:
         if exponent & 1:

@@ -1,7 +1,7 @@
 """Automata over expressions, written as rules that call each other at their ends.
 
-For what counts: members, items, digits. A state becomes a rule, so that ways which lead to one state share it;
-the calls stand at the ends, where they cost no stack. This module knows neither JSON nor schemas.
+Such rules serve what counts: members, items, digits. A state becomes a rule, so that ways which lead to one state share
+it; the calls stand at the ends, where they cost no stack. This module knows neither JSON nor schemas.
 """
 
 from __future__ import annotations

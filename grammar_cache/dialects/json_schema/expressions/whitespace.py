@@ -1,4 +1,4 @@
-"""How much white space may stand between the tokens of a JSON text.
+"""White space between the tokens of a JSON text.
 
 `compact` has none, `any` all that JSON allows. `bounded` is what people and models write, and finite: after a
 comma, a colon or an opening bracket, and before a closing one, a space or a line break with its indentation.

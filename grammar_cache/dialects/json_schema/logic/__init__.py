@@ -1,1 +1,1 @@
-"""Which values satisfy several schemas at once: alternatives, negations, conjunctions."""
+"""Logic of values that satisfy several schemas at once: alternatives, negations, conjunctions."""

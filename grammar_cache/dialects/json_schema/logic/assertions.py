@@ -76,8 +76,9 @@ class FactReader:
         return self._read[atom]
 
     def loose(self, atom: str) -> Facts:
-        """What the atom asserts by keywords that the draft knows. Others are enforced, but nothing that holds where
-        a schema does not may rest on them."""
+        """Facts that the atom asserts by keywords that the draft knows. Others are enforced, but nothing that holds
+        where a schema does not may rest on them.
+        """
         facts = self.facts(atom)
         if not is_schema(atom):
             return facts
@@ -148,7 +149,7 @@ class FactReader:
         return found
 
     def _enforceable(self, keywords: Keywords) -> Keywords:
-        """Without patterns that can't be read, and numbers that are too large to be counted with."""
+        """Keywords without patterns that can't be read, and numbers that are too large to be counted with."""
         while True:
             try:
                 Interval.read(keywords)
@@ -237,7 +238,9 @@ class FactReader:
         return tuple(groups)
 
     def _dependencies(self, keywords: Keywords, keyword: str) -> Iterator[tuple[Conjunction, ...]]:
-        """For each name that is depended on: its member is absent, or it is there with what it asks for."""
+        """Alternatives for each name that is depended on: its member is absent, or it is there with what it asks
+        for.
+        """
         for name, wanted in keywords.dependencies(keyword):
             needed = (name, *wanted) if isinstance(wanted, tuple) else (name,)
             present = Facts(types=frozenset({"object"}), object=ObjectFacts(required=tuple(dict.fromkeys(needed))))
@@ -258,7 +261,7 @@ class FactReader:
 
 @cache
 def _all_of(types: frozenset[str]) -> Facts:
-    """Of a schema that says no more than `type`, as most do."""
+    """Facts of a schema that says no more than `type`, as most do."""
     return Facts(types)
 
 
@@ -276,7 +279,7 @@ def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:
 
 
 def _seen_alone(facts: Facts) -> Facts:
-    """Where no other schema is applied in place, what is not evaluated is what is additional."""
+    """Facts of a schema alone: where no other is applied in place, what is not evaluated is what is additional."""
     members, items = facts.object, facts.array
     if members.additional is None:
         members = replace(members, additional=facts.unevaluated_properties)
@@ -288,7 +291,7 @@ def _seen_alone(facts: Facts) -> Facts:
 
 
 def _evaluated(keywords: Keywords) -> tuple[str, ...]:
-    """What items satisfy that `contains` evaluates, which it does from draft 2020-12 on."""
+    """Atoms of items that `contains` evaluates, which it does from draft 2020-12 on."""
     value = keywords.schema("contains")
     return () if value is None or keywords.draft < drafts.Draft.DRAFT_2020_12 else (value,)
 

@@ -28,8 +28,8 @@ from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
 _STEPS_PER_RULE = 4
-"""With the usual limit 200,000 steps, which take some 0.7 s. Of MaskBench's 11,305 schemas the five that need more than
-162,000 need more than twice as many."""
+"""Steps of a search per rule of the limit: 200,000 with the usual limit, which take some 0.7 s.
+Of MaskBench's 11,305 schemas the five that need more than 162,000 need more than twice as many."""
 _MOST_SHAPES = 2_000
 """Alternatives, but for those that list their values: each takes half a millisecond. MaskBench's schemas make up to
 729."""
@@ -39,7 +39,7 @@ schema is broken by leaving out what it requires rather than by exotic values, a
 schemas that hold don't list."""
 _MOST_TRIED = 1_000
 _LEVELS: Final = 3
-"""How deep contradictions are looked for; each level is a level of recursion, here and in `search`."""
+"""Depth to which contradictions are looked for; each level is a level of recursion, here and in `search`."""
 
 
 class Conjunctions:
@@ -123,7 +123,9 @@ class Conjunctions:
         return lambda conjunction: levels > 0 and self.empty(conjunction, levels - 1)
 
     def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
-        """For each atom: that it holds and no other does, of which those that it excludes needn't be denied."""
+        """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
+        denied.
+        """
         if group not in self._alone:
             telling = [told_by(self._loosely(atom), self._loosely) for atom in group]
             self.spend(group[0], sum(len(values) for told in telling for values in told.values()))
@@ -149,7 +151,7 @@ class Conjunctions:
         return self._excluded[known]
 
     def end(self, atom: str) -> str:
-        """Where a chain of atoms that do nothing but refer to one other ends."""
+        """End of a chain of atoms that do nothing but refer to one other."""
         if atom in self._ends:
             return self._ends[atom]
         trail: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What one schema object asserts by itself, apart from the schemas it refers to."""
+"""Facts that one schema object asserts by itself, apart from the schemas it refers to."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Literals:
                 self._satisfied[_key(*task)] = self._judged(*task)
 
     def _parts(self, value: Json, conjunction: Conjunction) -> list[_Task]:
-        """What must be known before the value is judged."""
+        """Parts to be judged before the value is."""
         return [part for shape in self._conjunctions.shapes(conjunction) for part in self._parts_in(value, shape)]
 
     def _parts_in(self, value: Json, shape: Shape) -> list[_Task]:

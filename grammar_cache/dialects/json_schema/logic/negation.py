@@ -1,4 +1,4 @@
-"""What holds where some facts don't: one way for each assertion, to break it.
+"""Negation of facts: one way for each assertion, to break it.
 
 The ways are facts again, of which the reader makes atoms. A way that can't be enforced carries the reason as its
 `refusal`.

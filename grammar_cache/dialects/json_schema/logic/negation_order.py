@@ -1,4 +1,5 @@
-"""How a schema that must not hold is broken where one way is enough: which goes first, and for which values.
+"""Order of the ways to break a schema that must not hold, where one way is enough: which goes first, and for which
+values.
 
 A way is a conjunction, as `negation` gives them; what its atoms assert is looked up by `Lookup`.
 """
@@ -18,7 +19,7 @@ Lookup: TypeAlias = Callable[[str], Facts]
 
 
 class Denials(Enum):
-    """How many of the ways to break a schema are gone, where there is a choice of them."""
+    """Denials of a schema: how many of the ways to break it are gone, where there is a choice of them."""
 
     EACH = auto()
     FIRST = auto()

@@ -1,6 +1,6 @@
-"""Which types of values a shape leaves possible, as far as that is seen without writing them.
+"""Possible types of values under a shape, as far as they are seen without writing the values.
 
-What is said to be impossible is so by any reading of the schema; what is not said may still be.
+A type that is called impossible is so by any reading of the schema; others may still be.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Possibility:
         self._spend = spend
 
     def types(self, shape: Shape) -> frozenset[str]:
-        """Those of the shape's types that are not seen to be impossible."""
+        """Types of the shape that are not seen to be impossible."""
         impossible: set[str] = set()
         if "string" in shape.types and shape.text.contradictory:
             impossible.add("string")

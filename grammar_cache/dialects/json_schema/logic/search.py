@@ -30,12 +30,12 @@ _TRIED = 200
 
 
 class SearchContext(Protocol):
-    """What is known of all conjunctions."""
+    """Context of a search: what is known of all conjunctions."""
 
     patterns: Patterns
 
     def end(self, atom: str) -> str:
-        """Where a chain of atoms that do nothing but refer to one other ends."""
+        """End of a chain of atoms that do nothing but refer to one other."""
 
     def spend(self, atom: str, steps: int = 1) -> None:
         """Count steps of work."""
@@ -44,7 +44,9 @@ class SearchContext(Protocol):
         """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
 
     def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
-        """For each atom: that it holds and no other does, of which those that it excludes needn't be denied."""
+        """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
+        denied.
+        """
 
     def excluded(self, atom: str, asserted: Conjunction) -> bool:
         """Whether an atom is seen to hold of no value of which the own assertions of these hold."""
@@ -75,7 +77,7 @@ class Search:
         self._forgiving = forgiving or loose
         self._possibility = Possibility(self._empty_inside, surroundings.patterns, surroundings.spend)
         self.refused: UnsupportedFeature | None = None
-        """Why an alternative was left out, if one was."""
+        """Reason why an alternative was left out, if one was."""
         self.denies = False
         """Whether a choice was between ways to break a schema."""
         self.tried = 0
@@ -83,7 +85,7 @@ class Search:
     def alternatives(self, conjunction: Conjunction, asserted: Conjunction = ()) -> Iterator[Shape]:
         """Depth first. A branch is left out if it was only to be tried where those before it yield nothing.
 
-        Of the atoms in `asserted` their own assertions hold, not what they refer to.
+        Atoms in `asserted` hold by their own assertions, not by what they refer to.
         """
         start = Branch.start(conjunction, {atom: self._facts(atom) for atom in asserted})
         branches: list[tuple[Branch, int | None]] = [(start, None)]
@@ -122,7 +124,9 @@ class Search:
         return [(branch.taking(way, group.owner), found) for way in ways]
 
     def _shape(self, branch: Branch) -> Shape:
-        """With the types that are possible. What schemas state comes before what follows from others."""
+        """Shape of a branch, with the types that are possible. What schemas state comes before what follows from
+        others.
+        """
         own = tuple(branch.own)
         self._surroundings.spend(own[-1] if own else "", len(own) + 1)
         key = (*filter(is_schema, own), *(atom for atom in own if not is_schema(atom)))
@@ -136,13 +140,13 @@ class Search:
         return shape if types == shape.types else replace(shape, types=types)
 
     def _expand(self, branch: Branch) -> None:
-        """Where no values are listed, a value that must not be is denied by its parts."""
+        """Denies, by its parts, a value that must not be, where no values are listed."""
         for item in branch.unequal:
             branch.groups += [self._group(item, ways) for ways in self._facts(item.atom).choices]
         branch.unequal = []
 
     def _left(self, branch: Branch) -> Iterator[str]:
-        """What holds of members and items that no schema evaluates."""
+        """Atoms that hold of members and items that no schema evaluates."""
         for atom in branch.own:
             own = self._facts(atom)
             if own.looks_around:
@@ -221,8 +225,9 @@ class Search:
         return bool(branch.types)
 
     def _spared(self, branch: Branch, atom: str, facts: Facts) -> Conjunction | None:
-        """What the denial of a schema comes down to where what holds excludes the schema anyway: no way to break it
-        need be chosen, but values of types that it asks nothing of are out. None where it may hold."""
+        """Conjunction that the denial of a schema comes down to where what holds excludes the schema anyway: no way to
+        break it need be chosen, but values of types that it asks nothing of are out. None where it may hold.
+        """
         if self._loose or not facts.choices or not branch.own or not is_schema(negation(atom)):
             return None
         types = types_left(chain.from_iterable(facts.choices), self._facts)
@@ -242,7 +247,7 @@ class Search:
         return tuple((atom,) for atom in group) if self._loose else self._surroundings.one_alone(group)
 
     def _group(self, owner: Todo, ways: tuple[Conjunction, ...]) -> ConjunctionGroup:
-        """Where it matters which of the ways are gone, several may be gone together."""
+        """Group of these ways. Where it matters which of the ways are gone, several may be gone together."""
         watched = not self._loose and self._is_watched(owner)
         if watched and len(ways) <= _MOST_TOGETHER:
             sizes = range(1, len(ways) + 1)

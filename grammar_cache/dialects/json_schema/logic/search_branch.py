@@ -65,7 +65,7 @@ class Branch:
 
     @staticmethod
     def start(conjunction: Conjunction, asserted: Mapping[str, Facts]) -> Branch:
-        """Where these atoms are to be followed, and of others the own assertions hold."""
+        """Branch where these atoms are to be followed, and of others the own assertions hold."""
         started = Branch([Todo(atom, None) for atom in reversed(conjunction)])
         for atom, facts in asserted.items():
             started.types &= facts.types

@@ -12,7 +12,7 @@ from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.schema.values import identity
 
 Tags: TypeAlias = Mapping[str | None, frozenset[str]]
-"""By the name of a member, the identities of which its value is one; under None those of the whole value."""
+"""Identities by the name of a member, one of which its value is; under None those of the whole value."""
 
 _OBJECT = frozenset({"object"})
 
@@ -33,7 +33,7 @@ def _listed(facts: Facts) -> frozenset[str]:
 
 
 def alike(telling: Sequence[Tags]) -> Iterator[list[int]]:
-    """For each, the places of the others, ascending, that one and the same tag doesn't tell from it."""
+    """Places of the others, for each, ascending, that one and the same tag doesn't tell from it."""
     common = [tag for tag in (telling[0] if telling else ()) if all(tag in tags for tags in telling)]
     if not common:
         for place in range(len(telling)):

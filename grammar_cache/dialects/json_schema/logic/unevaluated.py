@@ -31,7 +31,7 @@ def followed(start: str, steps: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def members(own: Facts, others: Sequence[Facts]) -> ObjectFacts | None:
-    """What holds of the members that neither the schema's own keywords nor the others' evaluate."""
+    """Facts of the members that neither the schema's own keywords nor the others' evaluate."""
     if own.unevaluated_properties is None:
         return None
     everything = (own, *others)
@@ -47,7 +47,7 @@ def members(own: Facts, others: Sequence[Facts]) -> ObjectFacts | None:
 
 
 def items(own: Facts, others: Sequence[Facts]) -> tuple[int, tuple[Conjunction, ...]] | None:
-    """From which place on items are not evaluated by their place, and what they may satisfy, one of them."""
+    """Place from which on items are not evaluated by their place, and what they may satisfy, one of them."""
     if own.unevaluated_items is None:
         return None
     everything = (own, *others)

@@ -48,7 +48,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a magnitude compares with `value`, which is not negative: `allowed` of -1, 0 and 1."""
+    """Comparison of a magnitude with `value`, which is not negative: `allowed` of -1, 0 and 1."""
 
     value: Decimal
     allowed: frozenset[int]
@@ -156,7 +156,7 @@ class _Walk:
         return _State(_START, 0, 0, tuple(condition.start for condition in self.conditions))
 
     def moves(self, state: _State) -> Iterator[tuple[str, _State]]:
-        """By each character, without the states from which it is plain to see that no number ends."""
+        """Moves by each character, without the states from which it is plain to see that no number ends."""
         return ((char, after) for char, after in self._moves(state) if self._may_end(after))
 
     def _may_end(self, state: _State) -> bool:
@@ -229,7 +229,9 @@ def magnitudes(
 
 
 def listed(values: Iterable[Decimal], places: int, *, integral: bool) -> Expression:
-    """These magnitudes, with up to so many digits after the point, but one in any case; or only the integers."""
+    """Expression for these magnitudes, with up to so many digits after the point, but one in any case; or only the
+    integers.
+    """
     forms: list[Expression] = []
     for value in values:
         whole, _, rest = f"{value:f}".partition(".")

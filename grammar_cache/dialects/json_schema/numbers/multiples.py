@@ -9,7 +9,7 @@ from math import gcd, lcm
 from grammar_cache.errors import LimitExceeded
 
 LARGEST_DIVISOR = 2_000
-"""Of which the tens are taken out: 3,600,000 counts as 36."""
+"""Largest divisor, of which the tens are taken out: 3,600,000 counts as 36."""
 _LARGEST_TOGETHER = 10_000
 _WIDEST = 100
 """Powers of ten between steps that must hold together."""
@@ -17,7 +17,7 @@ _EXACTLY = Context(prec=20_000, Emin=-999_999, Emax=999_999)
 
 
 def reduced(wanted: Sequence[Decimal], unwanted: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal]] | None:
-    """The same conditions in fewer steps: at most one whose multiples are wanted, and no step that another covers.
+    """Reduces the conditions to fewer steps: at most one whose multiples are wanted, and no step that another covers.
 
     None where no number meets them. Raises LimitExceeded where the common multiple is too large.
     """
@@ -129,7 +129,7 @@ def remainders(tens: int, divisor: int) -> tuple[list[list[int]], list[bool]]:
 
 
 def fewest(table: list[list[int]], holds: list[bool]) -> tuple[list[list[int]], list[bool]]:
-    """The same with equivalent states joined: blocks are split until each leads to the same blocks throughout."""
+    """Automaton with equivalent states joined: blocks are split until each leads to the same blocks throughout."""
     block = [0 if held else 1 for held in holds]
     count = 0
     while count != len(set(block)):

@@ -104,7 +104,7 @@ _KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaxim
 
 
 def _bounds(keywords: Keywords, name: str) -> list[Bound]:
-    """What `minimum` or `maximum` and its exclusive sibling say, in either form."""
+    """Bounds that `minimum` or `maximum` and its exclusive sibling set, in either form."""
     exclusive = "exclusive" + name.capitalize()
     value = keywords.number(name)
     if keywords.draft.has_boolean_exclusive(keywords.values.get(exclusive)):
@@ -203,7 +203,7 @@ def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integra
 
 
 def _forms(value: Decimal, fraction: int) -> list[Expression]:
-    """How a number is written with so many digits after the point, also its neighbours that floats take for it."""
+    """Spellings of a number with so many digits after the point, also of its neighbours that floats take for it."""
     if value.adjusted() >= _LONGEST_BOUND:
         return []
     found = {value} if value.adjusted() > _TINIEST else {_ZERO}

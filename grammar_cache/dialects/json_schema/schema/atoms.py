@@ -18,7 +18,7 @@ FALSE = "+false "
 
 
 def negation(atom: str) -> str:
-    """What holds where the atom does not."""
+    """Atom that holds where this one does not."""
     return atom[1:] if is_negation(atom) else _NOT + atom
 
 

@@ -41,7 +41,7 @@ class Document:
 
     @property
     def draft(self) -> Draft:
-        """That of the root."""
+        """Draft of the root."""
         return self._resources.draft
 
     @property

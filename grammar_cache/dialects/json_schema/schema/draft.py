@@ -1,4 +1,4 @@
-"""Which draft of JSON Schema a text speaks, and what differs between them here."""
+"""Drafts of JSON Schema: the one that a text speaks, and what differs between them here."""
 
 from __future__ import annotations
 

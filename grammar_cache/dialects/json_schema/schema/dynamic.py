@@ -42,7 +42,9 @@ class DynamicAnchors:
         return None
 
     def _ways(self) -> dict[str, set[str]]:
-        """From each resource to those that it holds and those that it refers to, by whatever anchor of the name."""
+        """Edges from each resource to those that it holds and those that it refers to, by whatever anchor of the
+        name.
+        """
         if self._graph is not None:
             return self._graph
         graph: dict[str, set[str]] = defaultdict(set)
@@ -80,7 +82,7 @@ class DynamicAnchors:
         return found[1].resource
 
     def _reach(self, without: str | None) -> set[str]:
-        """What ways from the root lead to that don't pass one resource."""
+        """Resources that ways from the root lead to which don't pass one resource."""
         if without in self._around:
             return self._around[without]
         graph = self._ways()

@@ -1,4 +1,4 @@
-"""What each keyword of JSON Schema, of any draft, is to this dialect: enforced, without effect, or refused.
+"""Keywords of JSON Schema, of any draft, and what each is to this dialect: enforced, without effect, or refused.
 
 A keyword that asserts something is never ignored because a draft does not know it: enforcing it gives texts
 that are valid all the same, and authors mean what they write. Where a schema must not hold, only the keywords that

@@ -1,4 +1,4 @@
-"""From the text of a schema to its values, with every number exact and no depth beyond the limit.
+"""Loading of a schema's text as values, with every number exact and no depth beyond the limit.
 
 Knows JSON, not JSON Schema.
 """
@@ -58,7 +58,7 @@ class _Unreadable(Exception):
 
 
 def _place(text: str, literal: str) -> int:
-    """Where a literal stands outside of strings."""
+    """Offset of a literal outside of strings."""
     found = re.finditer(rf'"(?:[^"\\]++|\\.)*+"|(?P<literal>{re.escape(literal[:_TOLD])})', text)
     return next((match.start() for match in found if match["literal"]), 0)
 

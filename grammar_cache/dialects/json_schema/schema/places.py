@@ -46,7 +46,7 @@ def along(root: Json, pointer: str) -> Iterator[tuple[str, Json]]:
 
 
 def step(value: Json, token: str) -> Json:
-    """What a token leads to. Raises KeyError where it leads nowhere."""
+    """Value that a token leads to. Raises KeyError where it leads nowhere."""
     if isinstance(value, dict) and token in value:
         return value[token]
     if isinstance(value, list) and _INDEX.fullmatch(token) and int(token) < len(value):

@@ -41,7 +41,7 @@ class Scope:
 
 
 class Resources:
-    """Those of a schema, and of the bundled ones that references lead to.
+    """Resources of a schema, and the bundled ones that references lead to.
 
     `draft` is that of the schema; `unknown_dialect` tells that it names one which isn't the standard's.
     `dynamic`: the place of each dynamic anchor, by the place of its resource and its name.
@@ -145,7 +145,7 @@ class Resources:
             return None
 
     def _enter(self, value: Json, place: str, outer: Scope) -> Scope:
-        """What is in force inside a value that stands where `outer` is."""
+        """Scope in force inside a value that stands where `outer` is."""
         if not isinstance(value, dict):
             return outer
         declared = value.get("$schema")

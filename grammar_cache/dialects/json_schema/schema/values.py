@@ -50,7 +50,7 @@ def type_name(value: Json, *, integral_decimals: bool) -> str:
 
 
 def number_text(value: int | Decimal) -> str:
-    """As Python writes it where that is the same number, else with the digits of the schema."""
+    """Text of a number, as Python writes it where that is the same number, else with the digits of the schema."""
     if isinstance(value, int):
         return str(value)
     short = repr(float(value))

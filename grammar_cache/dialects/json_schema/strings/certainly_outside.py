@@ -34,4 +34,4 @@ WIDER: Mapping[str, Expression] = {
     **{name: regex.parse(pattern, search=True) for name, pattern in _WIDER.items()},
     **{name: FORMATS[name] for name in _WHOLE},
 }
-"""For each format that can be denied: a language that holds every text of the format."""
+"""Language for each format that can be denied: one that holds every text of the format."""

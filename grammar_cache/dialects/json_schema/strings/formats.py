@@ -93,7 +93,7 @@ def _label(most: int) -> Expression:
 
 
 def _hostname() -> Expression:
-    """At most 253 characters: four labels of any length, or ten short ones; the whole is not counted."""
+    """Host name of at most 253 characters: four labels of any length, or ten short ones; the whole is not counted."""
     long = seq(Repeat(seq(_label(63), Bytes(b".")), 0, 3), _label(61))
     short = seq(Repeat(seq(_label(24), Bytes(b".")), 0, 9), _label(24))
     return alt((long, short))

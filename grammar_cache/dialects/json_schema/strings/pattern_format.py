@@ -16,7 +16,7 @@ _LITERAL = r"[^\x00-\x1f\x7f\\^$.*+?()\[\]{}|/]"
 _UNIT = "[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[dD][0-7][0-9A-Fa-f]{2}"
 _ESCAPE = rf"\\(?:[dDwWsSfnrtv\\^$.*+?()\[\]{{}}|/]|x[0-9A-Fa-f]{{2}}|u(?:{_UNIT}))"
 _IN_CLASS = r"[^\x00-\x1f\x7f\\\[\]^&|~-]"
-"""What stands for itself in a class in every reading, sets of sets included."""
+"""Characters that stand for themselves in a class in every reading, sets of sets included."""
 
 
 def _ranges(letters: str) -> str:

@@ -35,7 +35,7 @@ _MOST_VERDICTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StringFacts:
-    """What is asked of strings. A pattern carries the pointer to its keyword, for its errors.
+    """Facts that are asserted of strings. A pattern carries the pointer to its keyword, for its errors.
 
     `unmatched` are patterns that must not match, `unlike` formats that it must not have, `excluded` texts that it
     must not be.
@@ -225,7 +225,9 @@ def string(all_facts: Sequence[StringFacts], patterns: Patterns) -> Expression:
 
 
 def _uncovered(all_facts: list[StringFacts]) -> list[StringFacts]:
-    """Without those whose strings others hold anyway. Nor is it looked for among many, which costs their square."""
+    """Facts without those whose strings others hold anyway. Coverage isn't looked for among many facts, which
+    would cost the square of their number.
+    """
     kept: list[StringFacts] = []
     for facts in sorted(dict.fromkeys(all_facts), key=lambda facts: len(facts.conditions())):
         if len(kept) > _MOST_COMPARED or not any(other.covers(facts) for other in kept):
@@ -250,7 +252,7 @@ def _either(choices: list[dict[tuple[str, _About], str]], patterns: Patterns) ->
 
 
 def _union(parts: list[Expression]) -> Expression:
-    """By groups, each an intersection: so their automata are minimal before they are joined further."""
+    """Union by groups, each an intersection: so their automata are minimal before they are joined further."""
     while len(parts) > _TOGETHER:
         groups = [parts[at : at + _TOGETHER] for at in range(0, len(parts), _TOGETHER)]
         parts = [And((_ANY_CONTENT, alt(group))) for group in groups]
@@ -258,13 +260,13 @@ def _union(parts: list[Expression]) -> Expression:
 
 
 def _all(conditions: list[Expression]) -> Expression:
-    """Those that are complements last: intersected with others they are small."""
+    """Intersection with complements last: intersected with others they are small."""
     ordered = sorted(conditions, key=lambda condition: isinstance(condition, Not))
     return ordered[0] if len(ordered) == 1 else And(tuple(ordered))
 
 
 def key(facts: StringFacts, patterns: Patterns) -> Expression:
-    """The same in spellings without needless escapes, so that no two of them are the same name."""
+    """Expression for keys in spellings without needless escapes, so that no two of them are the same name."""
     if facts.contradictory:
         return NOTHING
     conditions = facts.conditions() | {("length", (facts.least, facts.most)): ""}

@@ -1,1 +1,1 @@
-"""What runs in the server: it starts vLLM's engine, sends requests, reads answers."""
+"""Front end of vLLM, in the server's process: it starts vLLM's engine, sends requests, reads answers."""

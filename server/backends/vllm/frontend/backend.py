@@ -81,7 +81,7 @@ class VllmBackend(Backend):
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         try:
             self.check(work.parameters, len(work.prompt))
-        except UnsupportedWork as error:  # of somebody who didn't ask before
+        except UnsupportedWork as error:  # the caller didn't ask before
             raise EngineError(str(error)) from error
         instance = self._supervisor.running
         if instance is None or instance.failed:

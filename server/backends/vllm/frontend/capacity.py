@@ -1,4 +1,4 @@
-"""Who may begin: requests wait in one line, so that beams always have the memory to go on.
+"""Capacity of the engine's memory: requests wait in one line, so that beams always have the memory to go on.
 
 vLLM gives memory to running requests as they grow and takes it back from the latest when it runs out. The beams of an
 answer go on together or not at all, and their search ends if one of them is taken anything from. So an answer of
@@ -32,7 +32,7 @@ class Room:
 
 
 def room_for(length: int, beam_width: int, block: int) -> Room:
-    """What an answer may need: `length` tokens with its prompt, in blocks of `block` tokens.
+    """Room that an answer may need: `length` tokens with its prompt, in blocks of `block` tokens.
 
     Beams may hold everything of their own; and a block that is copied, for a beam that begins as another, is kept until
     it has been, even if nobody else has it any more.

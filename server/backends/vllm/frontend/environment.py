@@ -1,4 +1,4 @@
-"""What vLLM is told by environment variables, before anything imports it. Its processes inherit them."""
+"""Environment variables of vLLM, set before anything imports it. Its processes inherit them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class VllmMissing(RuntimeError):
 
 
 def prepare() -> None:
-    """To be called before `vllm` is imported. Raises VllmMissing where it can't be, or is of another version."""
+    """Prepares the environment, before `vllm` is imported. Raises VllmMissing where it can't be, or is of another
+    version.
+    """
     for name, value in _UNLESS_SAID.items():
         os.environ.setdefault(name, value)
     os.environ.update(_OURS)

@@ -44,7 +44,7 @@ STEP_SECONDS = 300.0
 """A step of beams that takes longer has failed; long prompts of others may be in it."""
 
 SHUTDOWN_SECONDS = 20
-"""Until processes that don't end by themselves are killed."""
+"""Seconds until processes that don't end by themselves are killed."""
 
 
 _ENDING = "the server is shutting down"
@@ -80,7 +80,7 @@ class Instance:
             self._capacity.check(self._room(parameters, prompt_tokens))
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        """As `Backend.run`. Raises DoesNotFit for beams that can't be held."""
+        """Decodes as `Backend.run` says. Raises DoesNotFit for beams that can't be held."""
         need = self._room(work.parameters, len(work.prompt))
         async with AsyncExitStack() as held:
             try:
@@ -95,7 +95,7 @@ class Instance:
                 yield event
 
     def finish(self) -> None:
-        """As `Backend.finish`."""
+        """Ends answers as `Backend.finish` says."""
         self._waits.fire()
         self._finishing = asyncio.create_task(self._give_up_all())
 
@@ -116,7 +116,7 @@ class Instance:
         return searched(work, work.grammar or self._any_text, partial(self._news, work, key), STEP_SECONDS)
 
     async def _news(self, work: Work, key: str | None, begun: tuple[int, ...]) -> AsyncGenerator[dict[str, Any] | None]:
-        """Of a search whose answers all begin with some tokens."""
+        """News of a search whose answers all begin with some tokens."""
         name = f"swyb-{next(self._ids)}"
         params = beam_params(work, name, key, begun)
         async with aclosing(self._outputs((*work.prompt, *begun), params, name)) as outputs:
@@ -168,7 +168,7 @@ class Instance:
                     raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
 
     async def _outputs(self, prompt: Sequence[int], params: SamplingParams, name: str) -> AsyncGenerator[RequestOutput]:
-        """Of one request. Raises EngineError."""
+        """Outputs of one request. Raises EngineError."""
         self._asked.add(name)
         try:
             # The engine writes into the list that it is given.

@@ -1,4 +1,4 @@
-"""What searches in vLLM's workers find, to other replicas and from them.
+"""Exchange of what searches in vLLM's workers find, to other replicas and from them.
 
 The workers search, in copies of the grammars; the store is asked by the front end. A call to the workers waits for the
 step that they are at, so no request waits for one: one call for all grammars takes there what was brought, and fetches
@@ -16,7 +16,7 @@ from server.backends.vllm.wire.claims import received, sent
 from server.grammars.exchange import Exchange
 
 EXCHANGE_SECONDS = 2.0
-"""From the end of an answer to the call."""
+"""Seconds from the end of an answer to the call."""
 
 Call: TypeAlias = Callable[..., Awaitable[Sequence[Any]]]
 """Calls a method of the worker extension, by name and with arguments, on every rank; what each of them returns."""
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class Learning:
-    """Of one engine. One event loop uses it."""
+    """Exchange of one engine's findings. One event loop uses it."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

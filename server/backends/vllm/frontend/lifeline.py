@@ -1,7 +1,7 @@
 """Ties vLLM's processes to the front end: a killed server must leave none behind.
 
-By themselves they would wait for their next request for ever. vLLM calls `follow` as a plugin in each of its processes,
-before it loads anything; it does nothing in processes that aren't ours.
+Processes left to themselves would wait for their next request for ever. vLLM calls `follow` as a plugin in each of its
+processes, before it loads anything; it does nothing in processes that aren't ours.
 """
 
 from __future__ import annotations

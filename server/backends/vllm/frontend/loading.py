@@ -1,6 +1,6 @@
 """Grammars in vLLM's workers: each is sent once, to every engine and rank, before the first request that uses it.
 
-What is loaded is bounded by count; the least recently used go first, and none that a request uses. What others have
+Loaded grammars are bounded by count; the least recently used go first, and none that a request uses. What others have
 found goes with a grammar, and what was found there comes back, at the latest when it is dropped.
 """
 
@@ -32,7 +32,7 @@ class _Loaded:
 
 
 class LoadedGrammars:
-    """Those of one engine, from its start to its end. One event loop uses it."""
+    """Grammars loaded into one engine, from its start to its end. One event loop uses it."""
 
     def __init__(self, call: Call, most: int) -> None:
         self._call = call

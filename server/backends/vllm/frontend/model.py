@@ -1,4 +1,4 @@
-"""What is known of a model in a local folder before vLLM has loaded it."""
+"""Model in a local folder, before vLLM has loaded it."""
 
 from __future__ import annotations
 

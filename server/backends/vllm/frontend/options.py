@@ -38,7 +38,7 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("max_num_queued_reqs", "max_num_queued_tokens"), "say --waiting before the --"),
     **dict.fromkeys(("nnodes", "node_rank"), _ONE_FRONT_END),
 }
-"""By vLLM's names of them, with the reason."""
+"""Options that are refused, by vLLM's names of them, with the reason."""
 
 
 class _Parser(FlexibleArgumentParser):  # type: ignore[misc]
@@ -49,7 +49,7 @@ class _Parser(FlexibleArgumentParser):  # type: ignore[misc]
 
 
 def engine_args(folder: Path, options: Sequence[str]) -> AsyncEngineArgs:
-    """What vLLM's engine is made from, for a model's folder. Raises ValueError for options that can't be kept."""
+    """Arguments of vLLM's engine for a model's folder. Raises ValueError for options that can't be kept."""
     parser = AsyncEngineArgs.add_cli_args(_Parser(prog="swyb serve --engine vllm --"))
     defaults = {name: parser.get_default(name) for name in REFUSED}
     absent = object()

@@ -21,14 +21,14 @@ from server.decoding.language import Language
 from server.engines.contract import EngineError
 
 News: TypeAlias = AsyncGenerator[dict[str, Any] | None]
-"""What the workers tell after each step: see `Choice.news`. It may miss some, but not the last."""
+"""News that the workers send after each step: see `Choice.news`. It may miss some, but not the last."""
 
 
 async def searched(
     work: Work, language: Language, ask: Callable[[tuple[int, ...]], News], step_seconds: float
 ) -> AsyncGenerator[Piece | Answer]:
-    """As `Backend.run`, for M ≥ 2. `ask` begins a search, whose answers all begin with some tokens. Raises EngineError,
-    after `step_seconds` without news too.
+    """Decodes as `Backend.run` says, for M ≥ 2. `ask` begins a search, whose answers all begin with some tokens. Raises
+    EngineError, after `step_seconds` without news too.
     """
     # The workers' search begins alike. Tokens without an alternative are part of the prompt for the model.
     decoder = Decoder(language, work.parameters)
@@ -62,7 +62,7 @@ async def _next(news: News, seconds: float) -> dict[str, Any]:
 
 
 class _Reading:
-    """What is known of a search so far."""
+    """State of a search, as far as the front end has read it."""
 
     def __init__(self, work: Work, language: Language) -> None:
         self._work = work
@@ -85,7 +85,7 @@ class _Reading:
         return answers
 
     def interrupted(self, ended: Ended) -> tuple[Answer, ...]:
-        """As `Transcript.interrupted`, for the best texts so far."""
+        """Answers of an interrupted search, as `Transcript.interrupted` has them, for the best texts so far."""
         found: dict[bytes, Answer] = {}
         for tokens in self._beams:
             transcript = Transcript(self._work, self._vocabulary)

@@ -1,4 +1,4 @@
-"""How one request is sampled, in vLLM's words.
+"""Sampling parameters of one request, in vLLM's words.
 
 Under a constraint, or with a seed, the worker's filter chooses the token and leaves vLLM nothing else to choose. vLLM's
 own seeds are not used: on a processor, a request that has one can end the engine.
@@ -40,7 +40,7 @@ def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: V
 
 
 def beam_params(work: Work, request: str, grammar: str | None, begun: Sequence[int]) -> SamplingParams:
-    """The same for beams, whose first row this is; `begun`: see `RowRequest`. The work's parameters have a seed."""
+    """Sampling parameters of beams, for the first row; `begun`: see `RowRequest`. The work's parameters have a seed."""
     over_text = isinstance(work.grammar, ForcedText) and work.parameters.jump_forward
     parameters = replace(work.parameters, jump_forward="text" if over_text else bool(work.parameters.jump_forward))
     row = RowRequest(request, grammar, len(work.prompt), parameters, tuple(begun))

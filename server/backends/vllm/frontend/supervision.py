@@ -48,7 +48,7 @@ class Supervisor(Generic[R]):
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """On the event loop that everything here belongs to."""
+        """Starts the engine, on the event loop that everything here belongs to."""
         self._task = asyncio.get_running_loop().create_task(self._supervise())
 
     async def stop(self) -> None:

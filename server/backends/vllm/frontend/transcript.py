@@ -72,7 +72,7 @@ class Transcript:
         return found
 
     def answer(self) -> Answer:
-        """To be asked when no more tokens come. Raises EngineError if the text isn't complete under its grammar."""
+        """Answer, once no more tokens come. Raises EngineError if the text isn't complete under its grammar."""
         self._check_complete()
         cut = self._grammar is None and not self._stopped and not self._halted
         return Answer(

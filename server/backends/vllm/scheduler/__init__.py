@@ -1,1 +1,1 @@
-"""What runs in vLLM's engine core: beams are scheduled together, and fork."""
+"""Scheduler in vLLM's engine core: beams are scheduled together, and fork."""

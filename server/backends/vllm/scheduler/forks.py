@@ -1,4 +1,5 @@
-"""What a beam that begins as another one takes over: the other's memory, so that nothing of its text is computed again.
+"""Forks of beams. A beam that begins as another one takes over: the other's memory, so that nothing of its text is
+computed again.
 
 Full blocks are shared, as vLLM's own cache of prefixes does it. The last, half full one is copied by vLLM before the
 step: its memory has that for hits of the cache that end inside a block, which this here is made to look like.
@@ -54,7 +55,7 @@ def _found(scheduler: Any, request: Request, parent: Request) -> tuple[KVCacheBl
     managers = scheduler.kv_cache_manager.coordinator.single_type_managers
     if len(managers) == 1 and type(managers[0]) is FullAttentionManager and managers[0].enable_caching:
         [manager] = managers
-        # Of the whole text at least the last token is computed: its logits are what the step is for.
+        # At least the last token of the whole text is computed: its logits are what the step is for.
         count = min(parent.num_computed_tokens, request.num_tokens - 1)
         return KVCacheBlocks((manager.req_to_blocks[parent.request_id][: ceil(count / manager.block_size)],)), count
     blocks, count, _ = scheduler.kv_cache_manager.get_computed_blocks(request)

@@ -39,7 +39,7 @@ class Group:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of its rows in the workers."""
+        """Names of the group's rows in the workers."""
         return tuple(str(row_of(row.sampling_params)) for row in self.rows)
 
     @property
@@ -48,14 +48,14 @@ class Group:
         return not any(row.is_prefill_chunk for row in self.rows)
 
     def hold(self, step: Any) -> None:
-        """Until that step has ended."""
+        """Holds the group's rows until that step has ended."""
         self.step = step
         self._eligible = [(row, row.next_decode_eligible_step) for row in self.rows]
         for row in self.rows:
             row.next_decode_eligible_step = NEVER
 
     def release(self) -> None:
-        """From then on vLLM decides again when rows take a step."""
+        """Releases the rows: vLLM decides again when they take a step."""
         self.step = None
         for row, eligible in self._eligible:
             row.next_decode_eligible_step = eligible
@@ -76,7 +76,7 @@ class Group:
         return [row for row in before if row not in rows]
 
     def again(self, scheduler: Any, taken: Collection[str]) -> list[Request]:
-        """After a step that not all rows have ended: those that have begin again, and compute their last token anew.
+        """Repeats a step that not all rows have ended: those that have begin again, and compute their last token anew.
 
         `taken`: requests of that step, by id. Returns the rows that are left.
         """

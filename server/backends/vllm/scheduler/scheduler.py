@@ -22,7 +22,7 @@ from server.backends.vllm.wire.requests import row_of
 
 
 class _Together:
-    """To be mixed into a scheduler."""
+    """Mixin of a scheduler that schedules the rows of a search together."""
 
     running: list[Request]
     kv_cache_manager: Any
@@ -60,7 +60,9 @@ class _Together:
         return found
 
     def has_requests(self) -> bool:
-        """Not while all that there is waits for a step under way: another step would be an empty one."""
+        """Whether there is anything to schedule; false while all there is waits for a step under way: another would be
+        empty.
+        """
         waits = self._groups and not (self.get_request_counts()[1] or self.has_finished_requests())
         if waits and all(self._is_held(request) for request in self.running):
             return False
@@ -100,7 +102,9 @@ class _Together:
         return group is not None and group.step is not None
 
     def _takes_turn(self, group: Group, output: Any) -> bool:
-        """After a step was scheduled: whether all rows are in it, to their ends. If some are, it is waited for."""
+        """Whether all rows of a group are in the step that was scheduled, to their ends. If some are, it is waited
+        for.
+        """
         taken = [row.request_id in output.num_scheduled_tokens for row in group.rows]
         turn = all(taken) and group.complete
         if turn or (any(taken) and len(taken) > 1):
@@ -108,7 +112,7 @@ class _Together:
         return turn
 
     def _after(self, group: Group, step: Any, turns: Any, choices: Any) -> EngineCoreOutput | None:
-        """What the front end is told of a group, if a step of it has ended."""
+        """Output for the front end about a group, if a step of it has ended."""
         if group.failure is not None:
             return self._ended(group, Choice.failed(group.failure))
         if group.step is not step:
@@ -179,6 +183,6 @@ class _Asynchronous(_Together, AsyncScheduler):  # type: ignore[misc]
 
 
 def scheduler(**options: Any) -> Scheduler:
-    """Of the kind that the configuration asks for, with vLLM's own arguments."""
+    """Scheduler of the kind that the configuration asks for, with vLLM's own arguments."""
     asynchronous = options["vllm_config"].scheduler_config.async_scheduling
     return (_Asynchronous if asynchronous else _Synchronous)(**options)

@@ -1,1 +1,1 @@
-"""What vLLM's processes and the server tell each other."""
+"""Messages between vLLM's processes and the server."""

@@ -1,4 +1,4 @@
-"""What vLLM's scheduler and its workers tell each other of beams, with each step.
+"""Messages about beams between vLLM's scheduler and its workers, with each step.
 
 Both are plain attributes of what vLLM itself sends: `Turns` of the scheduler's output, choices of the model runner's.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ATTRIBUTE = "swyb"
-"""Under which both travel."""
+"""Attribute under which both messages travel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ NOTHING = Turns({}, ())
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a search goes on: row i of the next step extends row `parents[i]` of this one by `tokens[i]`.
+    """Choice of a search for its next step: row i of the next step extends row `parents[i]` of this one by `tokens[i]`.
 
     None do once it is over. `news`: what the front end is told, all in plain values: `agreed`, the text that all beams
     have in common so far, and `beams`, the tokens of the best ones (see `Decoder.best`); and in the end `answers` (see
@@ -49,6 +49,6 @@ class Choice:
 
 
 def choices_of(output: Any) -> Mapping[str, Choice]:
-    """By the names of searches, from a model runner's output."""
+    """Choices by the names of searches, from a model runner's output."""
     found: Mapping[str, Choice] = getattr(output, ATTRIBUTE, {})
     return found

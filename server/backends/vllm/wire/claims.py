@@ -1,4 +1,4 @@
-"""What searches have found, as it travels between front end and workers."""
+"""Claims that searches have found, as they travel between front end and workers."""
 
 from __future__ import annotations
 

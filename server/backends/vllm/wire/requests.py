@@ -1,4 +1,4 @@
-"""What a request tells the filter in vLLM's workers: plain values that travel in `SamplingParams.extra_args`.
+"""Requests as the filter in vLLM's workers sees them: plain values that travel in `SamplingParams.extra_args`.
 
 The front end writes them, the workers read them; both check them.
 """
@@ -14,10 +14,10 @@ from typing import Any, get_args
 from server.decoding.parameters import Ending, Parameters, Promotion, Ranking, Softmax
 
 KEY = "swyb"
-"""Of the request's values among the extra arguments."""
+"""Key of the request's values among the extra arguments."""
 
 BEAM = "swyb_beam"
-"""Of the name that a beam's row has in its workers; the first row of a search has its request's name."""
+"""Prefix of the name that a beam's row has in its workers; the first row of a search has its request's name."""
 
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "jump_forward": (False, True, "text"),
@@ -58,7 +58,7 @@ NEUTRAL: Mapping[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class RowRequest:
-    """How one request's tokens are chosen.
+    """Row of one request, and how its tokens are chosen.
 
     `request`: a name of its own, which reports and interrupted work are found by. `grammar`: the id that the workers
     know a grammar by; None: any text. The answer so far is all tokens of prompt and output behind the first
@@ -117,7 +117,7 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def request_of(sampling: Any) -> RowRequest | None:
-    """That of vLLM's sampling parameters; None for a request that isn't ours. Raises ValueError."""
+    """Row of vLLM's sampling parameters; None for a request that isn't ours. Raises ValueError."""
     data = (sampling.extra_args or {}).get(KEY)
     return None if data is None else RowRequest.from_dict(data)
 

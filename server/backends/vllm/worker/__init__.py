@@ -1,1 +1,1 @@
-"""What runs in vLLM's workers: the filter of logits, and the steps of decoding."""
+"""Worker of vLLM: the filter of logits, and the steps of decoding."""

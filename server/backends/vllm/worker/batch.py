@@ -1,4 +1,4 @@
-"""Which requests of ours are where in vLLM's batch: at an index of the batch, or in a slot that they keep."""
+"""Places of our requests in vLLM's batch: at an index of the batch, or in a slot that they keep."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Batch:
                 self._resting.popitem(last=False)
 
     def move(self, here: int, there: int, *, swap: bool) -> None:
-        """From one place to another, whose request comes back in a swap and else is gone."""
+        """Moves a request to another place, whose request comes back in a swap and else is gone."""
         mine, theirs = self._seats.pop(here, None), self._seats.pop(there, None)
         if mine is not None:
             self._seats[there] = mine

@@ -42,7 +42,7 @@ class Search:
             raise ValueError("the search begins in another way than its first row")
 
     def wishes(self) -> list[Wish]:
-        """What the step will mostly ask of each row."""
+        """Values that the step will mostly ask of each row."""
         decoder = self._decoder
         places, parameters = decoder.wanted.places or (self._start,), decoder.parameters
         stops = np.array(decoder.language.vocabulary.stop_ids, np.int32)
@@ -112,7 +112,9 @@ class Turn:
 
 
 class Searches:
-    """Those of one worker, by name. In a step: `expect`, the rows' changes, `turns` where logits are, `take`."""
+    """Searches of one worker, by name. A step calls `expect`, makes the rows' changes, and calls `turns` where
+    logits are, then `take`.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -153,7 +155,7 @@ class Searches:
         return found
 
     def take(self) -> dict[str, Choice]:
-        """What the searches of this step have come to; it is told once."""
+        """Choices of this step's searches; each is returned once."""
         found = self._lost | {name: search.choice for name, search in self._stepped.items()}
         self._stepped, self._lost = {}, {}
         return found

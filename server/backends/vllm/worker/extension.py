@@ -1,4 +1,5 @@
-"""What vLLM's workers can be asked from outside, by `collective_rpc`: grammars come and go, with what is known of them.
+"""Extension of vLLM's workers, called from outside by `collective_rpc`: grammars come and go, with what is known of
+them.
 
 Named to vLLM as `server.backends.vllm.worker.extension.GrammarWorker`; its methods become the worker's own. Every rank
 of every engine is to be told the same, in the same order. Claims travel as `claims.Sent`.
@@ -37,7 +38,7 @@ class GrammarWorker:
         return {} if grammar is None else sent(grammar.learned())
 
     def exchange_claims(self, keys: Sequence[str], news: Mapping[str, Sent]) -> dict[str, Sent]:
-        """What the searches of these grammars have found since they were last asked; and what others have, by key.
+        """Offers grammars the findings of others, by key, and returns what their searches found since the last call.
 
         A grammar that isn't here any more is passed over.
         """
@@ -49,7 +50,7 @@ class GrammarWorker:
 
 
 def registry_of(worker: Any) -> Registry | None:
-    """That of the filter in a worker's model runner; None on a rank of a pipeline that samples nothing."""
+    """Registry of the filter in a worker's model runner; None on a rank of a pipeline that samples nothing."""
     found = filter_of(worker.model_runner)
     return None if found is None else found.registry
 

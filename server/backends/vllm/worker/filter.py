@@ -86,7 +86,7 @@ class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
         return self._guide.apply(logits, entries, self.searches.turns(rows))
 
     def _rows(self, ctx: Any) -> dict[str, int]:
-        """Of beams, by name."""
+        """Rows of beams, by name."""
         beams = self._batch.beams
         if ctx is None:
             return dict(beams)

@@ -73,7 +73,7 @@ class Guide:
     def _read(
         self, logits: torch.Tensor, entries: Sequence[Entry], turns: Sequence[Turn]
     ) -> dict[int, Row | Exception]:
-        """Their rows, by index; if they can't be read, why."""
+        """Rows of the entries, by index; where they can't be read, the reason."""
         indices = [entry.index for entry in entries] + [place for turn in turns for place in turn.places]
 
         def wishes() -> list[Wish]:
@@ -87,7 +87,7 @@ class Guide:
 
 
 def _begun(entry: Entry) -> int | None:
-    """What a row goes on with whatever its logits are; None if they have to be read."""
+    """Token that a row goes on with whatever its logits are; None if they have to be read."""
     try:
         return None if entry.row.follow(entry.answer) else entry.row.end()
     except Exception as error:

@@ -13,7 +13,7 @@ class LostTrack(ValueError):
 
 
 class History:
-    """What is known of a text: its tokens, and the configuration behind each. Only what is new is followed.
+    """History of a text: its tokens, and the configuration behind each. Only what is new is followed.
 
     A text may grow, shrink and change between two calls: an engine may take tokens back, compute them anew, or give
     the place of one request to another.
@@ -29,7 +29,7 @@ class History:
 
     @property
     def configuration(self) -> int:
-        """That behind the tokens followed so far."""
+        """Configuration behind the tokens followed so far."""
         return self._configurations[-1]
 
     @property

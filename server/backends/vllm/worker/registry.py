@@ -1,4 +1,4 @@
-"""What one worker process knows: the grammars that requests name, and what has failed of requests.
+"""Registry of one worker process: the grammars that requests name, and what has failed of requests.
 
 The thread that runs the model's steps does everything here: vLLM's workers take calls from outside between steps.
 """
@@ -27,12 +27,13 @@ class UnknownGrammar(LookupError):
 
 
 class RegistryFull(RuntimeError):
-    """As many grammars are held as may be: none goes by itself, since a running request may need it."""
+    """Error for one grammar more than may be held: none goes by itself, since a running request may need it."""
 
 
 @dataclass(slots=True)
 class Report:
-    """Of one answer: where the witness chose the token after a fault, and why it failed, so that it is logged once.
+    """Report on one answer: where the witness chose the token after a fault, and why it failed, so that it is logged
+    once.
 
     Places count tokens of the answer. A failed answer was ended where it wasn't complete, which the front end sees.
     """
@@ -57,14 +58,14 @@ class Registry:
         self._most_reports = reports
 
     def add(self, grammar_id: str, grammar: CompiledGrammar) -> None:
-        """In place of one of that id, if there is one. Raises RegistryFull."""
+        """Adds a grammar, in place of one of that id, if there is one. Raises RegistryFull."""
         if grammar_id not in self._grammars and len(self._grammars) >= self._most_grammars:
             raise RegistryFull(f"{self._most_grammars} grammars are held: drop one before another is added")
         self._grammars[grammar_id] = grammar
         self._forced[grammar_id] = ForcedText(grammar, self._split)
 
     def renew(self, grammar_id: str | None) -> None:
-        """For a request that begins: a grammar without room to look further is begun anew.
+        """Renews the grammar of a request that begins: a grammar without room to look further is begun anew.
 
         Single texts follow it there, see `History`; searches end in the one that they began in. Never raises.
         """
@@ -83,7 +84,7 @@ class Registry:
 
     @property
     def grammars(self) -> Mapping[str, CompiledGrammar]:
-        """Those that are held, by their ids."""
+        """Grammars that are held, by their ids."""
         return self._grammars
 
     def language(self, grammar_id: str | None, *, over_text: bool = False) -> Language:
@@ -96,7 +97,7 @@ class Registry:
         return found
 
     def report(self, request: str) -> Report:
-        """That of a request, begun if there is none yet."""
+        """Report on a request, begun if there is none yet."""
         found = self._reports.setdefault(request, Report())
         if len(self._reports) > self._most_reports:
             self._reports.popitem(last=False)

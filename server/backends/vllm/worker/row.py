@@ -26,7 +26,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wish:
-    """What a step will mostly ask of its row: the highest `count`, those of some tokens, the mass at a temperature."""
+    """Values that a step will mostly ask of its row: the highest `count`, those of some tokens, the mass at a
+    temperature.
+    """
 
     count: int
     tokens: Tokens
@@ -79,7 +81,7 @@ class GuidedRow:
         return self.end() if token is None else token
 
     def rescued(self, error: Exception) -> int:
-        """After a fault behind a text that was followed: the next token of its witness. Never raises."""
+        """Next token of the witness, after a fault behind a text that was followed. Never raises."""
         rescued = self._registry.report(self.request.request).rescued
         if not rescued and isinstance(error, LimitExceeded):
             _log.warning("no room to look further (%s): request %s follows its witness", error, self.request.request)

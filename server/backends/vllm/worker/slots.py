@@ -12,7 +12,7 @@ from server.backends.vllm.worker.guide import Entry
 
 
 def entries_of(states: Any, context: Any, seats: Mapping[int, Seat]) -> list[Entry]:
-    """For the rows of one step.
+    """Entries for the rows of one step.
 
     `states`: vLLM's `LogitsProcRequestState`; `context`: its `LogitsContext`. Without speculative decoding each
     request has one row, and the bound on its length is its length.
@@ -27,7 +27,7 @@ def entries_of(states: Any, context: Any, seats: Mapping[int, Seat]) -> list[Ent
 
 
 def _tokens(table: torch.Tensor, slots: list[int], begins: list[int], ends: list[int]) -> list[list[int]]:
-    """Those of some rows of int32[slots, length], from a begin to an end each, in one transfer."""
+    """Tokens of some rows of int32[slots, length], from a begin to an end each, in one transfer."""
     lengths = [max(0, end - begin) for begin, end in zip(begins, ends, strict=True)]
     columns = torch.tensor(begins, device=table.device)[:, None] + torch.arange(max(lengths), device=table.device)
     rows = torch.tensor(slots, device=table.device)[:, None]

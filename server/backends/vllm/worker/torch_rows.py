@@ -1,6 +1,6 @@
 """Rows of a logits tensor for decoding steps: read where they are, on the processor, or in one go on another device.
 
-From another device only few numbers of each row travel: its highest logits, the sum of all exponentials, and those of
+Only few numbers of each row travel from another device: its highest logits, the sum of all exponentials, and those of
 some tokens that are known beforehand. A row that is asked for more comes as a whole.
 """
 
@@ -29,7 +29,7 @@ def rows_of(
 
 
 def gathered(logits: torch.Tensor, indices: Sequence[int], wishes: Sequence[Wish], size: int) -> list[GatheredRow]:
-    """The same, read together on the tensor's device: at least one."""
+    """Rows of the logits, read together on the tensor's device: at least one."""
     picks = torch.tensor(indices, device=logits.device)
     rows = _finite(_fitted(logits.index_select(0, picks).float(), size))
     count = min(size, max(2, *(wish.count for wish in wishes)))
@@ -111,7 +111,7 @@ def choose(logits: torch.Tensor, chosen: Mapping[int, int], read: Mapping[int, R
 
 
 def scatter(logits: torch.Tensor, chosen: Mapping[int, int]) -> None:
-    """The same, all together on the tensor's device: at least one row."""
+    """Leaves each row nothing but its chosen token, all together on the tensor's device: at least one row."""
     rows = torch.tensor(list(chosen), device=logits.device)
     tokens = torch.tensor(list(chosen.values()), device=logits.device)
     logits.index_fill_(0, rows, float("-inf"))
@@ -119,13 +119,13 @@ def scatter(logits: torch.Tensor, chosen: Mapping[int, int]) -> None:
 
 
 def _fitted(rows: torch.Tensor, size: int) -> torch.Tensor:
-    """As wide as the vocabulary: models pad their output, and tokenizers have ids that no model knows."""
+    """Rows as wide as the vocabulary: models pad their output, and tokenizers have ids that no model knows."""
     missing = size - rows.shape[-1]
     return rows[..., :size] if missing <= 0 else torch.nn.functional.pad(rows, (0, missing), value=float("-inf"))
 
 
 def _finite(rows: torch.Tensor) -> torch.Tensor:
-    """As `logits.finite`; and no -0.0, which is another number to `_highest`."""
+    """Rows that are finite, as `logits.finite` makes them; and no -0.0, which is another number to `_highest`."""
     return torch.nan_to_num(rows, nan=-LARGEST, posinf=LARGEST, neginf=-LARGEST).clamp(-LARGEST, LARGEST) + 0.0
 
 

@@ -37,7 +37,7 @@ class SearchingWorker(_platforms_worker()):  # type: ignore[misc]
 
 
 class Searching:
-    """To be mixed into a model runner: a step is `execute_model`, and then `sample_tokens` where logits are."""
+    """Mixin of a model runner that searches: a step is `execute_model`, and then `sample_tokens` where logits are."""
 
     def execute_model(self, scheduler_output: Any, *arguments: Any, **options: Any) -> Any:
         found = filter_of(self)
@@ -69,5 +69,5 @@ class _Later(AsyncModelRunnerOutput):  # type: ignore[misc]
         return with_choices(self._output.get_output(), self._choices)
 
     def get_kv_connector_output(self) -> Any:
-        """Of vLLM 0.33 on, for when `get_output` fails."""
+        """Output of vLLM's connector, from vLLM 0.33 on, for when `get_output` fails."""
         return self._output.get_kv_connector_output()

@@ -36,7 +36,9 @@ class Engine:
         self._data = TokenEnforcerTokenizerData(regular, self._decode, vocabulary.stops, False, size)
 
     def compile(self, form: str, text: str) -> Grammar:
-        """Its parsers are cheap and are made for each text anew, as it is used; here they only say what they refuse."""
+        """Grammar of a text. The engine's parsers are cheap and are made for each text anew, as it is used; here they
+        only say what they refuse.
+        """
         if form not in PARSERS:
             raise ValueError(f"there is no form {form!r}")
         grammar = Grammar(self._data, form, text, self._vocabulary)

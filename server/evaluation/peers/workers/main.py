@@ -77,7 +77,7 @@ class Session(Protocol):
 
 @runtime_checkable
 class TestingSession(Session, Protocol):
-    """Of an engine that makes no masks but tests tokens one by one; its masks are slow."""
+    """Session of an engine that makes no masks but tests tokens one by one; its masks are slow."""
 
     def allows(self, tokens: Sequence[int]) -> list[bool]: ...
 
@@ -91,7 +91,7 @@ class Grammar(Protocol):
 
 
 class Engine(Protocol):
-    """What the `load(vocabulary)` of an engine's file gives. The file names its distribution in `PACKAGE`."""
+    """Engine that the `load(vocabulary)` of its file gives. The file names its distribution in `PACKAGE`."""
 
     def compile(self, form: str, text: str) -> Grammar:
         """Raises whatever the engine raises for what it doesn't support."""
@@ -177,7 +177,7 @@ class Worker:
 
 
 def testing(session: Session) -> TestingSession:
-    """For what only a `TestingSession` is asked. Raises ValueError for another."""
+    """Session as a `TestingSession`. Raises ValueError for a session that isn't one."""
     if not isinstance(session, TestingSession):
         raise ValueError("this engine makes masks, and tests nothing")
     return session

@@ -17,7 +17,7 @@ PACKAGE = "outlines_core"
 
 
 class Engine:
-    """It knows one end token: the first."""
+    """Engine that knows one end token: the first."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         ids: dict[bytes, list[int]] = {}

@@ -24,7 +24,7 @@ MODE = "grammar_strict"
 
 
 class Engine:
-    """It knows one end token: the first. What it caches goes to the folder that it is run in."""
+    """Engine that knows one end token: the first. What it caches goes to the folder that it is run in."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._size = len(vocabulary.tokens)

@@ -21,7 +21,9 @@ from tests.server.engines.scripts import follow
 from tests.server.evaluation.world import local
 from tests.server.running import STOP, VOCABULARY
 
-WORDS = Kind("words", "numpy", Path(__file__).with_name("word_engine.py"), ("regex",), limits=Limits(20.0, 5.0, 5.0))
+WORDS = Kind(
+    "words", "numpy", Path(__file__).parents[1] / "peers" / "word_engine.py", ("regex",), limits=Limits(20.0, 5.0, 5.0)
+)
 
 
 @pytest.fixture(scope="module")

@@ -230,12 +230,12 @@ def raising(*anything: object) -> Any:
     raise RuntimeError("a fault")
 
 
-@pytest.mark.parametrize("place", ["beams.step", "guide.rows_of"])
+@pytest.mark.parametrize("place", ["beam_search.step", "guide.rows_of"])
 def test_after_a_fault_the_witness_is_followed(cls: Any, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """The answer is complete; others go on."""
     found = begun(cls, monkeypatch, "r")
     with monkeypatch.context() as broken:
-        broken.setattr(f"server.backends.vllm.{place}", raising)
+        broken.setattr(f"server.backends.vllm.worker.{place}", raising)
         _, choices = stepped(found, [OPENS], r=("r",))
     assert choices["r"].over
     [[tokens, stopped, _, forced]] = choices["r"].news["answers"]
