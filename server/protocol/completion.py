@@ -66,7 +66,7 @@ class Certificate(AnswerModel):
     server or another one; `miss`: it was compiled for this request.
     """
     ignored: list[str]
-    """What of the constraint is not enforced: annotations, and what `lenient` dropped."""
+    """Parts of the constraint that are not enforced: annotations, and what `lenient` dropped."""
 
 
 class AssistantMessage(AnswerModel):
