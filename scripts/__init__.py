@@ -1,1 +1,1 @@
-"""What the Makefile calls, and what makes parts of the documentation."""
+"""Programs that the Makefile calls, and that make parts of the documentation."""

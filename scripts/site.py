@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def outside(site: Path) -> Iterator[tuple[str, str]]:
-    """What pages and style sheets load from other hosts as they are opened. Links to click don't count."""
+    """Yields whatever pages and style sheets load from other hosts as they open. Links to click don't count."""
     for path in sorted(site.rglob("*")):
         if path.suffix in (".html", ".css", ".svg"):
             for found in _LOADED.finditer(path.read_text(encoding="utf-8")):

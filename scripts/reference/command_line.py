@@ -55,7 +55,7 @@ def _row(command: ArgumentParser, action: Action) -> tuple[str, str, str]:
 
 
 def _name(action: Action) -> str:
-    """As it is typed, with what it takes."""
+    """Spelling of an option, with the value that it takes."""
     names = ", ".join(action.option_strings)
     if action.nargs == 0:
         return names

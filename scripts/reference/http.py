@@ -65,7 +65,7 @@ def foreign(known: Mapping[str, Foreign]) -> str:
 
 
 def values(schema: Mapping[str, Any]) -> str:
-    """What a field takes, in words: types, constants, bounds. Null is left out."""
+    """Values of a field in words: types, constants, bounds. Null is left out."""
     parts = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
     if "oneOf" in parts[0] and "discriminator" not in parts[0]:
         return " or ".join("object" if "$ref" in part else part["type"] for part in parts[0]["oneOf"])

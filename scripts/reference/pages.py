@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
 
 def pages() -> dict[str, str]:
-    """By file, its text. The page on HTTP has prose of its own between what is made."""
+    """Texts of the pages by file. The page on HTTP has prose of its own between what is made."""
     return {
         "http.md": http.filled((FOLDER / "http.md").read_text(encoding="utf-8")),
         "cli.md": command_line.page(),

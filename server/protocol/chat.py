@@ -88,7 +88,7 @@ class ConstraintOptions(StrictModel):
     start: str | None = Field(default=None, min_length=1, max_length=1_000)
     """Start rule of a grammar; null means `root` in GBNF, `start` in Lark."""
     lexer: Lexer | None = None
-    """How the terminals of a Lark grammar are told apart (docs/explain/lexing.md); null means `dynamic`, Lark's own
+    """Way to tell the terminals of a Lark grammar apart (docs/explain/lexing.md); null means `dynamic`, Lark's own
     default.
     """
 

@@ -42,7 +42,8 @@ class Certificate(AnswerModel):
     left only one; null where vLLM decodes single texts (docs/how-to/vllm.md).
     """
     interrupted: Interruption | None
-    """Why the server ended the answer before its time, else null: `shutdown` (docs/how-to/deploy.md#how-a-server-ends),
+    """Reason why the server ended the answer before its time, else null: `shutdown`
+    (docs/how-to/deploy.md#how-a-server-ends),
     `failure` (of a step, or of the engine), or `configurations` (the grammar's table was full). Under a constraint the
     shortest completion that is known was appended, and `complete` is true; without one the text is cut (`length`). A
     step that fails in vLLM's workers isn't told.
@@ -66,7 +67,7 @@ class Certificate(AnswerModel):
     server or another one; `miss`: it was compiled for this request.
     """
     ignored: list[str]
-    """What of the constraint is not enforced: annotations, and what `lenient` dropped."""
+    """Parts of the constraint that are not enforced: annotations, and what `lenient` dropped."""
 
 
 class AssistantMessage(AnswerModel):

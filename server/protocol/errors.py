@@ -23,7 +23,7 @@ class ErrorCode(StrEnum):
     status: int
     """HTTP status that goes with the code."""
     when: str
-    """What has happened to a request that is refused with it."""
+    """Reason for which a request is refused with it."""
 
     def __new__(cls, code: str, status: int = 400, when: str = "") -> ErrorCode:
         member = str.__new__(cls, code)
