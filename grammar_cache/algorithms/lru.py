@@ -13,8 +13,10 @@ V = TypeVar("V")
 class LruCache(Generic[K, V]):
     """Values by key, of all together at most `largest` in size. Any thread may ask."""
 
-    def __init__(self, largest: int) -> None:
+    def __init__(self, largest: int, share: int = 1) -> None:
+        """`share`: a single value may take so small a part of the room, 4 meaning a quarter."""
         self._largest = largest
+        self._share = share
         self._lock = Lock()
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._size = 0
@@ -31,13 +33,13 @@ class LruCache(Generic[K, V]):
             return found[0]
 
     def keep(self, key: K, value: V, size: int) -> None:
-        """One that is known already stays as it is, and counts as used; one that is larger than all isn't kept."""
-        if size > self._largest:
-            return
+        """Caches a value in place of what has that key. A value that is larger than its share isn't cached."""
         with self._lock:
-            if key not in self._values:
-                self._values[key] = (value, size)
-                self._size += size
-            self._values.move_to_end(key)
+            if key in self._values:
+                self._size -= self._values.pop(key)[1]
+            if size * self._share > self._largest:
+                return
+            self._values[key] = (value, size)
+            self._size += size
             while self._size > self._largest:
                 self._size -= self._values.popitem(last=False)[1][1]

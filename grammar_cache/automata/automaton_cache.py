@@ -6,14 +6,13 @@ vocabulary.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.builder import Builder
 from grammar_cache.automata.byte_classes import merged
@@ -68,65 +67,39 @@ class CachedAutomata:
 
 
 class AutomatonCache:
-    """Known programs by key, and codes by the identity of expressions, which stay alive as long.
+    """Cached programs by key, and codes by the identity of expressions, which stay alive as long.
 
     The least recently used go first. Any thread may ask.
     """
 
     def __init__(self, largest: int = LARGEST) -> None:
         self.totals = CompleteDfaCache()
-        self._largest = largest
-        self._lock = Lock()
-        self._kept: OrderedDict[bytes, tuple[CachedAutomata, int]] = OrderedDict()
-        self._weight = 0
-        self._codes: OrderedDict[int, tuple[Expression, Code]] = OrderedDict()
-        self._parts = 0
+        self._programs: LruCache[bytes, CachedAutomata] = LruCache(largest, share=4)
+        self._codes: LruCache[int, tuple[Expression, Code]] = LruCache(PARTS)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._programs)
 
     def get(self, key: bytes) -> CachedAutomata:
         """Entry of a program, which may be empty."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found[0]
+        known = self._programs.get(key)
+        if known is None:
             known = CachedAutomata()
-            self._put(key, known, _OVERHEAD)
-            return known
+            self._programs.keep(key, known, _OVERHEAD)
+        return known
 
     def keep(self, key: bytes, known: CachedAutomata) -> None:
         """Caches a program, again each time that it has grown, unless it takes more than a quarter of the room."""
         weight = _OVERHEAD + sum(automaton.weight for automaton in list(known.automata.values()))
-        with self._lock:
-            self._put(key, known, weight)
-
-    def _put(self, key: bytes, known: CachedAutomata, weight: int) -> None:
-        if key in self._kept:
-            self._weight -= self._kept.pop(key)[1]
-        if 4 * weight > self._largest:
-            return
-        self._kept[key] = known, weight
-        self._weight += weight
-        while self._weight > self._largest:
-            self._weight -= self._kept.popitem(last=False)[1][1]
+        self._programs.keep(key, known, weight)
 
     def code(self, expression: Expression) -> Code | None:
-        with self._lock:
-            found = self._codes.get(id(expression))
-            if found is None:
-                return None
-            self._codes.move_to_end(id(expression))
-            return found[1]
+        found = self._codes.get(id(expression))
+        return None if found is None else found[1]
 
     def keep_code(self, expression: Expression, code: Code) -> None:
-        with self._lock:
-            if id(expression) not in self._codes:
-                self._codes[id(expression)] = expression, code
-                self._parts += 1 + code.parts
-            while self._parts > PARTS:
-                self._parts -= 1 + self._codes.popitem(last=False)[1][1].parts
+        """Caches a code with its expression, whose identity no other one has as long."""
+        self._codes.keep(id(expression), (expression, code), 1 + code.parts)
 
 
 class CachedRule:

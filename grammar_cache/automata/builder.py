@@ -95,7 +95,7 @@ class Builder:
             found = self._totals.get(key)
             if found is None:
                 found = self._made(ops, node, depth)
-                self._totals.keep(key, found)
+                self._totals.keep(key, found, found.weight)
             self._own[key] = found
         return self._own[key]
 

@@ -46,6 +46,11 @@ class CompleteDfa:
         table, final = _filled(dfa.first, dfa.labels, dfa.heads, dfa.final, int(classes[-1]) + 1)
         return CompleteDfa(classes, table, final, dfa)
 
+    @property
+    def weight(self) -> int:
+        """Numbers in the table, and some for the rest."""
+        return _OVERHEAD + self.table.size
+
     def complement(self) -> CompleteDfa:
         return CompleteDfa(self.classes, self.table, ~self.final)
 
@@ -93,21 +98,11 @@ def _minimised(total: CompleteDfa, limit: int, interrupt: Interrupt) -> Complete
     return CompleteDfa.of(dfa, total.classes)
 
 
-class CompleteDfaCache:
-    """Total automata by what they are made of, the least recently used go first. Any thread may ask."""
+class CompleteDfaCache(LruCache[bytes, CompleteDfa]):
+    """Complete automata by what they are made of. One that takes more than a quarter of the room isn't cached."""
 
     def __init__(self, largest: int = LARGEST) -> None:
-        self._largest = largest
-        self._kept: LruCache[bytes, CompleteDfa] = LruCache(largest)
-
-    def get(self, key: bytes) -> CompleteDfa | None:
-        return self._kept.get(key)
-
-    def keep(self, key: bytes, total: CompleteDfa) -> None:
-        """Caches an automaton, unless it would take more than a quarter of the room."""
-        weight = _OVERHEAD + total.table.size
-        if 4 * weight <= self._largest:
-            self._kept.keep(key, total, weight)
+        super().__init__(largest, share=4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,13 +6,13 @@ searches live on, are small and stay. This module knows tokens, but no distances
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
@@ -67,10 +67,8 @@ class SuccessorTables:
     ) -> None:
         self._configurations = configurations
         self._vocabulary = vocabulary
-        self._limit = limit_bytes
         self._interrupt = interrupt
-        self._tables: OrderedDict[int, SuccessorTable] = OrderedDict()
-        self._bytes = 0
+        self._tables: LruCache[int, SuccessorTable] = LruCache(limit_bytes)
         self._successors: dict[int, Successors] = {}
         self._words = TokenArrays.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
@@ -144,15 +142,10 @@ class SuccessorTables:
     def table(self, configuration: int) -> SuccessorTable:
         """The whole-vocabulary table of a configuration."""
         known = self._tables.get(configuration)
-        if known is not None:
-            self._tables.move_to_end(configuration)
-            return known
-        made = self._walk(configuration)
-        self._tables[configuration] = made
-        self._bytes += made.size_bytes
-        while self._bytes > self._limit and len(self._tables) > 1:
-            self._bytes -= self._tables.popitem(last=False)[1].size_bytes
-        return made
+        if known is None:
+            known = self._walk(configuration)
+            self._tables.keep(configuration, known, known.size_bytes)
+        return known
 
     def successors(self, configuration: int) -> Successors:
         """The distinct configurations one token away. What searches long asks this, so here it is told to stop."""

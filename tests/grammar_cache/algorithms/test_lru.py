@@ -12,7 +12,7 @@ from tests.strategies import examples
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.integers(0, 12)), max_size=30))
 @examples(150)
 def test_the_last_used_stay_within_the_bound(calls: list[tuple[str, int | None]]) -> None:
-    """Against a list of names, values and sizes. None: it is asked for; else kept, unless that is more than all."""
+    """Against a list of names, values and sizes. None: it is asked for; else cached, unless that is more than all."""
     kept, expected = LruCache[str, int](10), list[tuple[str, int, int]]()
     for value, (name, size) in enumerate(calls):
         known = [entry for entry in expected if entry[0] == name]
@@ -20,9 +20,8 @@ def test_the_last_used_stay_within_the_bound(calls: list[tuple[str, int | None]]
             assert kept.get(name) == (known[0][1] if known else None)
         else:
             kept.keep(name, value, size)
-        if size is None or size <= 10:
-            new = [] if size is None else [(name, value, size)]
-            expected = [entry for entry in expected if entry[0] != name] + (known or new)
+        new = known if size is None else [(name, value, size)] if size <= 10 else []
+        expected = [entry for entry in expected if entry[0] != name] + new
         while sum(size for _, _, size in expected) > 10:
             expected.pop(0)
     assert len(kept) == len(expected)
