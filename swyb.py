@@ -83,7 +83,7 @@ def main() -> int:
 
 
 def _other_servers() -> list[str]:
-    """Where `server` would be imported from, if that isn't beside this file. None of its code is run."""
+    """Place that `server` would be imported from, if that isn't beside this file. None of its code is run."""
     spec = find_spec("server")
     if spec is None:
         return []

@@ -90,7 +90,7 @@ def test_the_wheel_works_alone(built: Path, sources: set[str], tmp_path: Path) -
 
 
 def test_versions_of_python_agree() -> None:
-    """Those that the description lists are those that CI runs on, and the range allows them."""
+    """Python versions that the description lists are those that CI runs on, and the range allows them."""
     listed = [name.split(" :: ")[-1] for name in PROJECT["classifiers"] if re.search(r"Python :: 3\.", name)]
     assert yaml.safe_load(WORKFLOW.read_text())["jobs"]["test"]["strategy"]["matrix"]["python"] == listed
     assert list(SpecifierSet(PROJECT["requires-python"]).filter(listed)) == listed

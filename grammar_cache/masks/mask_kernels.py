@@ -28,7 +28,7 @@ _SOME = 1
 
 
 class Likeness(NamedTuple):
-    """What tells which states of a rule go on alike: see `state_equivalence`.
+    """Tables that tell which states of a rule go on alike: see `state_equivalence`.
 
     `deepest`: by node of the trie, the bytes of the longest string below it. `kinds[level, state - first]` are equal
     for states that read texts of up to `levels[level]` bytes alike. `costs`: by state.

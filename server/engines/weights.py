@@ -72,7 +72,7 @@ def _fetched(folder: Path) -> Path:
 
 
 def _reason(errors: str) -> str:
-    """What pip ends with: its last error, or what stands where it didn't even start."""
+    """Reason that pip gives: its last error, or what stands where it didn't even start."""
     lines = [line for line in errors.splitlines() if line] or ["pip doesn't say why"]
     told = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines
     return told[-1]

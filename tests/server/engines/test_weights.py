@@ -202,7 +202,7 @@ def test_an_interruption_leaves_no_model(
 
 @pytest.mark.model
 def test_the_digest_is_that_of_the_package() -> None:
-    """Of the version that is named, where it is installed."""
+    """Weights have the version that is named, where it is installed."""
     if (found := installed_weights()) is None:
         pytest.skip(f"the package {PACKAGE} (the embedded model) is not installed")
     assert metadata.version(PACKAGE) == VERSION
