@@ -135,9 +135,7 @@ class Network:
         return empty, any(reads and taken for branch in able for _, reads, _, taken in branch)
 
     def steps(self, branch: Branch) -> Iterator[tuple[range | str, Branch]]:
-        """Steps of a branch: what it may read or call first, and what is then left of it (Antimirov's partial
-        derivatives, 1996).
-        """
+        """Steps of a branch: what it reads or calls first, and what is left of it (Antimirov's partial derivatives)."""
         if not branch:
             return
         (item, least, most), rest = branch[0], branch[1:]
