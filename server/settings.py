@@ -71,7 +71,7 @@ class Settings:
     body_nesting: int = 512
     """Levels of nesting in a request body: above a grammar's (`Limits.nesting`), below Python's stack."""
 
-    body_values: int = 500_000
+    body_values: int = 400_000
     """JSON values in a request body, each of which takes up to some hundred bytes of memory."""
 
     intake: Intake = field(default_factory=Intake)
