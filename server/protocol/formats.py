@@ -44,7 +44,7 @@ class JsonSchemaFormat(StrictModel):
 class NamedGrammar(StrictModel):
     """A grammar that comes with the server (`grammar_cache.grammars.shipped`), or one that was registered."""
 
-    name: str
+    name: str = Field(max_length=1_000)
 
 
 def _text_or_name(grammar: object) -> str:

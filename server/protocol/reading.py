@@ -21,6 +21,7 @@ from server.protocol.members import LONGEST_TOLD, without_neutral
 from server.protocol.strict import UNKNOWN_MEMBER
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SIGNS = b",", b"[", b"{", b":"
 _STRING_OR_SIGN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[,\[{:]', re.DOTALL)
 _QUOTE = ord('"')
@@ -53,8 +54,8 @@ def parse_json(text: bytes, nesting: int) -> object:
 def _parsed(text: bytes, nesting: int, objects: Objects | None) -> object:
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=objects)
-        if _SURROGATE_ESCAPE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
+        if _SURROGATE_ESCAPE.search(text) and _has_lone_surrogate(value):
+            raise ValueError("a string holds a lone surrogate")
     except RecursionError:
         raise _too_deep(nesting) from None
     except ValueError as error:  # also: not UTF-8, a lone surrogate, a number of thousands of digits
@@ -62,6 +63,22 @@ def _parsed(text: bytes, nesting: int, objects: Objects | None) -> object:
     if _deeper_than(value, nesting):
         raise _too_deep(nesting)
     return value
+
+
+def _has_lone_surrogate(value: object) -> bool:
+    """Whether a string or a name holds half of a pair. Strings are searched where they are: a copy of one is large."""
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, str):
+            if _LONE_SURROGATE.search(each):
+                return True
+        elif isinstance(each, dict):
+            todo += each.keys()
+            todo += each.values()
+        elif isinstance(each, list):
+            todo += each
+    return False
 
 
 def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
@@ -181,6 +198,4 @@ def _refuse_constant(name: str) -> NoReturn:
 def _reason(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} is not UTF-8"
-    if isinstance(error, UnicodeEncodeError):
-        return "a string holds a lone surrogate"
     return str(error)
