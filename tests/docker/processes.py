@@ -167,7 +167,7 @@ class Host:
                 shutil.copytree(cache, self.loops / name, ignore=shutil.ignore_patterns("*.pyc"))
 
     def make_secret(self) -> None:
-        """As docs/how-to/deploy.md tells to."""
+        """Makes the secret by the commands of docs/how-to/deploy.md."""
         lines = next(code for _, code in Document("docs/how-to/deploy.md").blocks("sh")).splitlines()
         for line in lines[:3]:
             assert "docker/secrets" in line

@@ -170,7 +170,7 @@ def test_it_accepts_the_texts_of_the_language(case: Case) -> None:
 @given(cases())
 @examples(1000)
 def test_it_accepts_the_texts_of_the_language_at_length(case: Case) -> None:
-    """As in the quick tier, on many more grammars."""
+    """Runs the trials of the quick tier on many more grammars."""
     check_texts(case)
 
 
