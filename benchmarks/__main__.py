@@ -7,8 +7,18 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.core import artefact_time, compile_time, filter_time, grammars, ranking_time, step_time
+from benchmarks import budget_affected
+from benchmarks.core import (
+    artefact_time,
+    compile_time,
+    filter_time,
+    grammars,
+    ranking_time,
+    step_time,
+    tight_time,
+)
 from benchmarks.data import ROOT, MissingData
+from benchmarks.maskbench import maskbench
 from benchmarks.restart import restart
 from benchmarks.schemas import schemas
 from benchmarks.store import store_time
@@ -36,6 +46,7 @@ def parser() -> ArgumentParser:
     modules = {
         "compile": compile_time,
         "step": step_time,
+        "tight": tight_time,
         "ranking": ranking_time,
         "schemas": schemas,
         "grammars": grammars,
@@ -44,12 +55,19 @@ def parser() -> ArgumentParser:
         "filter": filter_time,
         "vllm": server,
         "restart": restart,
+        "maskbench": maskbench,
+        "budget": budget_affected,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
         module.add_arguments(command)
         _finish(command, module.run)
-    _finish(commands.add_parser("all", help=f"all of them but vllm and restart, on {FEW_SCHEMAS} schemas"), _all)
+    _finish(
+        commands.add_parser(
+            "all", help=f"all of them but vllm, restart, maskbench and budget, on {FEW_SCHEMAS} schemas"
+        ),
+        _all,
+    )
     return made
 
 

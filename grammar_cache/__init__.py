@@ -1,5 +1,4 @@
-"""Constraint core of SWYB: what a grammar becomes. It imports no web, engine or model library. It imports no web,
-engine or model library.
+"""Constraint core of SWYB: what a grammar becomes. It imports no web, engine or model library.
 
 Names are loaded when they are first asked for: numba takes most of a second, and texts of help need none of it.
 """
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from grammar_cache.compile import compile_grammar
     from grammar_cache.constraint import Constraint
+    from grammar_cache.distances.searched_distances import Minimum
     from grammar_cache.errors import (
         AnswerTooLong,
         EmptyLanguage,
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
         UnsupportedFeature,
         VocabularyError,
     )
-    from grammar_cache.grammar import CompiledGrammar, Minimum
-    from grammar_cache.grammars.database_names import tables_of
+    from grammar_cache.grammar import CompiledGrammar
     from grammar_cache.grammars.shipped import names as shipped_names
     from grammar_cache.grammars.shipped import shipped
     from grammar_cache.grammars.sql_schema import sql_grammar
@@ -46,20 +45,18 @@ __all__ = [
     "shipped",
     "shipped_names",
     "sql_grammar",
-    "tables_of",
 ]
 
 _PLACES = {
     "CompiledGrammar": ("grammar", "CompiledGrammar"),
     "Constraint": ("constraint", "Constraint"),
     "Limits": ("limits", "Limits"),
-    "Minimum": ("grammar", "Minimum"),
+    "Minimum": ("distances.searched_distances", "Minimum"),
     "Vocabulary": ("vocabulary.vocabulary", "Vocabulary"),
     "compile_grammar": ("compile", "compile_grammar"),
     "shipped": ("grammars.shipped", "shipped"),
     "shipped_names": ("grammars.shipped", "names"),
     "sql_grammar": ("grammars.sql_schema", "sql_grammar"),
-    "tables_of": ("grammars.database_names", "tables_of"),
 }
 """The module of a name, and its name there; the others are errors."""
 

@@ -4,6 +4,10 @@ nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha256
+
+from grammar_cache.automata.automaton_cache import AutomatonCache
 from grammar_cache.constraint import Constraint
 from grammar_cache.dialects import choice
 from grammar_cache.dialects.gbnf import compiler as gbnf
@@ -12,9 +16,10 @@ from grammar_cache.dialects.lark import compiler as lark
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import Grammar
-from grammar_cache.grammar import CompiledGrammar, compile_expression, grammar_id
+from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
+from grammar_cache.network.network import build
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 DEFAULT_LIMITS = Limits()
@@ -33,7 +38,12 @@ def compile_grammar(
     grammar = parse(constraint, limits)
     if interrupt is not None:
         interrupt.check()
-    return compile_expression(grammar, vocabulary, limits, interrupt)
+    try:
+        return compile_expression(grammar, vocabulary, limits, interrupt)
+    except LimitExceeded as error:
+        if constraint.kind == "json_schema" and error.rule is not None:
+            error.pointer = json_schema.pointer_of(error.rule, grammar)
+        raise
 
 
 def parse(constraint: Constraint, limits: Limits = DEFAULT_LIMITS) -> Grammar:
@@ -77,3 +87,19 @@ def constraint_id(constraint: Constraint, vocabulary: Vocabulary) -> str:
         "lenient" if constraint.lenient else "",
     )
     return grammar_id(parts, vocabulary)
+
+
+def compile_expression(
+    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, interrupt: Interrupt | None = None
+) -> CompiledGrammar:
+    """The last step of every dialect: network, configurations, distances."""
+    network = build(grammar, limits, interrupt, vocabulary.cache(AutomatonCache))
+    return CompiledGrammar(network, vocabulary, limits, grammar.ignored, interrupt)
+
+
+def grammar_id(parts: Sequence[str], vocabulary: Vocabulary) -> str:
+    """A content hash: equal for equal grammar texts and options, tokenizer and algorithm, on any machine."""
+    digest = sha256()
+    for part in (*parts, vocabulary.fingerprint, ALGORITHM_VERSION):
+        digest.update(len(part).to_bytes(8, "big") + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:32]

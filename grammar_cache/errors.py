@@ -11,6 +11,9 @@ GrammarError(ValueError)      code, message, pointer | line, column
 
 from __future__ import annotations
 
+LONGEST_NAME = 120
+"""Characters of a rule's name that a message shows."""
+
 
 class GrammarError(ValueError):
     """A typed refusal.
@@ -80,7 +83,10 @@ class ArtefactError(ValueError):
 
 
 class LimitExceeded(GrammarError):
-    """A limit of `Limits` was hit; `limit` names the field, and `code` is that name with `_exceeded`."""
+    """A limit of `Limits` was hit; `limit` names the field, and `code` is that name with `_exceeded`.
+
+    `rule`: the rule of the grammar that met it, where one did.
+    """
 
     def __init__(
         self,
@@ -93,10 +99,22 @@ class LimitExceeded(GrammarError):
     ) -> None:
         super().__init__(message, pointer=pointer, line=line, column=column)
         self.limit = limit
+        self.rule: str | None = None
         self.code = f"{limit}_exceeded"
+
+    def of_rule(self, name: str) -> LimitExceeded:
+        """The error, with the name of the rule that met the limit in its message."""
+        if self.rule is None:
+            self.rule = name
+            self.message += f", in the rule {_short(name)!r}"
+        return self
 
 
 class VocabularyError(GrammarError):
     """The tokenizer's tokens can't be read as byte strings."""
 
     code = "unsupported_tokenizer"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from grammar_cache.lexeme import Lexeme, Lexer, Shift
+from grammar_cache.array_types import Ints
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -79,7 +79,19 @@ class Not:
     item: Expression
 
 
-Expression: TypeAlias = Bytes | CharClass | Seq | Alt | Repeat | Ref | And | Not
+@dataclass(frozen=True, slots=True, eq=False)
+class Automaton:
+    """A regular language that the dialect brings as an automaton, of which state 0 is the start.
+
+    Rows of `edges`, int32[…, 4], are (state, low byte, high byte, state after it); `ends` are the final states.
+    """
+
+    states: int
+    edges: Ints
+    ends: Ints
+
+
+Expression: TypeAlias = Bytes | CharClass | Seq | Alt | Repeat | Ref | And | Not | Automaton
 
 EMPTY = Bytes(b"")
 NOTHING = Alt(())
@@ -90,17 +102,12 @@ class Grammar:
     """Named rules and the one that derives whole texts.
 
     `ignored` lists what the dialect accepted without enforcing it (annotations, or keywords dropped under
-    `lenient`), as human-readable lines such as "/properties/a/x-order: annotation". `lexemes` are the terminals of a
-    grammar with a lexer: a `Ref` names them as it names rules, but never inside And, Not or a lexeme.
-    A contextual `lexer` names `shifts` instead.
+    `lenient`), as human-readable lines such as "/properties/a/x-order: annotation".
     """
 
     rules: Mapping[str, Expression]
     start: str
     ignored: tuple[str, ...] = field(default=())
-    lexemes: Mapping[str, Lexeme] = field(default_factory=dict)
-    lexer: Lexer | None = None
-    shifts: Mapping[str, Shift] = field(default_factory=dict)
 
 
 def text(value: str) -> Bytes:

@@ -7,48 +7,36 @@ was asked before only makes it faster. `distance` and `witness` tell the best th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.automata.automaton_cache import AutomatonCache
-from grammar_cache.configurations.interner import DEAD, Configurations
-from grammar_cache.distances.additive import INFINITE, Distances
-from grammar_cache.distances.beam_bound import Completion, beam_bound
-from grammar_cache.distances.claims import Claim, Claims
-from grammar_cache.distances.cost_kernels import within
-from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.configurations.interner import DEAD
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.claims import Claim
 from grammar_cache.distances.minimum_replay import Findings, replay, tell
-from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
-from grammar_cache.expression import Grammar
+from grammar_cache.distances.searched_distances import SearchedDistances, nothing_found
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.lexer.configurations import LexedConfigurations, configurations_of
-from grammar_cache.lexer.distances import LexedDistances
 from grammar_cache.limits import Limits
 from grammar_cache.masks.masks import Masks
-from grammar_cache.network.network import Network, build
-from grammar_cache.successors.tables import SuccessorTables
-from grammar_cache.vocabulary.token_set import packed
+from grammar_cache.network.network import Network
+from grammar_cache.vocabulary.token_set import Bits, TokenBits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "5"
+ALGORITHM_VERSION = "7"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
-@dataclass(frozen=True, slots=True)
-class Minimum:
-    """The fewest tokens of a complete answer; `exact`, or else an upper bound that is always enough."""
-
-    tokens: int
-    exact: bool
+ENTRY_BYTES = 300
+"""Bytes of an entry of a dictionary, with what it holds, about."""
 
 
-class CompiledGrammar:
+class CompiledGrammar(SearchedDistances):
     """Configurations are ints; `start` is that of the empty text."""
 
     def __init__(
@@ -65,36 +53,29 @@ class CompiledGrammar:
         What was `found` elsewhere isn't searched for again. ArtefactError where it isn't so.
         """
         interrupt = interrupt or Interrupt()
-        self.vocabulary = vocabulary
-        self.limits = limits
+        super().__init__(network, vocabulary, limits, interrupt)
         self.ignored = ignored
         self.network = network
-        self._configurations = configurations_of(network, limits.configurations, interrupt)
-        self._tables = SuccessorTables(self._configurations, vocabulary, limits.table_bytes, interrupt)
-        self._distances = distances_of(self._configurations, vocabulary, interrupt)
-        self._claims = Claims(self._configurations, self._tables, vocabulary)
-        self._tightening = ExactSearch(self._tables, self._claims)
-        self._minimum: Minimum | None = None
-        self._path: Completion = {}
         self._found = found
         self._proposals: dict[int, NDArray[np.int32]] = {}
+        self._anew: CompiledGrammar | None = None
         self._second: dict[int, int] = {}  # by configuration, the second least additive distance behind a byte
-        self.start: int = self._configurations.start
         if found is not None:
             self._path = replay(found, self._tables, vocabulary, self._tightening, self.start)
             self._minimum = self._searched()
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
             raise nothing_found(self._configurations, vocabulary, interrupt)
 
-    @property
-    def minimum(self) -> Minimum:
-        """The fewest tokens that a complete answer needs, searched for once."""
-        if self._minimum is None:
-            bound, fuel = self._additive(self.start), self.limits.start_fuel
-            if 0 < bound < INFINITE:
-                self._path = beam_bound(self._tables, self._distances, self.vocabulary, self.start, bound, fuel)
-            self._minimum = self._searched()
-        return self._minimum
+    def _told(self) -> Findings | None:
+        """Findings of the search for the minimum, if it was done and there is room to tell them."""
+        if self._found is None and self._minimum is not None:
+            with suppress(LimitExceeded):
+                self._found = self.findings
+        return self._found
+
+    def _begin_searches(self) -> None:
+        super()._begin_searches()
+        self._tight_masks: LruCache[tuple[int, int], TokenBits] = LruCache(self.limits.table_bytes // 8)
 
     @property
     def findings(self) -> Findings:
@@ -104,14 +85,39 @@ class CompiledGrammar:
 
     def anew(self) -> CompiledGrammar:
         """Copy without what texts have led to: other numbers for configurations, and the same answers."""
-        return CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._found)
+        return CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._told())
+
+    @property
+    def current(self) -> CompiledGrammar:
+        """The last one of those that were begun anew, one from the other."""
+        return self if self._anew is None else self._anew.current
+
+    def renewed(self) -> CompiledGrammar:
+        """The current one that isn't full, begun anew if need be. Who has followed a text follows it there once more.
+
+        Raises Interrupted.
+        """
+        grammar = self.current
+        while grammar.full:
+            grammar._anew = grammar.anew()
+            if grammar._anew.full:
+                return grammar._anew
+            grammar = grammar._anew
+        return grammar
 
     @property
     def full(self) -> bool:
-        """Whether its configurations are at their limit: then what is new to it raises LimitExceeded, but for `take`
-        and `witness`.
+        """Whether it has no room, or takes more of it than it should: see `renewed`. Where configurations are at their
+        limit, what is new raises LimitExceeded, but for `take` and `witness`.
         """
-        return self._configurations.full
+        return self._configurations.full or self.size_bytes > self.limits.memory_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of what texts have led to, without caches that have bounds of their own."""
+        entries = len(self._proposals) + len(self._second) + len(self._cut)
+        entries += self._tightening.remembered
+        return self._configurations.size_bytes + ENTRY_BYTES * entries
 
     @property
     def size(self) -> dict[str, int]:
@@ -130,6 +136,8 @@ class CompiledGrammar:
         if data is None:
             return None
         after = self._tables.follow(configuration, data)
+        if after == DEAD and self._configurations.cut:
+            after = self._behind_cut(configuration, data)
         return None if after == DEAD else after
 
     def take(self, configuration: int, token: int) -> int:
@@ -142,7 +150,8 @@ class CompiledGrammar:
 
     def take_bytes(self, configuration: int, data: bytes) -> int:
         """Follows bytes as `take` does, for text that belongs to an answer."""
-        return self._tables.follow_reserved(configuration, data)
+        after = self._tables.follow_reserved(configuration, data)
+        return self._behind_cut(configuration, data) if after == DEAD and self._configurations.cut else after
 
     def consume_bytes(self, configuration: int, data: bytes) -> int | None:
         """The configuration after some bytes; None where no text of the language begins so."""
@@ -151,7 +160,13 @@ class CompiledGrammar:
 
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         """int32[rows] and int32[rows, k] → int32[rows, k]; DEAD (-1) where a token leads nowhere."""
-        return self._tables.consume(configurations, tokens)
+        after = self._tables.consume(configurations, tokens)
+        if self._configurations.cut:
+            for row, column in np.argwhere((after == DEAD) & (tokens >= 0) & (tokens < self.vocabulary.size)).tolist():
+                data = self.vocabulary.token_bytes[tokens[row, column]]
+                if data is not None:
+                    after[row, column] = self._behind_cut(int(configurations[row]), data)
+        return after
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text so far is complete."""
@@ -161,34 +176,10 @@ class CompiledGrammar:
         """Whether the text is complete and nothing can follow it."""
         return self.accepts(configuration) and self._configurations.ends(configuration)
 
-    def distance(self, configuration: int) -> int | None:
-        """An upper bound on the tokens still needed, 0 iff complete; None if no completion is known.
-
-        Consistent: where it is n > 0 some token leads to a configuration of at most n - 1.
-        """
-        self._tighten_unknown(configuration)
-        value = min(self._additive(configuration), self._tightened(configuration)[0])
-        return None if value >= INFINITE else value
-
-    def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
-        """Distances as decoding uses them with `tokens` left: additive where that is enough, else searched for;
-        INFINITE where more is needed than is left, and for DEAD. Any shape, int32.
-        """
-        self._distances.update()
-        values = np.empty(configurations.shape, np.int32)
-        if within(self._distances.additive, configurations.ravel(), int(tokens), INFINITE, values.ravel()):
-            return values
-        farther = (values > tokens) & (configurations >= 0)
-        if self._claims.waiting:
-            self._tightening.recall(np.unique(configurations[farther]).tolist())
-        for place in np.argwhere(farther):
-            values[tuple(place)] = self._search_within(int(configurations[tuple(place)]), tokens)
-        return values
-
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
         """The first of these ids, int32[k], after which the text can be completed with `tokens` more; None if none can.
 
-        The answer agrees with `distances`. The very first id is tried alone: mostly it is the one.
+        The answer agrees with `distances_behind`. The very first id is tried alone: mostly it is the one.
         """
         if not len(ranking):
             return None
@@ -196,8 +187,8 @@ class CompiledGrammar:
         after = self.consume(configuration, best)
         if after is not None and self._additive(after) <= tokens:
             return best
-        fits = self.distances(self.consume_batch(np.array([configuration], np.int32), ranking[None, :]), tokens)[0]
-        found = np.flatnonzero(fits <= tokens)
+        following = self.consume_batch(np.array([configuration], np.int32), ranking[None, :])[0]
+        found = np.flatnonzero(self.distances_behind(configuration, following, tokens) <= tokens)
         return int(ranking[found[0]]) if len(found) else None
 
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
@@ -211,18 +202,23 @@ class CompiledGrammar:
         mask.flags.writeable = False
         return mask
 
-    def bitmask(self, configuration: int, budget: int | None = None) -> NDArray[np.uint8]:
+    def bitmask(self, configuration: int, budget: int | None = None) -> Bits:
         """`mask` as one bit an id, little-endian, padded to a multiple of 32; read-only."""
         tokens = INFINITE - 1 if budget is None else budget - 1
-        known = None if self._masks is None else self._masks.bits(configuration, tokens)
+        known = self._masks.bits(configuration, tokens)
         if known is not None:
             return known
-        fits = self.distances(self._tables.successors(configuration).configurations, tokens) <= tokens
-        table = self._tables.table(configuration)
-        viable = np.zeros(len(self.vocabulary.strings), np.bool_)
-        viable[table.strings] = fits[table.which]
-        stops = self.vocabulary.stop_ids if self.accepts(configuration) else ()
-        return packed(np.append(viable, False)[self.vocabulary.string_of], stops)
+        tight = self._tight_masks.get((configuration, tokens))
+        if tight is None:
+            horizon = self._horizon(configuration, tokens)
+            fits = horizon.configurations[horizon.distances <= tokens]
+            also = list(self.vocabulary.stop_ids) if self.accepts(configuration) else []
+            cut = self._cut_witness(configuration) if self._configurations.cut else None
+            if cut is not None and cut[1] in fits:
+                also += self._spellings(cut[0])
+            tight = TokenBits.of(self._tables.bits_into(configuration, fits, also))
+            self._tight_masks.keep((configuration, tokens), tight, tight.size_bytes + 400)
+        return tight.whole()
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next; None if there are several, or if the text may also end here."""
@@ -248,29 +244,24 @@ class CompiledGrammar:
         known = self._proposals.get(configuration)
         if known is None:
             self._distances.update()
-            known = np.array([self._token(s) for s in self._distances.proposals(configuration)], np.int32)
+            cut = self._cut_witness(configuration) if self._configurations.cut else None
+            strings = self._distances.proposals(configuration) if cut is None else [cut[0]]
+            known = np.array([self._token(s) for s in strings], np.int32)
             known.sort()
             known.flags.writeable = False
             self._proposals[configuration] = known
         return known
 
-    def witness(self, configuration: int) -> tuple[int, ...]:
-        """Tokens that complete the text, at most `distance(configuration)` of them. Raises EmptyLanguage if unknown.
+    def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
+        """Tokens that complete the text, at most `budget` of them where viable tokens with so many left led here.
 
-        There is room for them beyond the limit of configurations, though none to search.
+        Without a budget at most `distance(configuration)`. Raises EmptyLanguage if unknown.
         """
         found: list[int] = []
         while not self.accepts(configuration):
-            with suppress(LimitExceeded):  # what fits a budget is known without
-                self._tighten_unknown(configuration)
-            additive = self._additive(configuration)
-            tightened, string = self._tightened(configuration)
-            if min(tightened, additive) >= INFINITE:
-                raise EmptyLanguage("no completion of this text is known")
-            if tightened > additive:
-                string = self._distances.witness(configuration)
+            string = self._next(configuration, None if budget is None else budget - len(found))
             found.append(self._token(string))
-            configuration = self._tables.follow_reserved(configuration, self.vocabulary.strings[string])
+            configuration = self.take(configuration, found[-1])
         return tuple(found)
 
     def offer(self, claims: Mapping[bytes, Claim]) -> None:
@@ -297,90 +288,14 @@ class CompiledGrammar:
         return self._claims.rejected
 
     @cached_property
-    def _masks(self) -> Masks | None:
-        """Masks of the grammar; None for grammars with a lexer. Decoding by candidates needs none."""
-        if not isinstance(self._distances, Distances):
-            return None
-        return Masks(self._configurations, self._distances, self.vocabulary, self.limits.table_bytes)
+    def _masks(self) -> Masks:
+        """Masks of the grammar. Decoding by candidates needs none."""
+        return Masks(self._configurations, self._distances, self.vocabulary, self.limits.table_bytes // 2)
 
-    def _additive(self, configuration: int) -> int:
-        self._distances.update()
-        return int(self._distances.additive[configuration])
-
-    def _additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
-        self._distances.update()
-        return self._distances.additive[configurations]
-
-    def _tightened(self, configuration: int) -> tuple[int, int]:
-        """The least distance that a search has found here, and the next string of its completion."""
-        exact = self._tightening.known(configuration)
-        on_path = self._path.get(configuration, (INFINITE, -1))
-        if exact is None or exact >= on_path[0]:
-            return on_path
-        return exact, self._tightening.witness(configuration) if exact else -1
-
-    def _tighten_unknown(self, configuration: int) -> None:
-        _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
-        if self._additive(configuration) >= INFINITE:
-            self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
-
-    def _searched(self) -> Minimum:
-        """The minimum, the descent done: proved by the exact search, or as far as it came."""
-        bound = min(self._additive(self.start), self._path.get(self.start, (INFINITE, -1))[0])
-        if bound == 0:
-            return Minimum(0, True)
-        if self._tightening.within(self.start, bound - 1, self.limits.start_fuel):
-            return Minimum(self._tightening.known(self.start) or 0, True)
-        return Minimum(bound, self._tightening.least(self.start) >= bound)
-
-    def _search_within(self, configuration: int, tokens: int) -> int:
-        """A distance of at most `tokens` that a search finds, else INFINITE."""
-        _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
-        on_path, _ = self._path.get(configuration, (INFINITE, -1))
-        if on_path <= tokens:
-            return on_path
-        if tokens >= 0 and self._tightening.within(configuration, tokens, self.limits.step_fuel):
-            return self._tightening.known(configuration) or 0
-        return INFINITE
+    def _spellings(self, string: int) -> list[int]:
+        first = self.vocabulary.token_offsets
+        found: list[int] = self.vocabulary.token_list[first[string] : first[string + 1]].tolist()
+        return found
 
     def _token(self, string: int) -> int:
         return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])
-
-
-def distances_of(
-    configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt, most: int = INFINITE
-) -> Distances | LexedDistances:
-    """Distances of any network's configurations. Costs of states above `most` count as that.
-
-    Raises EmptyLanguage, LimitExceeded(configurations), Interrupted.
-    """
-    if isinstance(configurations, LexedConfigurations):
-        return LexedDistances(configurations, vocabulary, interrupt, most)
-    return Distances(configurations, vocabulary, interrupt, most)
-
-
-def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:
-    """Error that says why no text is known: the costs of those that are only too long are as good as infinite.
-
-    Raises LimitExceeded(configurations), Interrupted.
-    """
-    most = INFINITE - 1
-    if distances_of(configurations, vocabulary, interrupt, most).additive[configurations.start] <= most:
-        return AnswerTooLong(most)
-    return EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")
-
-
-def compile_expression(
-    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, interrupt: Interrupt | None = None
-) -> CompiledGrammar:
-    """The last step of every dialect: network, configurations, distances."""
-    network = build(grammar, limits, interrupt, vocabulary.cache(AutomatonCache))
-    return CompiledGrammar(network, vocabulary, limits, grammar.ignored, interrupt)
-
-
-def grammar_id(parts: Sequence[str], vocabulary: Vocabulary) -> str:
-    """A content hash: equal for equal grammar texts and options, tokenizer and algorithm, on any machine."""
-    digest = sha256()
-    for part in (*parts, vocabulary.fingerprint, ALGORITHM_VERSION):
-        digest.update(len(part).to_bytes(8, "big") + part.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:32]

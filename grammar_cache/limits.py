@@ -43,16 +43,30 @@ class Limits:
     """Configurations a compiled grammar may explore: about 0.5 kB each. There answers under way end by their witness,
     for which there is room beyond: one configuration a byte."""
 
+    byte_cost: int = 30_000
+    """Items and edges that reading one byte may cost (a millisecond); JSON takes some ten, SQL some hundred.
+    Where a configuration would take more, as those of very ambiguous grammars, only its witness goes on.
+    """
+
+    memory_bytes: int = 64 << 20
+    """Bytes of configurations, stacks and what is remembered of them. With more a grammar is `full`: answers under way
+    and new ones go on in a copy that is begun anew, and texts stay what they are."""
+
     start_fuel: int = 20_000_000
     """Cost that the exact search from the start may have, in trie nodes (some 100 ms). Run dry, the additive bound
     stays.
     """
 
     step_fuel: int = 2_000_000
-    """Cost that the exact search for one candidate at the horizon may have, in trie nodes."""
+    """Cost of one search for what may follow at the horizon, in trie nodes: of all tokens together. What the search
+    visits, and what it takes to go on from each configuration, in items and edges, counts as if nothing were known
+    (some 10 ms). A level that this doesn't last for isn't looked at; what the additive distance lets in fits anyway.
+    """
 
     table_bytes: int = 64 << 20
-    """Bytes of whole-vocabulary tables, and of masks, kept per grammar; the least recently used go first."""
+    """Bytes of successors, of what fits near the horizon, and of masks, kept per grammar; the least recently used go
+    first.
+    """
 
     def deciding(self) -> dict[str, int]:
         """Limits that results depend on, by name: what equal grammars have in common, wherever they are kept."""

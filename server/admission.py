@@ -17,7 +17,10 @@ class Admission:
 
     @contextmanager
     def places(self, count: int) -> Iterator[None]:
-        """Holds so many. Raises ApiError(overloaded)."""
+        """Holds so many. Raises ApiError(overloaded), or another one for more than there are."""
+        if count > self._places:
+            message = f"{count} answers are more than this server has places for: ask for {self._places} at most"
+            raise ApiError(ErrorCode.ITEMS_EXCEEDED, message, details={"limit": "answers"})
         if self.taken + count > self._places:
             raise ApiError(ErrorCode.OVERLOADED, f"{self.taken} answers are waiting or under way: try again soon")
         self.taken += count

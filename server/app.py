@@ -7,13 +7,30 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
-from server.api import chat, docs, errors, grammars, health, models
+from server.api import errors
 from server.api.access import require_key
 from server.api.bodies import Bodies
 from server.api.description import described
+from server.api.heads import Heads
+from server.api.request_ids import ANTHROPIC_HEADER, HEADER, RequestIds
 from server.backends.backend import Backend
-from server.grammar_responses import warm_up
+from server.presenters.grammars import warm_up
+from server.routes import (
+    about,
+    absent,
+    certify,
+    chat,
+    completions,
+    docs,
+    grammars,
+    health,
+    messages,
+    models,
+    responses,
+    tokens,
+)
 from server.service import Service
 from server.settings import Settings
 
@@ -31,15 +48,31 @@ def create_app(settings: Settings, backend: Backend) -> FastAPI:
         finally:
             await asyncio.to_thread(service.stop)
 
-    # FastAPI's own pages load scripts from elsewhere: see server.api.docs.
+    # FastAPI's own pages load scripts from elsewhere: see server.routes.docs.
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.state.service = service
     app.state.bodies = Bodies(settings)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     errors.install(app)
-    for resource in (chat, grammars, models):
+    _add_middleware(app, settings)
+    for resource in (chat, completions, responses, messages, certify, tokens, grammars, models, absent):
         app.include_router(resource.router, dependencies=[Depends(require_key)])
-    app.include_router(health.router)
+    for resource in (health, about):
+        app.include_router(resource.router)
     if settings.docs:
         app.include_router(docs.router)
     return app
+
+
+def _add_middleware(app: FastAPI, settings: Settings) -> None:
+    """The last one is asked first."""
+    app.add_middleware(Heads)
+    app.add_middleware(RequestIds)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=[HEADER, ANTHROPIC_HEADER, "retry-after"],
+        )

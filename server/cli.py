@@ -5,12 +5,15 @@ Texts of help are there at once: these modules import what is slow to load when 
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 
+from server.console.backends import separated
 from server.console.options import report
 from server.console.parser import Parser, Version, examples
 
@@ -32,9 +35,19 @@ _PASSING_ON = ("serve", "generate", "eval")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The process's exit status: 0 if all is well, 1 if not, 2 for a question that can't be answered."""
-    parsed = parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = _run(parse(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        return _end_unread(error)
+    return status
+
+
+def _run(parsed: Namespace) -> int:
     try:
         status: int = import_module(_module(parsed.command)).run(parsed)
+    except BrokenPipeError:
+        raise
     except (OSError, RuntimeError, ValueError) as error:  # a file, a model or a text that can't be read
         report(f"swyb {parsed.command}: error: {_reason(error)}")
         return 1
@@ -47,8 +60,6 @@ def parse(arguments: Sequence[str]) -> Namespace:
     known = parser([name for name in COMMANDS if name == command])
     if command not in _PASSING_ON:
         return known.parse_args(arguments)
-    from server.console.backends import separated
-
     own, passed_on = separated(arguments)
     parsed = known.parse_args(own)
     parsed.engine_options = passed_on
@@ -66,6 +77,20 @@ def parser(loaded: Collection[str] = tuple(COMMANDS)) -> ArgumentParser:
         if name in loaded:
             import_module(_module(name)).add_arguments(command)
     return top
+
+
+def _end_unread(error: BrokenPipeError) -> int:
+    """Status where the reader of our output has ended, as `head` does. What is left of the output goes nowhere, so that
+    the interpreter's own end doesn't complain. Raises `error` where somebody else's pipe broke."""
+    output = sys.stdout.fileno()
+    watch = select.poll()
+    watch.register(output, select.POLLERR)
+    if not watch.poll(0):
+        raise error
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output)
+    os.close(nowhere)
+    return 1
 
 
 def _module(command: str) -> str:

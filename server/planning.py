@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from server.backends.backend import Work
-from server.decoding.parameters import Parameters
+from server.decoding.parameters import Parameters, Penalties
 from server.grammars.compiled import Certified
-from server.protocol.chat import ChatRequest, SwybOptions
+from server.protocol.chat import AnswerRequest, ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
 
 SEARCH_ALPHA = 0.5
@@ -20,24 +20,30 @@ DEFAULT_TEMPERATURE = 1.0
 """Temperature of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
 
 
-def budget_for(request: ChatRequest, prompt: int, window: int, default: int, certified: Certified | None) -> int:
+def budget_for(request: AnswerRequest, prompt: int, window: int, default: int, certified: Certified | None) -> int:
     """T: the tokens an answer may have. Raises ApiError if the prompt or the shortest answer doesn't fit."""
     room = window - prompt
     if room <= 0:
         raise ApiError(
             ErrorCode.CONTEXT_LENGTH_EXCEEDED,
-            f"the messages have {prompt} tokens; with an answer, the model can take {window}",
-            param="messages",
+            f"the prompt has {prompt} tokens; with an answer, the model can take {window}",
+            param=request.prompt_field,
         )
     field, wanted = _wanted(request)
     minimum = certified.minimum.tokens if certified else 0
-    budget = min(wanted or max(default, minimum), room)
+    budget = min(wanted or max(default, minimum, request.min_tokens or 0), room)
+    if budget < (request.min_tokens or 0):
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            f"min_tokens is more than the {budget} tokens that the answer may have",
+            param="min_tokens",
+        )
     if certified is not None and budget < minimum:
         raise _too_small(certified, budget, room, field)
     return budget
 
 
-def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> Parameters:
+def parameters_for(request: AnswerRequest, budget: int, *, constrained: bool) -> Parameters:
     """Raises ApiError for options that contradict each other."""
     options = request.swyb or SwybOptions()
     temperature = request.temperature
@@ -57,10 +63,19 @@ def parameters_for(request: ChatRequest, budget: int, *, constrained: bool) -> P
         top_k=max(0, request.top_k or 0),
         # Generators take no negative seeds.
         seed=None if request.seed is None else request.seed % (1 << 64),
-        jump_forward=options.jump_forward,
-        stops=tuple(stop.encode() for stop in request.stop or ()),
+        # Each token's logits are needed; the tokens are the same.
+        jump_forward=options.jump_forward if request.told_logprobs is None or options.jump_forward == "text" else False,
+        stops=() if constrained else tuple(stop.encode() for stop in request.stop or ()),
+        min_p=request.min_p or 0.0,
+        penalties=_penalties(request),
+        stop_ids=() if constrained else tuple(request.stop_token_ids or ()),
+        min_tokens=request.min_tokens or 0,
+        ignore_end=request.ignore_eos or False,
+        logprobs=request.told_logprobs,
     )
     _check(parameters, request.n or 1)
+    _check_beams(parameters)
+    _check_lengths(request, constrained=constrained)
     return parameters
 
 
@@ -96,15 +111,53 @@ def _check(parameters: Parameters, answers: int) -> None:
             "set temperature to 0 or swyb.beam_width above 1",
             param="swyb.jump_forward",
         )
-    if parameters.beam_width > 1 and (parameters.top_p < 1 or parameters.top_k > 0):
+    if parameters.logprobs is not None and parameters.jump_forward == "text":
         raise ApiError(
             ErrorCode.CONFLICTING_PARAMETERS,
-            "top_p and top_k truncate what is drawn from; beams are ranked (swyb.top_k bounds candidates)",
-            param="top_p" if parameters.top_p < 1 else "top_k",
+            'swyb.jump_forward "text" asks nothing of the model where the text is forced, so there are no logprobs: '
+            "leave out one of them",
+            param="logprobs",
         )
 
 
-def _wanted(request: ChatRequest) -> tuple[str, int | None]:
+def _check_beams(parameters: Parameters) -> None:
+    if parameters.beam_width == 1:
+        return
+    truncates = "truncates what is drawn from; beams are ranked (swyb.top_k bounds candidates)"
+    single = "is for single answers, and beams weigh several against each other: leave out swyb.beam_width"
+    asked = {
+        "top_p": (parameters.top_p < 1, truncates),
+        "top_k": (parameters.top_k > 0, truncates),
+        "min_p": (parameters.min_p > 0, truncates),
+        "logprobs": (parameters.logprobs is not None, single),
+        "min_tokens": (parameters.min_tokens > 0, single),
+    }
+    for name, (sent, why) in asked.items():
+        if sent:
+            raise ApiError(ErrorCode.CONFLICTING_PARAMETERS, f"{name} {why}", param=name)
+
+
+def _check_lengths(request: AnswerRequest, *, constrained: bool) -> None:
+    if isinstance(request, ChatRequest) and request.top_logprobs and not request.logprobs:
+        raise ApiError(ErrorCode.INVALID_VALUE, "top_logprobs needs logprobs: true", param="top_logprobs")
+    if constrained and request.ignore_eos:
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            "ignore_eos would write on behind a complete answer: it is for plain text",
+            param="ignore_eos",
+        )
+
+
+def _penalties(request: AnswerRequest) -> Penalties:
+    return Penalties(
+        presence=request.presence_penalty or 0.0,
+        frequency=request.frequency_penalty or 0.0,
+        repetition=1.0 if request.repetition_penalty is None else request.repetition_penalty,
+        bias=tuple((int(token), bias) for token, bias in (request.logit_bias or {}).items() if bias),
+    )
+
+
+def _wanted(request: AnswerRequest) -> tuple[str, int | None]:
     """The field that says how long the answer may be, and what it says."""
     old, new = request.max_tokens, request.max_completion_tokens
     if old is not None and new is not None and old != new:

@@ -5,29 +5,18 @@ Knows the protocol's models and the core's nouns; compiles nothing.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from grammar_cache import Constraint
-from grammar_cache.constraint import Kind
+from grammar_cache.constraint import Kind, Whitespace
 from grammar_cache.grammars.shipped import names, shipped
-from server.protocol.chat import ConstraintOptions
+from server.protocol.constraints.fields import ConstraintOptions
+from server.protocol.constraints.shapes import Source, sources
+from server.protocol.constraints.whitespace import modes
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.formats import (
-    ChoiceFormat,
-    GrammarFormat,
-    GrammarText,
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    NamedGrammar,
-    RegexFormat,
-    ResponseFormat,
-    Schema,
-)
 
-ANY_OBJECT = {"type": "object"}
-"""Schema of `json_object` without one."""
 _SUBJECTS: dict[str, tuple[str, tuple[Kind, ...]]] = {
     "whitespace": ("JSON", ("json_schema",)),
     "lenient": ("JSON", ("json_schema",)),
@@ -38,16 +27,13 @@ _SUBJECTS: dict[str, tuple[str, tuple[Kind, ...]]] = {
 
 
 class Constrained(Protocol):
-    """The fields of a request that constrain an answer."""
+    """Request, as far as its constraint is concerned."""
 
-    @property
-    def response_format(self) -> ResponseFormat | None: ...
-
-    @property
-    def grammar(self) -> GrammarText | None: ...
-
-    @property
-    def json_schema(self) -> Schema | str | None: ...
+    def constraining(self) -> Iterable[tuple[str, object]]:
+        """Paths of the fields that may constrain the answer, and their values: see
+        `server.protocol.constraints.fields.ConstraintFields`, of which each is read by its name, or formats, at any
+        path.
+        """
 
     @property
     def swyb(self) -> ConstraintOptions | None: ...
@@ -61,21 +47,15 @@ class Asked:
     field: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    kind: Kind
-    text: str
-    field: str
-
-
 def named_in(request: Constrained) -> tuple[str, str] | None:
-    """The name of a grammar that the request means and the field it stands in, unless it comes with the server."""
-    wanted = request.response_format
-    inner = wanted.grammar if isinstance(wanted, GrammarFormat) else None
-    for grammar, field in ((request.grammar, "grammar.name"), (inner, "response_format.grammar.name")):
-        if isinstance(grammar, NamedGrammar) and grammar.name not in names():
-            return grammar.name, field
-    return None
+    """The name of a grammar that the request means and the field it stands in, unless it comes with the server.
+
+    Raises ApiError where there are two constraints.
+    """
+    source = _source(request)
+    if source is None or source.name is None or source.name in names():
+        return None
+    return source.name, source.field
 
 
 def asked_for(request: Constrained, registered: Constraint | None = None) -> Asked | None:
@@ -83,98 +63,30 @@ def asked_for(request: Constrained, registered: Constraint | None = None) -> Ask
 
     `registered`: what `named_in` names.
     """
-    sources = (_format(request, registered), _grammar(request, registered), _json_schema(request))
-    found = [source for source in sources if source]
-    if len(found) > 1:
-        fields = " and ".join(source.field for source in found)
-        raise ApiError(
-            ErrorCode.CONFLICTING_PARAMETERS, f"one constraint at a time, not {fields}", param=found[1].field
-        )
+    source = _source(request)
     options = request.swyb or ConstraintOptions()
-    _refuse_idle_options(options, found[0].kind if found else None)
-    if not found:
+    whitespace = _whitespace(request, options)
+    if source is None:
+        _refuse_idle_options(options, whitespace, None)
         return None
-    [source] = found
+    if source.name is None and source.kind is not None:
+        kind, text = source.kind, source.text
+    else:
+        named = _named(source, registered)
+        kind, text = named.kind, named.text
+    _refuse_idle_options(options, whitespace, kind)
     if registered is not None:
-        _refuse_other_options(options)
+        _refuse_other_options(options, whitespace)
         return Asked(registered, source.field)
     constraint = Constraint(
-        source.kind,
-        source.text,
+        kind,
+        text,
         start=options.start,
         lexer=options.lexer,
-        whitespace=options.whitespace or "bounded",
+        whitespace=whitespace[1] if whitespace else "bounded",
         lenient=options.lenient or False,
     )
     return Asked(constraint, source.field)
-
-
-def grammar_kind(text: str) -> Kind:
-    """The dialect of a grammar that doesn't name it."""
-    return "gbnf" if "::=" in text else "lark"
-
-
-def _refuse_other_options(options: ConstraintOptions) -> None:
-    for name in _SUBJECTS:
-        if getattr(options, name) is not None:
-            raise ApiError(
-                ErrorCode.CONFLICTING_PARAMETERS,
-                f"swyb.{name}: a registered grammar has the options that it was registered with",
-                param=f"swyb.{name}",
-            )
-
-
-def _refuse_idle_options(options: ConstraintOptions, kind: Kind | None) -> None:
-    for name, (subject, kinds) in _SUBJECTS.items():
-        if getattr(options, name) is not None and kind not in kinds:
-            raise ApiError(
-                ErrorCode.INVALID_VALUE,
-                f"swyb.{name} is about {subject}: without such a constraint it would be ignored",
-                param=f"swyb.{name}",
-            )
-
-
-def _format(request: Constrained, registered: Constraint | None) -> _Source | None:
-    return None if request.response_format is None else _of_format(request.response_format, registered)
-
-
-def _of_format(wanted: ResponseFormat, registered: Constraint | None) -> _Source | None:
-    match wanted:
-        case JsonObjectFormat(schema_=None):
-            return _Source("json_schema", _text(ANY_OBJECT, "response_format"), "response_format")
-        case JsonObjectFormat(schema_=schema):
-            return _schema(schema, "response_format.schema")
-        case JsonSchemaFormat(json_schema=named):
-            return _schema(named.schema_, "response_format.json_schema.schema")
-        case GrammarFormat(grammar=NamedGrammar() as named, syntax=None):
-            return _named(named, "response_format.grammar.name", registered)
-        case GrammarFormat(grammar=NamedGrammar()):
-            raise ApiError(
-                ErrorCode.CONFLICTING_PARAMETERS,
-                "a grammar with a name has its own syntax",
-                param="response_format.syntax",
-            )
-        case GrammarFormat(grammar=str(text), syntax=syntax):
-            kind: Kind = grammar_kind(text) if syntax is None else "lark" if syntax == "lark" else "gbnf"
-            return _Source(kind, text, "response_format.grammar")
-        case RegexFormat():
-            return _regex(wanted)
-        case ChoiceFormat(choice=choices):
-            return _Source("choice", json.dumps(choices, ensure_ascii=False), "response_format.choice")
-        case _:
-            return None  # text
-
-
-def _regex(wanted: RegexFormat) -> _Source:
-    given = wanted.model_dump(include={"regex", "pattern", "value"}, exclude_none=True)
-    if len(given) != 1:
-        raise ApiError(
-            ErrorCode.CONFLICTING_PARAMETERS if given else ErrorCode.MISSING_PARAMETER,
-            "a response_format of type regex has exactly one of regex, pattern and value",
-            param="response_format.regex",
-        )
-    [(name, text)] = given.items()
-    return _Source("regex", text, f"response_format.{name}")
 
 
 def unknown_name(name: str, field: str) -> ApiError:
@@ -186,39 +98,61 @@ def unknown_name(name: str, field: str) -> ApiError:
     )
 
 
-def _grammar(request: Constrained, registered: Constraint | None) -> _Source | None:
-    match request.grammar:
-        case None:
-            return None
-        case NamedGrammar() as named:
-            return _named(named, "grammar.name", registered)
-        case text:
-            return _Source(grammar_kind(text), text, "grammar")
+def _source(request: Constrained) -> Source | None:
+    found = [source for field, value in request.constraining() for source in sources(field, value)]
+    if len(found) > 1:
+        fields = " and ".join(source.field for source in found)
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS, f"one constraint at a time, not {fields}", param=found[1].field
+        )
+    return found[0] if found else None
 
 
-def _named(grammar: NamedGrammar, field: str, registered: Constraint | None) -> _Source:
+def _named(source: Source, registered: Constraint | None) -> Constraint:
     """A grammar that comes with the server, or the registered one."""
-    if grammar.name not in names() and registered is None:
-        raise unknown_name(grammar.name, field)
-    found = registered or shipped(grammar.name)
-    return _Source(found.kind, found.text, field)
+    if registered is not None:
+        return registered
+    if source.name is None or source.name not in names():
+        raise unknown_name(source.name or "", source.field)
+    return shipped(source.name)
 
 
-def _json_schema(request: Constrained) -> _Source | None:
-    schema = request.json_schema
-    if isinstance(schema, str):
-        # As it was sent: the dialect tells what is wrong with it better than a round trip here would.
-        return _Source("json_schema", schema, "json_schema")
-    return None if schema is None else _schema(schema, "json_schema")
+def _whitespace(request: Constrained, options: ConstraintOptions) -> tuple[str, Whitespace] | None:
+    """The field that says how much white space JSON has, and what it says."""
+    given = [found for field, value in request.constraining() for found in modes(field, value)]
+    if options.whitespace is not None:
+        given.append(("swyb.whitespace", options.whitespace))
+    if len({mode for _, mode in given}) > 1:
+        fields = " and ".join(field for field, _ in given)
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS, f"{fields} say different things of white space", param=given[1][0]
+        )
+    return given[0] if given else None
 
 
-def _schema(schema: dict[str, Any] | bool | None, field: str) -> _Source:
-    return _Source("json_schema", _text(schema, field), field)
+def _told(options: ConstraintOptions, whitespace: tuple[str, Whitespace] | None) -> dict[str, str]:
+    """Names of the options that the request has, and the fields that they stand in."""
+    told = {name: f"swyb.{name}" for name in _SUBJECTS if getattr(options, name) is not None}
+    return told | ({"whitespace": whitespace[0]} if whitespace else {})
 
 
-def _text(schema: object, field: str) -> str:
-    try:
-        # The order of keys is kept: it is the order of the generated properties.
-        return json.dumps(schema, ensure_ascii=False, allow_nan=False)
-    except ValueError as error:  # a number such as 1e999
-        raise ApiError(ErrorCode.INVALID_VALUE, f"{field}: a number is too large", param=field) from error
+def _refuse_other_options(options: ConstraintOptions, whitespace: tuple[str, Whitespace] | None) -> None:
+    for field in _told(options, whitespace).values():
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            f"{field}: a registered grammar has the options that it was registered with",
+            param=field,
+        )
+
+
+def _refuse_idle_options(
+    options: ConstraintOptions, whitespace: tuple[str, Whitespace] | None, kind: Kind | None
+) -> None:
+    for name, field in _told(options, whitespace).items():
+        subject, kinds = _SUBJECTS[name]
+        if kind not in kinds:
+            raise ApiError(
+                ErrorCode.INVALID_VALUE,
+                f"{field} is about {subject}: without such a constraint it would be ignored",
+                param=field,
+            )

@@ -1,4 +1,4 @@
-"""Service of chat requests, whoever brings them: HTTP and the command line call the same two methods.
+"""Service of requests, whoever brings them: HTTP and the command line call the same two methods.
 
 Knows the backend and the grammars; no HTTP.
 """
@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
 from uuid import uuid4
@@ -23,17 +22,21 @@ from server.decoding.answer import Answer
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters
-from server.engines.contract import ChatModel, EngineError, PromptTooLong
+from server.engines.contract import ChatModel, EngineError
 from server.grammars.compiled import Certified, Grammars
 from server.grammars.named import NamedGrammars
 from server.grammars.opening import opened_store
 from server.interrupts import Interrupted, Interrupts
+from server.job import Job
 from server.merging import merged
 from server.planning import budget_for, parameters_for, works_of
-from server.protocol.chat import ChatRequest
+from server.prompts import prompt_of
+from server.protocol.chat import AnswerRequest, ChatRequest
+from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
+from server.stopping import check_stops, check_tokens
 
 WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
@@ -64,29 +67,6 @@ class Stage(IntEnum):
     """Stage in which what has been let in is answered, and nothing else."""
     FINISHING = 3
     """Answers end now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A request that will be answered: everything that could be refused has been looked at.
-
-    `answers` are wanted, of one work or of one work each; all works have the same prompt and budget.
-    """
-
-    id: str
-    created: int
-    answers: int
-    works: tuple[Work, ...]
-    certified: Certified | None
-
-    @property
-    def prompt(self) -> tuple[int, ...]:
-        return self.works[0].prompt
-
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters of the first answer; others have other seeds."""
-        return self.works[0].parameters
 
 
 class Service:
@@ -172,6 +152,11 @@ class Service:
         """Raises ApiError if no request should be sent here now."""
         self._check(below=Stage.DRAINING)
 
+    def check_model(self, name: str | None) -> None:
+        """Raises ApiError for another model's name."""
+        if name is not None and name != self.model.name:
+            raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.model.name!r}", param="model")
+
     def check_alive(self) -> None:
         """Raises ApiError if only a new process helps."""
         if self.failed:
@@ -186,23 +171,20 @@ class Service:
         except Interrupted as error:
             raise ApiError(*_NOT_NOW[State.STOPPED]) from error
 
-    async def prepare(self, request: ChatRequest) -> Job:
+    async def prepare(self, request: ChatRequest | CompletionRequest) -> Job:
         """Everything before the first call of the model. Raises ApiError for whatever can't be kept."""
-        if request.model is not None and request.model != self.model.name:
-            raise ApiError(ErrorCode.MODEL_NOT_FOUND, f"the model here is {self.model.name!r}", param="model")
+        self.check_model(request.model)
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
+        check_tokens(request, self.model.vocabulary)
         asked = await self.asked(request)
-        if asked is not None and request.stop:
-            raise ApiError(
-                ErrorCode.UNSUPPORTED_PARAMETER,
-                "stop would cut the answer short of its grammar: it is for plain text",
-                param="stop",
-            )
+        refuses = self._refuses(request)
         # What can't be kept is told before the work.
         self._check_parameters(parameters_for(request, 1, constrained=asked is not None), 1)
         certified = await self.certify(asked) if asked else None
-        prompt = await asyncio.to_thread(self._encode, request)
+        if certified is not None and (request.stop or request.stop_token_ids):
+            await asyncio.to_thread(check_stops, request, certified.grammar)
+        prompt = await self.encoded(request)
         budget = budget_for(
             request,
             len(prompt),
@@ -213,9 +195,21 @@ class Service:
         parameters = parameters_for(request, budget, constrained=certified is not None)
         self._check_parameters(parameters, len(prompt))
         exchange = certified.exchange if certified else None
-        work = Work(prompt, self._language(certified, parameters), parameters, exchange, pieces=bool(request.stream))
+        work = Work(
+            prompt,
+            self._language(certified, parameters),
+            parameters,
+            exchange,
+            pieces=bool(request.stream) and not refuses,
+            json=asked is not None and asked.constraint.kind == "json_schema",
+        )
         answers = request.n or 1
-        return Job(f"chatcmpl-{uuid4().hex}", int(time.time()), answers, works_of(work, answers), certified)
+        works, ignored = works_of(work, answers), request.unknown_fields
+        return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored)
+
+    async def encoded(self, request: ChatRequest | CompletionRequest) -> tuple[int, ...]:
+        """Ids of a request's prompt. Raises ApiError."""
+        return await asyncio.to_thread(prompt_of, request, self.model)
 
     async def asked(self, request: Constrained) -> Asked | None:
         """A request's constraint, if it has one. Raises ApiError."""
@@ -276,22 +270,17 @@ class Service:
         except UnsupportedWork as error:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
 
+    def _refuses(self, request: AnswerRequest) -> bool:
+        refuses = request.swyb is not None and request.swyb.on_budget == "refuse"
+        if refuses and not self._backend.tells_budget_affected:
+            message = "swyb.on_budget: what the budget changed isn't known where vLLM chooses the tokens: leave it out"
+            raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="swyb.on_budget")
+        return refuses
+
     def _language(self, certified: Certified | None, parameters: Parameters) -> Language | None:
         if certified is None or parameters.jump_forward != "text":
             return certified.grammar if certified else None
         return ForcedText(certified.grammar, self.model.split)
-
-    def _encode(self, request: ChatRequest) -> tuple[int, ...]:
-        roles = {"developer": "system"}
-        messages = [{"role": roles.get(m.role, m.role), "content": m.content} for m in request.messages]
-        try:
-            return tuple(self.model.encode(messages, self.model.context_window - 1))
-        except PromptTooLong as error:
-            window = self.model.context_window
-            message = f"the messages have {window} tokens or more; with an answer, the model can take {window}"
-            raise ApiError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, message, param="messages") from error
-        except ValueError as error:
-            raise ApiError(ErrorCode.INVALID_VALUE, f"messages: {error}", param="messages") from error
 
 
 def _fingerprint(model: ChatModel) -> str:

@@ -34,6 +34,7 @@ class Intake:
     """Bodies of which a part has come; more are turned away (429). What comes in one piece counts in none."""
 
 
+UnknownFields: TypeAlias = Literal["refuse", "report"]
 EngineFailure: TypeAlias = Literal["exit", "stay"]
 ENGINE_FAILED = os.EX_SOFTWARE
 """The exit status of a process whose engine can't recover: 70, `EX_SOFTWARE` of sysexits.h."""
@@ -76,8 +77,16 @@ class Settings:
 
     intake: Intake = field(default_factory=Intake)
 
+    unknown_fields: UnknownFields = "refuse"
+    """Action on fields of a request that nobody is known to have: a 400, or a line under `swyb.ignored` of the answer.
+    Names that look like a constraint are refused in any case.
+    """
+
     docs: bool = True
     """Whether `/docs` and `/openapi.json` are there, which need no key."""
+
+    cors_origins: tuple[str, ...] = ()
+    """Origins of pages that browsers let read the answers; `*`: all. Without one, browsers let none."""
 
     cached_grammars: int = 64
     """Compiled grammars kept for the next request."""
@@ -117,3 +126,8 @@ class Settings:
 
     limits: Limits = LIMITS
     """Limits of one grammar."""
+
+    @property
+    def reports_unknown(self) -> bool:
+        """Whether unknown fields are let through."""
+        return self.unknown_fields == "report"

@@ -1,4 +1,4 @@
-"""What `make test` puts in the cache folder, for the tests that need it: found, or the test is skipped."""
+"""Files that `make test` puts in the cache folder, for the tests that need them: found, or the test is skipped."""
 
 from __future__ import annotations
 

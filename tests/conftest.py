@@ -1,4 +1,4 @@
-"""How all tests run."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 

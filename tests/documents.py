@@ -54,7 +54,7 @@ class Document:
 
     @property
     def anchors(self) -> set[str]:
-        """What links to headings end in, as GitHub makes them."""
+        """Ends of links to headings, as GitHub makes them."""
         headings = re.findall(r"^#+ (.*)$", self.prose, re.MULTILINE)
         return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -67,7 +67,7 @@ def documents() -> list[Document]:
 
 
 def spans(cell: str) -> list[str]:
-    """What a cell has in code spans."""
+    """Code spans of a cell."""
     return _SPANS.findall(cell)
 
 

@@ -35,7 +35,14 @@ class _Matcher:
 
     def solve(self, node: Expression, place: int) -> frozenset[int]:
         """All places where a match of `node` from `place` can end."""
-        self._ends(node, place, ("", place))
+        ends = self._ends(node, place, ("", place))
+        while self._queue:  # the node may read rules at places that it reaches only now
+            self._settle()
+            ends = self._ends(node, place, ("", place))
+        return ends
+
+    def _settle(self) -> None:
+        """Brings the table to the least solution for all that was asked."""
         while self._queue:
             minus_place, name = heappop(self._queue)
             self._waiting.discard((minus_place, name))
@@ -45,7 +52,6 @@ class _Matcher:
                 self._table[key] = ends
                 for reader in self._readers[key]:
                     self._enqueue(reader)
-        return self._ends(node, place, ("", place))
 
     def _enqueue(self, key: Key) -> None:
         """Later places first: they never depend on earlier ones."""
@@ -55,7 +61,7 @@ class _Matcher:
             heappush(self._queue, entry)
 
     def _ends(self, node: Expression, place: int, reader: Key) -> frozenset[int]:
-        """By the present table; what is read from it is noted, so that `reader` follows its changes."""
+        """Ends by the present table; entries that are read are noted, so that `reader` follows their changes."""
         match node:
             case Bytes(data):
                 return frozenset({place + len(data)} if self._data.startswith(data, place) else ())

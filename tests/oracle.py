@@ -1,7 +1,7 @@
-"""What a grammar means, by enumeration: every word up to some length, and from the words the true distances.
+"""Meaning of a grammar, by enumeration: every word up to some length, and from the words the true distances.
 
-Nothing here knows an automaton, a stack or a search. A rule's words are the least solution of its equations, cut at
-a length; a distance is the least number of tokens that spells what a word still lacks. It is slow, and meant to be
+Nothing here knows an automaton, a stack or a search. A rule's words are the least solution of its equations, cut at a
+length; a distance is the least number of tokens that spells what a word still lacks. It is slow, and meant to be
 obviously right. Longer texts are judged by `expression_matcher`, which is a brute force of another kind.
 """
 
@@ -45,7 +45,9 @@ class _Language:
             now = after
 
     def _words(self, expression: Expression, known: Mapping[str, Words] | None) -> Words:
-        """By what is known of the rules; without that (under And and Not, where rules don't recur) from scratch."""
+        """Words by what is known of the rules; without that (under And and Not, where rules don't recur) from
+        scratch.
+        """
         match expression:
             case Bytes(data):
                 return self._all & {data}
@@ -114,7 +116,7 @@ class Distance:
         self._spelled: dict[bytes, int | None] = {b"": 0}
 
     def of(self, text: bytes) -> Bounds:
-        """How many tokens the text still needs. Fewer than `least` would make a word that was enumerated."""
+        """Number of tokens that the text still needs. Fewer than `least` would make a word that was enumerated."""
         found = [self.spelling(word[len(text) :]) for word in self._words if word.startswith(text)]
         most = min((count for count in found if count is not None), default=None)
         widest = max(map(len, self._tokens), default=1)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, reject, settings
 from hypothesis import strategies as st
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import (
     EMPTY,
@@ -30,20 +31,20 @@ from grammar_cache.expression import (
     Seq,
     char_class,
 )
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.network import inlining as rules_module
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests import oracle
 
 LONGEST = {2: 7, 3: 5}
-"""By the number of letters: words up to this length are enumerated."""
+"""Longest words that are enumerated, by the number of letters."""
 
 SEARCH = Limits(start_fuel=2_000_000, step_fuel=500_000)
 """Enough to search more than a thousand configurations from the start, and some hundred from elsewhere."""
 
 LITTLE = Limits(start_fuel=12_000, step_fuel=4_000)
-"""So little that many searches run dry: answers must be right about that too."""
+"""Fuel so little that many searches run dry: answers must be right about that too."""
 
 
 def examples(count: int) -> settings:
@@ -96,7 +97,7 @@ class Case:
                 reject()
 
     def compiled(self, limits: Limits = SEARCH) -> CompiledGrammar | None:
-        """None where the vocabulary spells no text."""
+        """The compiled case; None where the vocabulary spells no text."""
         with self.as_drawn():
             try:
                 return compile_expression(self.grammar, self.vocabulary, limits)
@@ -148,7 +149,7 @@ def grammars(draw: st.DrawFn, letters: bytes) -> Grammar:
 
 @lru_cache
 def regular_expressions(letters: bytes, names: tuple[str, ...] = ()) -> st.SearchStrategy[Expression]:
-    """Without recursion as long as the names aren't recursive: what And and Not are defined on.
+    """Expressions without recursion as long as the names aren't recursive: And and Not are defined on these.
 
     Made once for the same arguments, like the strategies below: most of the time would go into making them.
     """

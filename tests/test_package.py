@@ -65,7 +65,7 @@ def test_the_wheel_has_the_packages(built: Path, sources: set[str]) -> None:
 
 
 def test_the_sdist_is_the_repository(built: Path, sources: set[str]) -> None:
-    """With the tests and all that they read; setuptools adds what it says of the package."""
+    """The sdist has the tests and all that they read; setuptools adds what it says of the package."""
     with tarfile.open(built / f"{NAME}.tar.gz") as archive:
         found = {member.name.removeprefix(f"{NAME}/") for member in archive if member.isfile()}
     added = {name for name in found if re.match(r"PKG-INFO$|setup\.cfg$|swyb\.egg-info/", name)}
@@ -73,7 +73,7 @@ def test_the_sdist_is_the_repository(built: Path, sources: set[str]) -> None:
 
 
 def test_the_wheel_works_alone(built: Path, sources: set[str], tmp_path: Path) -> None:
-    """In a folder of its own, far from the repository: the public face, and the command."""
+    """The wheel works in a folder of its own, far from the repository: the public face, and the command."""
     there = tmp_path / "there"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(there)]
     subprocess.run([*pip, str(built / f"{NAME}-py3-none-any.whl")], check=True, capture_output=True)
@@ -98,7 +98,7 @@ def test_versions_of_python_agree() -> None:
 
 
 def test_the_workflow_is_one() -> None:
-    """By the schema of such files, and each step is a verb of the Makefile."""
+    """The workflow is valid by the schema of such files, and each step is a verb of the Makefile."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

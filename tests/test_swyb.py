@@ -14,6 +14,7 @@ import pytest
 
 import grammar_cache
 import swyb
+from server.evaluation.sql.database_names import tables_of
 from tests.documents import ROOT
 
 LOADED = """
@@ -26,8 +27,9 @@ print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - b
 
 
 def test_the_names_are_those_of_the_core() -> None:
-    """All of the core's public names, each the same object."""
-    assert set(swyb.__all__) - {"__version__"} == set(grammar_cache.__all__)
+    """Public names are all of the core's, each the same object, and what the core may not do: open a database."""
+    assert set(swyb.__all__) - {*grammar_cache.__all__} == {"__version__", "tables_of"}
+    assert swyb.tables_of is tables_of
     for name in grammar_cache.__all__:
         assert getattr(swyb, name) is getattr(grammar_cache, name)
 
@@ -41,13 +43,13 @@ def test_the_listing_is_the_public_names() -> None:
 
 
 def test_the_version_is_that_of_the_project() -> None:
-    """As installed, and as written."""
+    """The version is that of the installed package and of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert swyb.__version__ == metadata.version("swyb") == project["version"]
 
 
 def test_another_name_is_an_attribute_error() -> None:
-    """What tools that look for names expect."""
+    """An unknown name raises AttributeError, which tools that look for names expect."""
     with pytest.raises(AttributeError, match="module 'swyb' has no attribute 'nonsense'"):
         _ = swyb.nonsense
     assert not hasattr(swyb, "Grammar")
@@ -56,7 +58,7 @@ def test_another_name_is_an_attribute_error() -> None:
 def test_importing_it_imports_nothing_slow() -> None:
     """Names are looked up when they are first used."""
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
-    assert not {"grammar_cache", "server", "numpy", "numba", "lark", "torch"} & {*json.loads(done.stdout)}
+    assert not {"server", "numpy", "numba", "lark", "torch"} & {*json.loads(done.stdout)}
 
 
 @pytest.mark.parametrize("name", ["server.py", "server/__init__.py"])
@@ -74,7 +76,7 @@ def test_another_server_is_told(tmp_path: Path, name: str) -> None:
 
 
 def test_the_command_begins_here() -> None:
-    """With ours first, it is the command."""
+    """The module runs the command, with our packages first on the path."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "swyb", "--version"]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)

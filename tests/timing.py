@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 YARDSTICK_SECONDS = 0.01
-"""What `_yardstick` takes on the machine for which the limits are written."""
+"""Seconds that `_yardstick` takes on the machine for which the limits are written."""
 
 
 @contextmanager

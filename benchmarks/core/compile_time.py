@@ -15,9 +15,9 @@ from statistics import geometric_mean
 from time import perf_counter
 from typing import TypeAlias
 
-from benchmarks import peers
 from benchmarks.data import Task, read_tasks, read_vocabulary, tokenizer_folder, write_rows
-from benchmarks.peers import Peer, Refused
+from benchmarks.peers import find as peers
+from benchmarks.peers.peer import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
 

@@ -21,10 +21,10 @@ from typing import TypeAlias
 import numpy as np
 import torch
 
-from benchmarks import peers
 from benchmarks.core.walks import Walk, walks
 from benchmarks.data import read_tasks, read_vocabulary, splitter, tokenizer_folder, write_rows
-from benchmarks.peers import Peer, Refused
+from benchmarks.peers import find as peers
+from benchmarks.peers.peer import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
 from server.backends.vllm.wire.requests import RowRequest

@@ -1,9 +1,10 @@
-"""Costs of a shipped grammar: from its text to ready, and at each step of real texts, beside the peers.
+"""Costs of a grammar: from its text to ready, and at each step of real texts, beside the peers.
 
-SQL over the gold queries of Spider, or LTL over the formulas of the drone set. All engines get the same GBNF text;
-llguidance by its own translation. One grammar serves all texts, as in a server: `first` is the first pass over the
-texts with a fresh grammar, `again` the second one. A text that an engine doesn't take to its end counts up to there,
-and is named in the row.
+SQL over the gold queries of Spider, or LTL over the formulas of the drone set, as shipped, or one of `lark_grammars`.
+All engines get the same text, llguidance that of GBNF by its own translation. With Lark it is said whether they take
+the same texts: times of different languages mean little. One grammar serves all texts, as in a server: `first` is the
+first pass over the texts with a fresh grammar, `again` the second one. A text that an engine doesn't take to its end
+counts up to there, and is named in the row.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import peers
+from benchmarks.core import lark_grammars
 from benchmarks.core.walks import CANDIDATES, Candidates
 from benchmarks.data import data_file, read_vocabulary, splitter, tokenizer_folder, write_rows
-from benchmarks.peers import Peer, Refused, has
+from benchmarks.peers import find as peers
+from benchmarks.peers.peer import Peer, Refused, has
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from grammar_cache.grammars.shipped import shipped
@@ -32,6 +34,8 @@ TEXTS = {
     "sql": (Path("spider", "questions.jsonl"), "query"),
     "ltl_drone": (Path("ltl", "drone_planning_golden.jsonl"), "raw_ltl"),
     "ltl": (Path("ltl", "drone_planning_golden.jsonl"), "raw_ltl"),
+    "lark_sql": (Path("spider", "questions.jsonl"), "query"),
+    "lark_dsl": (Path("ltl", "drone_planning_golden.jsonl"), "raw_ltl"),
 }
 """Files with the texts of a grammar, and the field that holds them."""
 ROOMY = 512
@@ -63,7 +67,7 @@ class _Text:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--grammar", default="sql", choices=TEXTS, help="which shipped grammar")
+    parser.add_argument("--grammar", default="sql", choices=(*TEXTS, "lark_python"), help="which grammar")
     parser.add_argument("--n", type=int, default=20, help="the first N different texts only (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
     parser.add_argument("--repeats", type=int, default=3, help="fresh compiles, of which the best counts")
@@ -85,12 +89,18 @@ def run(arguments: Namespace) -> int:
     steps = sum(len(text.tokens) for text in texts)
     print(f"{arguments.grammar}, {arguments.tokenizer}: {len(texts)} texts of {steps} tokens, one grammar for all\n")
     print(report(rows, found))
+    for peer in found.values() if arguments.grammar in lark_grammars.FILES else ():
+        if peer is not None and all(row.refusal is None for row in rows if row.measure == peer.name):
+            differing, of = lark_grammars.differences(arguments.grammar, peer, wanted, split)
+            print(f"\n{peer.name}: {differing} of {of} verdicts on these texts and changed ones differ from ours")
     print(f"\n{machine()}")
     return 0
 
 
 def read_texts(grammar: str, count: int = 0) -> list[str]:
     """The first `count` different texts of a grammar, all with 0. Raises MissingData."""
+    if grammar == "lark_python":
+        return lark_grammars.statements()[: count or None]
     path, field = TEXTS[grammar]
     lines = data_file(path).read_text(encoding="utf-8").splitlines()
     texts = dict.fromkeys(str(json.loads(line)[field]) for line in lines)
@@ -101,8 +111,8 @@ def measure(
     grammar: str, texts: Sequence[_Text], vocabulary: Vocabulary, others: Sequence[Peer], repeats: int
 ) -> list[GrammarRow]:
     """Rows of ours by two measures, and of every peer by the time of its masks."""
-    constraint = shipped(grammar)
-    _ready(shipped("arithmetic"), vocabulary)  # compiles the kernels
+    constraint = lark_grammars.lark_grammar(grammar) if grammar in lark_grammars.FILES else shipped(grammar)
+    _masks(_ready(shipped("arithmetic"), vocabulary), texts[0])  # compiles the kernels
     rows: list[GrammarRow] = []
     for label, follow in ((f"swyb: {CANDIDATES} candidates", _candidates), ("swyb: full mask", _masks)):
         best = float("inf")
@@ -112,7 +122,7 @@ def measure(
             best = min(best, (perf_counter() - begun) * 1000)
         rows += _passes(grammar, label, best, texts, partial(follow, compiled))
     for peer in others:
-        rows += _theirs(grammar, constraint.text, peer, texts, repeats)
+        rows += _theirs(grammar, constraint, peer, texts, repeats)
     return rows
 
 
@@ -180,12 +190,12 @@ def _masks(grammar: CompiledGrammar, text: _Text) -> tuple[Times, bool]:
     return times, configuration is not None and grammar.accepts(configuration)
 
 
-def _theirs(grammar: str, text: str, peer: Peer, texts: Sequence[_Text], repeats: int) -> list[GrammarRow]:
+def _theirs(grammar: str, constraint: Constraint, peer: Peer, texts: Sequence[_Text], repeats: int) -> list[GrammarRow]:
     best = float("inf")
     try:
         for _ in range(repeats):
             begun = perf_counter()
-            compiled = peer.compile_gbnf(text)
+            compiled = (peer.compile_lark if constraint.kind == "lark" else peer.compile_gbnf)(constraint.text)
             best = min(best, (perf_counter() - begun) * 1000)
     except Refused as refusal:
         return [GrammarRow(grammar, peer.name, "first", 0.0, [], 0, str(refusal))]

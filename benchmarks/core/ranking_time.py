@@ -19,9 +19,10 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM
 
-from benchmarks import peers
+from benchmarks.core.step_time import StepRow
 from benchmarks.data import Task, read_tasks, splitter, write_rows
-from benchmarks.peers import Peer, Refused, Session
+from benchmarks.peers import find as peers
+from benchmarks.peers.peer import Peer, Refused, Session
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
 from server.engines.chat import ChatEncoder
@@ -42,16 +43,6 @@ class Ranking:
     best: NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class RankingRow:
-    """Microseconds of each step of one answer."""
-
-    task: str
-    measure: str
-    visit: str
-    microseconds: list[float]
-
-
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--n", type=int, default=0, help="the first N tasks only (0: all)")
     parser.add_argument("--repeats", type=int, default=3, help="runs, of which the best counts, step by step")
@@ -64,7 +55,7 @@ def run(arguments: Namespace) -> int:
     vocabulary = Vocabulary.from_pretrained(folder)
     rankings = ranked(read_tasks(arguments.n), folder)
     found = peers.find(arguments.peers, vocabulary, folder)
-    rows: list[RankingRow] = []
+    rows: list[StepRow] = []
     for ranking in [rankings[0], *rankings]:  # the first one twice: it compiles the kernels
         rows = [row for row in rows if row.task != ranking.task.name]
         try:
@@ -103,7 +94,7 @@ def ranked(tasks: Sequence[Task], folder: Path) -> list[Ranking]:
     return found
 
 
-def ours(ranking: Ranking, vocabulary: Vocabulary, repeats: int) -> list[RankingRow]:
+def ours(ranking: Ranking, vocabulary: Vocabulary, repeats: int) -> list[StepRow]:
     """Raises GrammarError."""
     first, again = [], []
     for _ in range(repeats):
@@ -138,7 +129,7 @@ def first_viable(grammar: CompiledGrammar, configuration: int, best: NDArray[np.
     return int(allowed[0]) if len(allowed) else None
 
 
-def theirs(ranking: Ranking, peer: Peer, repeats: int) -> list[RankingRow]:
+def theirs(ranking: Ranking, peer: Peer, repeats: int) -> list[StepRow]:
     """Rows of a peer, none where the peer refuses the schema."""
     first, again = [], []
     try:
@@ -167,6 +158,6 @@ def _filled(session: Session, ranking: Ranking) -> list[float]:
     return times
 
 
-def _row(ranking: Ranking, measure: str, visit: str, runs: Sequence[list[float]]) -> RankingRow:
+def _row(ranking: Ranking, measure: str, visit: str, runs: Sequence[list[float]]) -> StepRow:
     best = [round(min(step), 3) for step in zip(*runs, strict=True)]
-    return RankingRow(ranking.task.name, measure, visit, best)
+    return StepRow(ranking.task.name, measure, visit, best)

@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks import peers
 from benchmarks.core.walks import CANDIDATES, Walk, walks
 from benchmarks.data import read_tasks, read_vocabulary, splitter, tokenizer_folder, write_rows
-from benchmarks.peers import Peer, Refused, has
+from benchmarks.peers import find as peers
+from benchmarks.peers.peer import Peer, Refused, Session, has
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
 
@@ -222,7 +222,7 @@ def _theirs(text: Walk, peer: Peer, repeats: int) -> Iterator[StepRow]:
     yield _row(text, peer.name, "again", again)
 
 
-def _follow(session: peers.Session, text: Walk) -> Times:
+def _follow(session: Session, text: Walk) -> Times:
     times: Times = []
     before: int | None = None
     for token in text.tokens:

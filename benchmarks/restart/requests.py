@@ -45,7 +45,7 @@ def kinds(tokens: int) -> dict[str, Kind]:
         "additionalProperties": False,
     }
     pattern = f"[a-z ]{{{tokens // 2},{4 * tokens}}}[.]"
-    nested = 'root ::= "(" root* ")" | "x"'
+    nested = 'root ::= "(" inner* ")"\ninner ::= root | "x"'  # no text is over before a bracket is closed
     regex = {"response_format": {"type": "regex", "regex": pattern}}
     form = {"type": "json_schema", "json_schema": {"name": "story", "schema": schema}}
     drawn = {"temperature": 1.0, "n": 2}
@@ -70,7 +70,7 @@ def _balanced(text: str) -> bool:
         depth += {"(": 1, ")": -1, "x": 0}[character]
         if depth <= 0:
             return False
-    return text == "x" or (depth == 1 and text.endswith(")"))
+    return depth == 1 and text.endswith(")")
 
 
 async def asked(client: httpx.AsyncClient, address: str, name: str, kind: Kind, *, stream: bool, tokens: int) -> Result:

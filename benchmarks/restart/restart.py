@@ -17,10 +17,11 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
+from typing import Any
 
 import httpx
 
@@ -128,7 +129,7 @@ async def restarted(plan: Plan) -> Outcomes:
         return Outcomes(list(await asyncio.gather(*long)), await brief, seconds, status)
 
 
-def _long(client: httpx.AsyncClient, address: str, plan: Plan) -> list:  # type: ignore[type-arg]
+def _long(client: httpx.AsyncClient, address: str, plan: Plan) -> list[Coroutine[Any, Any, Result]]:
     """Every kind, as a stream and not."""
     ways = [(name, kind, stream) for name, kind in kinds(plan.tokens).items() for stream in (False, True)]
     chosen = islice(cycle(ways), plan.answers)

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
 from benchmarks.data import Split, read_vocabulary, splitter, tokenizer_folder
-from benchmarks.peers import Peer, Refused, Session, has
+from benchmarks.peers import find as peers
+from benchmarks.peers.peer import Peer, Refused, Session, has
 from benchmarks.schemas.corpus import Item, read_items
 from benchmarks.schemas.order import in_schema_order
 from benchmarks.vllm.workers import Caps, Failed, Worker, resident_bytes

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from benchmarks import peers
 from benchmarks.data import tokenizer_folder, write_rows
+from benchmarks.peers import find as peers
 from benchmarks.schemas import language, masks
 from benchmarks.schemas.corpus import Item, read_items
 from benchmarks.schemas.masks import OURS, MaskRow

@@ -3,7 +3,7 @@
 `array_bytes` says how a header and arrays become bytes. Here the header has, beside them,
 
     algorithm, vocabulary, limits   what it was compiled by: ALGORITHM_VERSION, the fingerprint, `Limits.deciding`
-    nullable, lexer_start, rules    of the network; `rules` are their names
+    nullable, rules                 of the network; `rules` are their names
     ignored                         what a lenient schema dropped
     least, dry                      of the search for the minimum; see `findings`
     table_of                        the id that its table is for; empty without one
@@ -39,7 +39,7 @@ from grammar_cache.offline.distance_table import DistanceTable
 from grammar_cache.offline.tabled_grammar import TabledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the bytes of a grammar may mean something else."""
 _WHAT = b"swyb-cfg"
 _FOUND: Kinds = dict.fromkeys(("path", "level_first", "parent", "string", "onward"), ("<i4", 1))
@@ -55,7 +55,6 @@ def to_bytes(grammar: CompiledGrammar) -> bytes:
     header = {
         **_dependencies(grammar.vocabulary, grammar.limits),
         "nullable": network.nullable,
-        "lexer_start": network.lexer_start,
         "rules": network.rule_names,
         "ignored": grammar.ignored,
         "least": found.least,
@@ -75,9 +74,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND, **_TABLE})
     for name, own in _dependencies(vocabulary, limits).items():
         require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
-    facts = NetworkHeader(
-        _of(bool, header.get("nullable")), _of(int, header.get("lexer_start")), _texts(header.get("rules"))
-    )
+    facts = NetworkHeader(_of(bool, header.get("nullable")), _texts(header.get("rules")))
     network = network_of(arrays, facts, limits.states)
     searched = {name: arrays[name] for name in _FOUND}
     found = Findings(**searched, least=_of(int, header.get("least")), dry=_of(bool, header.get("dry")))

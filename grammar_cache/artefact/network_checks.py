@@ -26,7 +26,6 @@ CALLS = (
     "a rule that is called isn't there",
     "a call returns nowhere",
     "a call leaves its rule",
-    "a return is not that of a call of the lexer",
     "the calls of a state are not in order",
 )
 
@@ -78,11 +77,8 @@ def wrong_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> in
 
 
 @jit
-def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, opened: Ints, lexer: int) -> int:
-    """Calls return to their own rule; those of the `lexer`, and no others, by way of a return, which opens a state.
-
-    Returns the fault's number in `CALLS` otherwise. Calls are in order where there is no lexer, -1.
-    """
+def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int) -> int:
+    """Calls are in canonical order and return to their own rule, or what is wrong of `CALLS`."""
     count = len(rule)
     if len(callee) != len(back) or not _divides(first, count, len(back)):
         return 1
@@ -91,17 +87,12 @@ def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, o
         for c in range(first[state], first[state + 1]):
             if not 0 <= callee[c] < rules:
                 return 2
-            behind = back[c]
-            if behind > count and behind - count <= len(opened):
-                behind = opened[behind - count - 1]
-            if not 0 <= behind < count:
+            if not 0 <= back[c] < count:
                 return 3
-            if rule[behind] != rule[state]:
+            if rule[back[c]] != rule[state]:
                 return 4
-            if (back[c] > count) != (callee[c] == lexer):
+            if callee[c] <= last:
                 return 5
-            if lexer < 0 and callee[c] <= last:
-                return 6
             last = callee[c]
     return 0
 

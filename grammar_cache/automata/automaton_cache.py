@@ -21,6 +21,7 @@ from grammar_cache.automata.dfa import Dfa, determinise
 from grammar_cache.automata.flat_expression import Code, FlatExpression
 from grammar_cache.automata.nfa import Nfa, byte_classes
 from grammar_cache.automata.subset_kernels import CALL
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.jit import jit
@@ -106,9 +107,10 @@ class CachedRule:
     """One rule of a grammar that is being compiled: looked up, or made and kept."""
 
     def __init__(
-        self, program: FlatExpression, builder: Builder, automata: AutomatonCache, limits: tuple[int, int]
+        self, name: str, program: FlatExpression, builder: Builder, automata: AutomatonCache, limits: tuple[int, int]
     ) -> None:
-        """`limits`: states of a rule, nesting of intersections."""
+        """`name`: for messages. `limits`: states of a rule, nesting of intersections."""
+        self._name = name
         self.called = program.called
         self._ranks = np.array(program.called, np.int64)
         self._program = program
@@ -137,14 +139,21 @@ class CachedRule:
         if found is None:
             nfa = self._made()
             classes = byte_classes([nfa])
-            found = Reduced.of(determinise(nfa, classes, skipped, dropped, self._limit, interrupt), classes)
+            try:
+                dfa = determinise(nfa, classes, skipped, dropped, self._limit, interrupt)
+            except LimitExceeded as error:
+                raise error.of_rule(self._name) from None
+            found = Reduced.of(dfa, classes)
             self._known.automata[key] = found
             self._automata.keep(self._key, self._known)
         return found
 
     def _made(self) -> Nfa:
         if self._nfa is None:
-            self._nfa = self._builder.construct(self._program)
+            try:
+                self._nfa = self._builder.construct(self._program)
+            except LimitExceeded as error:
+                raise error.of_rule(self._name) from None
         return self._nfa
 
 

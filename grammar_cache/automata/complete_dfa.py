@@ -140,7 +140,7 @@ _NO_COLUMNS = (
 
 def standing(total: CompleteDfa, interrupt: Interrupt) -> EmbeddedDfa:
     dfa = total.minimal(interrupt)
-    return EmbeddedDfa(dfa.size, *_edges(dfa.first, dfa.labels, dfa.heads, dfa.final, total.classes))
+    return EmbeddedDfa(dfa.size, *edges_of(dfa.first, dfa.labels, dfa.heads, dfa.final, total.classes))
 
 
 @jit
@@ -168,7 +168,7 @@ def _transitions(table: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 @jit
-def _edges(first: Ints, labels: Ints, heads: Ints, final: Flags, classes: Octets) -> tuple[Ints, Ints]:
+def edges_of(first: Ints, labels: Ints, heads: Ints, final: Flags, classes: Octets) -> tuple[Ints, Ints]:
     """Edges (source, low byte, high byte, target) and final states."""
     low, high = np.zeros(256, np.int32), np.zeros(256, np.int32)
     for byte in range(256):

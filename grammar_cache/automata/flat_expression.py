@@ -17,15 +17,16 @@ import numpy as np
 from grammar_cache.array_types import Ints
 from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not, Range, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Not, Range, Ref, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
 
-BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT = range(9)
+BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT, AUTOMATON = range(10)
 """Codes of nodes, and what follows each: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of
 bounds. SEQ, ALT, AND count, distances. REPEAT distance, least, most or -1. CALL_OF rule. INLINED distance (either way).
-NOT distance.
+NOT distance. AUTOMATON states, edges, final states, then four numbers for each edge, one for each final state.
 """
 
+LEAVES = (Bytes, CharClass, Automaton)
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
 _BOOLEAN = frozenset((And, Not))
 
@@ -122,7 +123,7 @@ class _Encoder:
             else:
                 items = (node.item,) if isinstance(node, (Repeat, Not)) else ()
             if inside or type(node) not in _BOOLEAN:
-                missing, parts = self._parts_of(items, place)
+                missing, parts = self._parts_of(items, inside=inside)
             else:
                 missing, parts = [], [self._written(item, inside=True) for item in items]
             if missing:
@@ -132,8 +133,8 @@ class _Encoder:
             at = place[id(node)] = len(ops)
             if isinstance(node, (Seq, Alt, And)):
                 ops.extend((_KINDS[type(node)], len(parts), *[at - part for part in parts]))
-            elif isinstance(node, (Bytes, CharClass)):
-                ops.extend(_leaf(node))
+            elif isinstance(node, LEAVES):
+                self._leaf(node, inside=inside)
             elif isinstance(node, Ref):
                 self._refer(node.name, at, inside=inside)
             elif isinstance(node, Repeat):
@@ -144,25 +145,37 @@ class _Encoder:
                 self._count(1 + len(parts))
         return place[id(expression)]
 
-    def _parts_of(self, items: tuple[Expression, ...], place: dict[int, int]) -> tuple[list[Expression], list[int]]:
+    def _parts_of(self, items: tuple[Expression, ...], *, inside: bool) -> tuple[list[Expression], list[int]]:
         """Parts that aren't written yet, the first one last, and the places of all others; leaves are written at
         once.
         """
-        ops = self._ops
+        place, ops = self._places[inside], self._ops
         missing: list[Expression] = []
         parts: list[int] = []
         for item in items:
             at = place.get(id(item))
             if at is not None:
                 parts.append(at)
-            elif isinstance(item, (Bytes, CharClass)):
+            elif isinstance(item, LEAVES):
                 parts.append(len(ops))
                 place[id(item)] = len(ops)
-                ops.extend(_leaf(item))
+                self._leaf(item, inside=inside)
             else:
                 missing.append(item)
         missing.reverse()
         return missing, parts
+
+    def _leaf(self, node: Bytes | CharClass | Automaton, *, inside: bool) -> None:
+        if isinstance(node, Bytes):
+            self._ops.extend((BYTES, len(node.data), *node.data))
+        elif isinstance(node, CharClass):
+            self._ops.extend(_class(node.ranges))
+        else:
+            self._ops.extend((AUTOMATON, node.states, len(node.edges), len(node.ends)))
+            self._ops.extend(node.edges.ravel().tolist())
+            self._ops.extend(node.ends.tolist())
+            if not inside:
+                self._count(len(node.edges))
 
     def _refer(self, name: str, at: int, *, inside: bool) -> None:
         number = self._names.setdefault(name, len(self._names))
@@ -181,10 +194,6 @@ class _Encoder:
         self._parts += parts
         if self._parts > self._limit:
             raise too_many_parts(self._limit)
-
-
-def _leaf(node: Bytes | CharClass) -> tuple[int, ...]:
-    return (BYTES, len(node.data), *node.data) if isinstance(node, Bytes) else _class(node.ranges)
 
 
 def too_many_parts(limit: int) -> LimitExceeded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.array_types import Ints
-from grammar_cache.automata.flat_expression import ALT, AND, BYTES, CALL_OF, CLASS, INLINED, NOT, REPEAT, SEQ
+from grammar_cache.automata.flat_expression import ALT, AND, AUTOMATON, BYTES, CALL_OF, CLASS, INLINED, NOT, REPEAT, SEQ
 from grammar_cache.jit import jit
 
 
@@ -78,6 +78,8 @@ def excerpt(ops: Ints, root: int) -> Ints:
             length = 4
         elif op == CALL_OF:
             length = 2
+        elif op == AUTOMATON:
+            length = 4 + 4 * ops[node + 2] + ops[node + 3]
         place[node] = size
         for i in range(length):
             out[size + i] = ops[node + i]

@@ -6,37 +6,34 @@ once for each state that it leads to.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.automata.flat_expression import ALT, BYTES, CALL_OF, CLASS, INLINED, REPEAT, SEQ
+from grammar_cache.automata.flat_expression import ALT, AUTOMATON, BYTES, CALL_OF, CLASS, INLINED, REPEAT, SEQ
+from grammar_cache.automata.growing_tables import (
+    CALLS,
+    EDGES,
+    SKIPS,
+    STATES,
+    Built,
+    before,
+    longer,
+    new_state,
+    noted,
+    with_edge,
+    with_skip,
+)
 from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
 from grammar_cache.jit import jit
-
-S = TypeVar("S", bound=np.generic)
-
-EDGES, SKIPS, CALLS, STATES, KNOWN = range(5)
-"""Places of `Built.counts`."""
 
 _TOO_MUCH = -2
 """Status in place of a wanted part: the states are too many already."""
 
 CHECKED = 1024
 """Steps between two looks at whether to stop."""
-
-
-class Built(NamedTuple):
-    """Tables built so far. The first `counts` rows of each table, as of `keys` and `values`, are in use."""
-
-    edges: Ints
-    skips: Ints
-    calls: Ints
-    keys: Longs
-    values: Ints
-    counts: Longs
 
 
 class Embedded(NamedTuple):
@@ -88,7 +85,7 @@ def construct(
             return TOO_LARGE, counts[STATES], built.edges, built.skips, built.calls
         if steps % CHECKED == 0 and stop[0]:
             return STOPPED, counts[STATES], built.edges, built.skips, built.calls
-        if at < 0 and _before(built, node, target) >= 0:
+        if at < 0 and before(built, node, target) >= 0:
             waiting -= 1
             continue
         built, way = _continued(built, code, node, target, Way(at, left, -1, -1), limit, embedded)
@@ -96,14 +93,14 @@ def construct(
             return TOO_LARGE, counts[STATES], built.edges, built.skips, built.calls
         if way.want < 0:
             waiting -= 1
-            built = _noted(built, node, target, way.at)
+            built = noted(built, node, target, way.at)
             continue
         stack[waiting - 1, 2], stack[waiting - 1, 3] = way.at, way.left
         if waiting == len(stack):
-            stack = _longer(stack)
+            stack = longer(stack)
         stack[waiting] = way.want, way.behind, -1, 0
         waiting += 1
-    built = _with_skip(built, 0, _before(built, root, 1))
+    built = with_skip(built, 0, before(built, root, 1))
     return (
         DONE,
         counts[STATES],
@@ -131,9 +128,11 @@ def _continued(
         return _repetition(built, code, node, target, way, limit)
     if op == CALL_OF:
         return _call(built, code[node + 1], target)
+    if op == AUTOMATON:
+        return _automaton(built, code, node, target)
     if op == INLINED:
         body = node - code[node + 1]
-        found = _before(built, body, target)
+        found = before(built, body, target)
         return built, Way(found, 0, -1, -1) if found >= 0 else Way(-1, 0, body, target)
     return _embedded(built, embedded, node, target)
 
@@ -142,8 +141,8 @@ def _continued(
 def _bytes(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
     at = target
     for i in range(code[node + 1] - 1, -1, -1):
-        byte, source = code[node + 2 + i], _state(built)
-        built = _with_edge(built, source, byte, byte, at)
+        byte, source = code[node + 2 + i], new_state(built)
+        built = with_edge(built, source, byte, byte, at)
         at = source
     return built, Way(at, 0, -1, -1)
 
@@ -151,12 +150,12 @@ def _bytes(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Wa
 @jit
 def _class(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
     """Alternatives of byte ranges in a row, which encode characters, from one state on."""
-    at, place = _state(built), node + 2
+    at, place = new_state(built), node + 2
     for _ in range(code[node + 1]):
         length, source = code[place], at
         for i in range(length):
-            head = _state(built) if i < length - 1 else target
-            built = _with_edge(built, source, code[place + 1 + 2 * i], code[place + 2 + 2 * i], head)
+            head = new_state(built) if i < length - 1 else target
+            built = with_edge(built, source, code[place + 1 + 2 * i], code[place + 2 + 2 * i], head)
             source = head
         place += 1 + 2 * length
     return built, Way(at, 0, -1, -1)
@@ -167,7 +166,7 @@ def _sequence(built: Built, code: Longs, node: int, target: int, way: Way) -> Wa
     at, left = (target, code[node + 1]) if way.at < 0 else (way.at, way.left)
     while left:
         part = node - code[node + 1 + left]
-        found = _before(built, part, at)
+        found = before(built, part, at)
         if found < 0:
             return Way(at, left, part, at)
         at = found
@@ -177,13 +176,13 @@ def _sequence(built: Built, code: Longs, node: int, target: int, way: Way) -> Wa
 
 @jit
 def _alternatives(built: Built, code: Longs, node: int, target: int, way: Way) -> tuple[Built, Way]:
-    at, left = (_state(built), code[node + 1]) if way.at < 0 else (way.at, way.left)
+    at, left = (new_state(built), code[node + 1]) if way.at < 0 else (way.at, way.left)
     while left:
         part = node - code[node + 1 + left]
-        found = _before(built, part, target)
+        found = before(built, part, target)
         if found < 0:
             return built, Way(at, left, part, target)
-        built = _with_skip(built, at, found)
+        built = with_skip(built, at, found)
         left -= 1
     return built, Way(at, 0, -1, -1)
 
@@ -193,23 +192,23 @@ def _repetition(built: Built, code: Longs, node: int, target: int, way: Way, lim
     part, least, most = node - code[node + 1], code[node + 2], code[node + 3]
     at, left = way.at, way.left
     if 0 <= most < least:
-        return built, Way(_state(built), 0, -1, -1)  # and nothing leads on from there
+        return built, Way(new_state(built), 0, -1, -1)  # and nothing leads on from there
     if at < 0 and most < 0:  # a hub to go round, and `least` times before it
-        at, left = _state(built), least + 1
-        built = _with_skip(built, at, target)
+        at, left = new_state(built), least + 1
+        built = with_skip(built, at, target)
     elif at < 0:
         at, left = target, most
     while left:
-        found = _before(built, part, at)
+        found = before(built, part, at)
         if found < 0:
             return built, Way(at, left, part, at)
         if built.counts[STATES] > limit:
             return built, Way(at, left, _TOO_MUCH, -1)
         if most < 0 and left == least + 1:
-            built = _with_skip(built, at, found)
+            built = with_skip(built, at, found)
         elif most >= 0 and left > least:  # whoever leaves this one out leaves out all behind it
-            at = _state(built)
-            built = _with_skip(_with_skip(built, at, found), at, target)
+            at = new_state(built)
+            built = with_skip(with_skip(built, at, found), at, target)
         elif found == at:
             break  # the item reads nothing, however often
         else:
@@ -220,12 +219,24 @@ def _repetition(built: Built, code: Longs, node: int, target: int, way: Way, lim
 
 @jit
 def _call(built: Built, rule: int, target: int) -> tuple[Built, Way]:
-    at, count = _state(built), built.counts[CALLS]
+    at, count = new_state(built), built.counts[CALLS]
     if count == len(built.calls):
-        built = Built(built.edges, built.skips, _longer(built.calls), built.keys, built.values, built.counts)
+        built = Built(built.edges, built.skips, longer(built.calls), built.keys, built.values, built.counts)
     calls = built.calls
     calls[count, 0], calls[count, 1], calls[count, 2] = at, rule, target
     built.counts[CALLS] = count + 1
+    return built, Way(at, 0, -1, -1)
+
+
+@jit
+def _automaton(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
+    at, edges = int(built.counts[STATES]), node + 4
+    ends = edges + 4 * code[node + 2]
+    built.counts[STATES] += code[node + 1]
+    for e in range(edges, ends, 4):
+        built = with_edge(built, at + code[e], code[e + 1], code[e + 2], at + code[e + 3])
+    for e in range(ends, ends + code[node + 3]):
+        built = with_skip(built, at + code[e], target)
     return built, Way(at, 0, -1, -1)
 
 
@@ -235,90 +246,7 @@ def _embedded(built: Built, embedded: Embedded, node: int, target: int) -> tuple
     at, edges = int(built.counts[STATES]), embedded.edges
     built.counts[STATES] += embedded.states[k]
     for e in range(embedded.first[k], embedded.first[k + 1]):
-        built = _with_edge(built, at + edges[e, 0], edges[e, 1], edges[e, 2], at + edges[e, 3])
+        built = with_edge(built, at + edges[e, 0], edges[e, 1], edges[e, 2], at + edges[e, 3])
     for e in range(embedded.ends_first[k], embedded.ends_first[k + 1]):
-        built = _with_skip(built, at + embedded.ends[e], target)
+        built = with_skip(built, at + embedded.ends[e], target)
     return built, Way(at, 0, -1, -1)
-
-
-@jit
-def _state(built: Built) -> int:
-    """A new state."""
-    state = built.counts[STATES]
-    built.counts[STATES] = state + 1
-    return int(state)
-
-
-@jit
-def _with_edge(built: Built, source: int, low: int, high: int, target: int) -> Built:
-    count = built.counts[EDGES]
-    if count == len(built.edges):
-        built = Built(_longer(built.edges), built.skips, built.calls, built.keys, built.values, built.counts)
-    edges = built.edges
-    edges[count, 0], edges[count, 1], edges[count, 2], edges[count, 3] = source, low, high, target
-    built.counts[EDGES] = count + 1
-    return built
-
-
-@jit
-def _with_skip(built: Built, source: int, target: int) -> Built:
-    count = built.counts[SKIPS]
-    if count == len(built.skips):
-        built = Built(built.edges, _longer(built.skips), built.calls, built.keys, built.values, built.counts)
-    built.skips[count, 0], built.skips[count, 1] = source, target
-    built.counts[SKIPS] = count + 1
-    return built
-
-
-@jit
-def _noted(built: Built, node: int, target: int, before: int) -> Built:
-    """Tables with the state before a node and the state behind it noted."""
-    known = built.counts[KNOWN] + 1
-    if 2 * known > len(built.keys):
-        keys, values = _rehashed(built.keys, built.values)
-        built = Built(built.edges, built.skips, built.calls, keys, values, built.counts)
-    built.counts[KNOWN] = known
-    _note(built.keys, built.values, int((np.int64(node) << 32) | target), before)
-    return built
-
-
-@jit
-def _longer(table: NDArray[S]) -> NDArray[S]:
-    grown = np.empty((2 * len(table), table.shape[1]), table.dtype)
-    grown[: len(table)] = table
-    return grown
-
-
-@jit
-def _slot(key: int, size: int) -> int:
-    mixed = key * -7046029254386353131  # 2^64 / the golden ratio, as a signed number
-    return (mixed >> 32) & (size - 1)
-
-
-@jit
-def _before(built: Built, node: int, target: int) -> int:
-    """The state before a node and the state behind it, -1 if it isn't built."""
-    keys, key = built.keys, (np.int64(node) << 32) | target
-    slot = _slot(int(key), len(keys))
-    while keys[slot] >= 0:
-        if keys[slot] == key:
-            return int(built.values[slot])
-        slot = (slot + 1) & (len(keys) - 1)
-    return -1
-
-
-@jit
-def _note(keys: Longs, values: Ints, key: int, value: int) -> None:
-    slot = _slot(key, len(keys))
-    while keys[slot] >= 0:
-        slot = (slot + 1) & (len(keys) - 1)
-    keys[slot], values[slot] = key, value
-
-
-@jit
-def _rehashed(keys: Longs, values: Ints) -> tuple[Longs, Ints]:
-    larger, kept = np.full(4 * len(keys), -1, np.int64), np.empty(4 * len(keys), np.int32)
-    for i in range(len(keys)):
-        if keys[i] >= 0:
-            _note(larger, kept, keys[i], values[i])
-    return larger, kept

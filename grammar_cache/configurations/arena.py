@@ -1,7 +1,7 @@
 """Nodes and configurations in flat arrays, so that compiled loops can make new ones.
 
 What they are is said in `configuration`. Here an item is the number state << 32 | node, an edge return state << 32 |
-parent, and the edge below everything BOTTOM. This module knows no tokens and no lexer.
+parent, and the edge below everything BOTTOM. This module knows no tokens.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from grammar_cache.network.network import Network
 
 UNKNOWN, DEAD = -2, -1
 BOTTOM = -1
-FULL, CROWDED, STOPPED, WAITING, CRAMPED = -3, -4, -5, -6, -7
-"""Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, Python has to expand,
-the rows of the scratch have to grow."""
+FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
+"""Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, the rows of the
+scratch have to grow, a step looks at too much."""
 
 
-CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, WANTED = range(7)
+CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
 SCRATCH_ROWS = 13
 _GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
@@ -31,7 +31,8 @@ _GROUPED = np.int64(-(1 << 63))
 class NetworkArrays(NamedTuple):
     """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`.
 
-    `lexed`: the compiled steps are not for it. `limit`: how many configurations there may be. `stop[0]`: give up.
+    `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges.
+    `stop[0]`: give up.
     """
 
     classes: NDArray[np.uint8]
@@ -47,12 +48,12 @@ class NetworkArrays(NamedTuple):
     entry: Ints
     component: Ints
     cyclic: Flags
-    lexed: bool
     limit: int
+    widest: int
     stop: NDArray[np.uint8]
 
     @staticmethod
-    def of(network: Network, limit: int, stop: NDArray[np.uint8]) -> NetworkArrays:
+    def of(network: Network, limit: int, widest: int, stop: NDArray[np.uint8]) -> NetworkArrays:
         s, live = network.states, network.states.live
         return NetworkArrays(
             network.classes,
@@ -68,23 +69,25 @@ class NetworkArrays(NamedTuple):
             np.array(network.entry, np.int32),
             np.array(network.component, np.int32),
             np.array(network.cyclic, np.bool_),
-            network.lexed,
             limit,
+            widest,
             stop,
         )
 
 
 class Arena(NamedTuple):
     """The arrays that grow. `used` counts configurations, nodes, items, edges, rows, and passes that stamp something;
-    then comes the configuration that Python has to expand.
+    then come what the step at hand has cost, and the most that any has.
 
     The items of configuration x are `items[item_first[x] : item_first[x + 1]]`; the edges of nodes likewise. What
-    follows x is `next[row[x]]`, by byte class; a row below 0 is not made yet. Few configurations need one. `scratch`
-    is for whoever is at work.
+    follows x is `next[row[x]]`, by byte class; a row below 0 is not made yet. Few configurations need one. `costs[x]`
+    is what making it takes, in items and edges. Row 0 leads nowhere: it is that of all who would cost too much.
+    `scratch` is for whoever is at work.
     """
 
     next: Ints
     row: Ints
+    costs: Ints
     accepts: Flags
     item_first: Longs
     items: Longs
@@ -103,14 +106,29 @@ class Arena(NamedTuple):
 
 _SCRATCH = 512
 """Columns of the scratch at first."""
-_CONTENT = ("next", "row", "accepts", "item_first", "items", "edge_first", "edges", "hashes", "node_hashes", "popped")
+_CONTENT = (
+    "next",
+    "row",
+    "costs",
+    "accepts",
+    "item_first",
+    "items",
+    "edge_first",
+    "edges",
+    "hashes",
+    "node_hashes",
+    "popped",
+)
 
 
 def empty(classes: int, rules: int, size: int, rows: int) -> Arena:
     """Room for so many configurations, a power of two, and rows."""
+    used = np.zeros(WIDEST + 1, np.int64)
+    used[ROWS] = 1
     return Arena(
-        np.empty((rows, classes), np.int32),
+        np.full((rows, classes), DEAD, np.int32),
         np.empty(size, np.int32),
+        np.zeros(size, np.int32),
         np.zeros(size, np.bool_),
         np.zeros(size + 1, np.int64),
         np.empty(4 * size, np.int64),
@@ -123,7 +141,7 @@ def empty(classes: int, rules: int, size: int, rows: int) -> Arena:
         np.zeros(size, np.int64),
         np.zeros(rules, np.int64),
         np.empty(rules, np.int32),
-        np.zeros(WANTED + 1, np.int64),
+        used,
         np.empty((SCRATCH_ROWS, _SCRATCH), np.int64),
     )
 
@@ -205,6 +223,16 @@ def node_of(arena: Arena, edges: Longs) -> int:
     if number >= 0:
         arena.node_slots[slot] = number
     return number
+
+
+@jit_inline
+def forget(arena: Arena, node: int) -> None:
+    """Takes back the last node that `node_of` has made, with all that came after it."""
+    slot = arena.node_hashes[node] & (len(arena.node_slots) - 1)
+    while arena.node_slots[slot] != node:
+        slot = (slot + 1) & (len(arena.node_slots) - 1)
+    arena.node_slots[slot] = -1
+    arena.used[NODES], arena.used[EDGES] = node, arena.edge_first[node]
 
 
 @jit_inline

@@ -9,15 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct
-from grammar_cache.array_types import Flags, Longs
+from grammar_cache.array_types import Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CRAMPED,
     EDGES,
     FULL,
     NODES,
+    WIDE,
     Arena,
     NetworkArrays,
+    forget,
     grouped_node,
     node_of,
 )
@@ -39,10 +41,11 @@ def room_for(keys: Longs, size: int) -> Longs:
 
 @jit
 def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
-    """The rules of a component that are called from outside, directly or not, and the first of their nodes; FULL.
+    """The rules of a component that are called from outside, directly or not, and the first of their nodes; FULL, WIDE.
 
     The edges from outside are the first so many keys of OUTSIDE; the rules, of which it returns the number, go into
-    ENTERED. CRAMPED if they don't fit.
+    ENTERED. CRAMPED if they don't fit. What it costs to make the nodes, in edges, is `popped` of the node before them,
+    which nobody pops.
     """
     outside = arena.scratch[OUTSIDE, :marks]
     entered = _entered(rules, outside)
@@ -54,12 +57,20 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
     if key < nodes:
         return len(entered), key if key == FULL else key + 1
     members, keys, callers, callees = _inside(rules, outside, entered, key + 1)
+    first, own = _by_place(members, keys, len(entered))
+    calling, before = _by_place(callees, callers, len(entered))
+    handed, work = np.empty(len(keys), np.int64), 0
     for i in range(len(entered)):
-        own = keys[_handing_on(i, callers, callees, len(entered))[members]]
-        node = grouped_node(arena, own[: distinct(own, len(own))])
+        handed, size, looked_at = _handed(i, first, own, calling, before, handed)
+        work += looked_at
+        if work > rules.widest:
+            forget(arena, key)
+            return 0, WIDE
+        node = grouped_node(arena, handed[: distinct(handed, size)])
         if node == FULL:  # growing notes anew what there is
             arena.used[NODES], arena.used[EDGES] = nodes, edges
             return 0, FULL
+    arena.popped[key] = work
     return len(entered), key + 1
 
 
@@ -122,14 +133,43 @@ def _inside(rules: NetworkArrays, outside: Longs, entered: Longs, node: int) -> 
 
 
 @jit
-def _handing_on(member: int, callers: Longs, callees: Longs, count: int) -> Flags:
-    """Whose edges a member has: its own, and those of who calls it at the end."""
-    found = np.zeros(count, np.bool_)
-    found[member] = True
-    changed = True
-    while changed:
-        changed = False
-        for k in range(len(callers)):
-            if found[callees[k]] and not found[callers[k]]:
-                found[callers[k]] = changed = True
-    return found
+def _by_place(places: Longs, values: Longs, count: int) -> tuple[Longs, Longs]:
+    """The values of place i are `sorted[first[i] : first[i + 1]]`."""
+    first = np.zeros(count + 1, np.int64)
+    for place in places:
+        first[place + 1] += 1
+    for i in range(count):
+        first[i + 1] += first[i]
+    at, grouped = first[:count].copy(), np.empty(len(values), np.int64)
+    for k in range(len(values)):
+        grouped[at[places[k]]] = values[k]
+        at[places[k]] += 1
+    return first, grouped
+
+
+@jit
+def _handed(
+    member: int, first: Longs, own: Longs, calling: Longs, before: Longs, into: Longs
+) -> tuple[Longs, int, int]:
+    """Edges of a member: its own, and those of who calls it at the end. They are written to a row, or to a longer one.
+
+    Returns it, how many they are, and how much was looked at.
+    """
+    known = np.zeros(len(first) - 1, np.bool_)
+    todo = np.empty(len(known), np.int64)
+    todo[0], waiting, size, looked_at = member, 1, 0, len(known) // 64
+    known[member] = True
+    while waiting > 0:
+        waiting -= 1
+        at = todo[waiting]
+        looked_at += 1 + first[at + 1] - first[at] + calling[at + 1] - calling[at]
+        for k in range(first[at], first[at + 1]):
+            into = room_for(into, size)
+            into[size] = own[k]
+            size += 1
+        for k in range(calling[at], calling[at + 1]):
+            if not known[before[k]]:
+                known[before[k]] = True
+                todo[waiting] = before[k]
+                waiting += 1
+    return into, size, looked_at

@@ -28,8 +28,12 @@ from grammar_cache.configurations.arena import (
     CRAMPED,
     CROWDED,
     DEAD,
+    EDGES,
     FULL,
+    ITEMS,
     NODES,
+    ROWS,
+    WIDEST,
     NetworkArrays,
     configuration_of,
     empty,
@@ -52,16 +56,24 @@ UNLIMITED = (1 << 31) - 1
 
 
 class Configurations:
-    """Configurations of a network without a lexer; `lexed_configuration` has the others. Numbers ascend as they are
-    made.
-    """
+    """Configurations of a network. Numbers ascend as they are made."""
 
-    def __init__(self, network: Network, limit: int, interrupt: Interrupt | None = None, room: int = 256) -> None:
-        """`room`, a power of two: for so many before anything has to grow. Raises LimitExceeded(configurations)."""
+    def __init__(
+        self,
+        network: Network,
+        limit: int,
+        interrupt: Interrupt | None = None,
+        room: int = 256,
+        widest: int = UNLIMITED,
+    ) -> None:
+        """`room`, a power of two: for so many before anything has to grow. Where reading a byte would cost more than
+        `widest`, in items and edges, nothing is followed but texts that were chosen. Raises
+        LimitExceeded(configurations).
+        """
         self.network = network
         self.limit = limit
         self._interrupt = interrupt or Interrupt()
-        self.rules = NetworkArrays.of(network, limit, self._interrupt.flag)
+        self.rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
         self.arena = empty(network.class_count, len(network.entry), room, room // 2)
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()
@@ -74,6 +86,23 @@ class Configurations:
     def full(self) -> bool:
         """Whether there is no room for new ones but beyond the limit."""
         return self.count >= self.limit
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in use; as much again may be there for what comes."""
+        used = self.arena.used
+        rows = int(used[ROWS]) * self.network.class_count
+        return 8 * int(used[ITEMS] + used[EDGES]) + 4 * rows + 80 * (self.count + self.node_count)
+
+    @property
+    def widest(self) -> int:
+        """The most that reading one byte has cost, in items and edges; above the limit of that where any would."""
+        return int(self.arena.used[WIDEST])
+
+    @property
+    def cut(self) -> bool:
+        """Whether there is a configuration that would cost too much to go on from, so that it leads nowhere."""
+        return self.widest > self.rules.widest
 
     @property
     def node_count(self) -> int:
@@ -130,7 +159,7 @@ class Configurations:
         it, beyond the limit. Raises Interrupted.
         """
         c, row = int(self.network.classes[byte]), int(self.arena.row[configuration])
-        if row >= 0:
+        if row > 0:
             return int(self.arena.next[row, c])
         states = self.network.states
         keys = [
@@ -141,7 +170,7 @@ class Configurations:
         ]
         if not keys:
             return DEAD
-        items, rules = np.array(keys, np.int64), self.rules._replace(limit=UNLIMITED)
+        items, rules = np.array(keys, np.int64), self.rules._replace(limit=UNLIMITED, widest=UNLIMITED)
         while (number := step_kernels.closed(rules, self.arena, items, False)) < 0:
             self.outcome(number)
         return int(number)
@@ -163,14 +192,16 @@ class Configurations:
 
     def popped(self, node: int) -> int:
         """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
-        while (number := step_kernels.popped(self.rules, self.arena, node)) < 0:
+        rules = self.rules._replace(widest=UNLIMITED)
+        while (number := step_kernels.popped(rules, self.arena, node)) < 0:
             self.outcome(number)
         return int(number)
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
+        rules = self.rules._replace(widest=UNLIMITED)
         while True:
-            size = step_kernels.expansion(self.rules, self.arena, configuration)
+            size = step_kernels.expansion(rules, self.arena, configuration)
             if size >= 0:
                 return _pairs(self.arena.scratch[step_kernels.READING, :size])
             self.outcome(size)
@@ -188,7 +219,8 @@ class Configurations:
 
     def _begin(self) -> int:
         item = np.full(1, np.int64(self.network.entry[0]) << 32 | ROOT, np.int64)
-        while (number := step_kernels.closed(self.rules, self.arena, item, self.network.nullable)) < 0:
+        rules = self.rules._replace(widest=UNLIMITED)
+        while (number := step_kernels.closed(rules, self.arena, item, self.network.nullable)) < 0:
             self.outcome(number)
         return int(number)
 

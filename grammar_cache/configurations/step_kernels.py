@@ -18,9 +18,10 @@ from grammar_cache.configurations.arena import (
     DEAD,
     FULL,
     ROWS,
+    SPENT,
     STOPPED,
-    WAITING,
-    WANTED,
+    WIDE,
+    WIDEST,
     Arena,
     NetworkArrays,
     configuration_of,
@@ -47,11 +48,14 @@ def _closed(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> i
             for e in range(arena.edge_first[node], arena.edge_first[node + 1]):
                 if arena.edges[e] == BOTTOM:
                     accepting = True
+                elif size > rules.widest:
+                    return WIDE
                 elif size == len(found):
                     return CRAMPED
                 else:
                     found[size] = arena.edges[e]
                     size += 1
+    arena.used[SPENT] += size
     kept = 0
     for i in range(size):
         if rules.live[found[i] >> 32]:
@@ -120,7 +124,7 @@ def _own(arena: Arena, rule: int, into: Longs, begin: int) -> int:
 def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Writes the items and the entries of all rules that they may call before the next byte to READING.
 
-    Returns how many there are, or a status.
+    Returns how many there are, or a status; SPENT is what that took.
     """
     first = arena.item_first[configuration]
     size = arena.item_first[configuration + 1] - first
@@ -130,15 +134,18 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     for i in range(size):
         found[i] = arena.items[first + i]
     arena.used[CLOCK] += 1
-    waiting, noted, done = 0, 0, 0
+    waiting, noted, done, made = 0, 0, 0, 0
     group = -1
     while True:
         while done < size:
+            if size + noted + made > rules.widest:
+                return WIDE
             waiting, noted = _called(rules, arena, found[done], group, waiting, noted)
             if noted < 0:
                 return CRAMPED
             done += 1
         if waiting == 0:
+            arena.used[SPENT] = size + noted + made
             return int(size)
         top = heap[0]
         group = top >> 32 if rules.cyclic[top >> 32] else -1
@@ -167,6 +174,7 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
         entered, node = enter(rules, arena, marks)
         if node < 0:
             return int(node)
+        made += marks + arena.popped[node - 1]
         if size + entered > len(found):
             return CRAMPED
         for i in range(entered):
@@ -179,15 +187,14 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Fills the row of `next`: 0; a status below it where it could not, and nothing is lost."""
     if rules.stop[0]:
         return STOPPED
-    if rules.lexed:
-        arena.used[WANTED] = configuration
-        return WAITING
     classes = arena.next.shape[1]
     if arena.used[ROWS] == len(arena.next):
         return FULL
     if classes > arena.scratch.shape[1]:
         return CRAMPED
     size = expansion(rules, arena, configuration)
+    if size == WIDE:
+        return _leave_out(rules, arena, configuration)
     if size < 0:
         return int(size)
     items, last = arena.scratch[READING], arena.scratch[LAST]
@@ -205,6 +212,7 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
             older[count] = last[rules.move_class[m]]
             last[rules.move_class[m]] = count
             count += 1
+    arena.used[SPENT] += count
     row = arena.next[arena.used[ROWS]]
     number, previous = DEAD, -1
     for c in range(classes):
@@ -220,11 +228,24 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
                 ending[i] = before[i] = reached[i]
             previous = several
             number = _closed(rules, arena, several, False)
+            if number == WIDE or (number >= 0 and arena.used[SPENT] > rules.widest):
+                return _leave_out(rules, arena, configuration)
             if number < 0:
                 return int(number)
         row[c] = number
     arena.row[configuration] = arena.used[ROWS]
+    arena.costs[configuration] = arena.used[SPENT]
+    arena.used[WIDEST] = max(arena.used[WIDEST], arena.used[SPENT])
     arena.used[ROWS] += 1
+    return 0
+
+
+@jit_inline
+def _leave_out(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
+    """Gives a configuration the row that leads nowhere, as its own would cost too much."""
+    arena.row[configuration] = 0
+    arena.costs[configuration] = rules.widest
+    arena.used[WIDEST] = rules.widest + 1
     return 0
 
 

@@ -1,1 +1,1 @@
-"""Tokens still needed: the additive bound, the exact search, and what others claim."""
+"""Tokens still needed: the additive bound, what fits near the horizon, the exact search, and what others claim."""

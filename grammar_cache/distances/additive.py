@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
-from grammar_cache.configurations.interner import Configurations
+from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.cost_kernels import extend, least_costs, least_strings
 from grammar_cache.distances.reach import reach
 from grammar_cache.distances.solutions import Solution, SolutionCache
@@ -90,6 +90,11 @@ class Distances:
             for s, n in self._configurations.items(configuration)
             if self._witness[s] >= 0 and self._states[s] + self._nodes[n] == d
         )
+
+    def least_items(self, configuration: int) -> list[Item]:
+        """Items whose distance is that of the configuration."""
+        d = self.additive[configuration]
+        return [(s, n) for s, n in self._configurations.items(configuration) if self._states[s] + self._nodes[n] == d]
 
     def proposals(self, configuration: int) -> list[int]:
         """The witness string of every way to go on from here, ascending."""

@@ -9,15 +9,14 @@ the bound found here stands, with its path as witness.
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import DEAD
-from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.successors.tables import SuccessorTables
-from grammar_cache.vocabulary.retokenisation import retokenised
+from grammar_cache.vocabulary.fewest_pieces import retokenised
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 Completion: TypeAlias = dict[int, tuple[int, int]]
@@ -33,22 +32,9 @@ STEP_COST = 1_000
 """Cost of following one token, in units of fuel."""
 
 
-class Additive(Protocol):
-    """Additive distances, with a lexer or without one."""
-
-    @property
-    def additive(self) -> Ints:
-        """Bound of each configuration, as far as `update` has come; INFINITE where no completion is known."""
-
-    def update(self) -> None: ...
-
-    def witness(self, configuration: int) -> int:
-        """The string that lowers it."""
-
-
 def beam_bound(
     tables: SuccessorTables,
-    distances: Additive,
+    distances: Distances,
     vocabulary: Vocabulary,
     start: int,
     bound: int,
@@ -67,7 +53,7 @@ def beam_bound(
     return path
 
 
-def _beam(tables: SuccessorTables, distances: Additive, start: int, bound: int, fuel: int) -> Completion:
+def _beam(tables: SuccessorTables, distances: Distances, start: int, bound: int, fuel: int) -> Completion:
     """The way to the nearest configuration of the last level that the fuel reaches: to a complete text, if it can.
 
     Ways with the fewest tokens compete by bytes: the fewest are preferred. Deterministic: further ties are kept in the
@@ -126,7 +112,7 @@ def _level(
     return found, cost
 
 
-def _witness(tables: SuccessorTables, distances: Additive, path: Completion, start: int) -> list[int]:
+def _witness(tables: SuccessorTables, distances: Distances, path: Completion, start: int) -> list[int]:
     """The strings of a completion: along the path, and by additive distances where it ends or these are less."""
     strings: list[int] = []
     at = start

@@ -5,7 +5,6 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
@@ -156,77 +155,6 @@ def _of_items(arena: Arena, states: Ints, nodes: Ints, configuration: int) -> in
         item = arena.items[k]
         least = min(least, states[item >> 32] + nodes[item & 0xFFFFFFFF])
     return least
-
-
-@jit
-def least_lexed_costs(
-    ending: Ints,
-    behind: NDArray[np.int32],
-    reach_offsets: Ints,
-    reach: Ints,
-    item_offsets: Ints,
-    items: NDArray[np.int32],
-    edge_offsets: Ints,
-    edges: NDArray[np.int32],
-    root: int,
-    width: int,
-    infinite: int,
-    most: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Least costs, as in `least_costs`, for each of `width` contexts in which a rule can end: of controls and of
-    configurations.
-
-    `ending[control]`: the context it ends in, or -1. `behind[state, context]`: the control that a return state is in
-    a context, or -1. A node's costs are by the context that is handed to it and the one in which the root is reached.
-    """
-    controls = np.full((len(ending), width), infinite, np.int32)
-    for x in range(len(ending)):
-        if ending[x] >= 0:
-            controls[x, ending[x]] = 0
-    nodes = np.full((len(edge_offsets) - 1, width, width), infinite, np.int32)
-    for k in range(width):
-        nodes[root, k, k] = 0
-    configurations = np.full((len(item_offsets) - 1, width), infinite, np.int32)
-    changed = True
-    while changed:
-        changed = False
-        for n in range(len(nodes)):
-            for e in range(edge_offsets[n], edge_offsets[n + 1]):
-                if edges[e, 0] < 0:
-                    continue
-                for k in range(width):
-                    x = behind[edges[e, 0], k]
-                    if x >= 0 and _lower_all(nodes[n, k], controls[x], nodes[edges[e, 1]], infinite, most):
-                        changed = True
-        for c in range(len(configurations)):
-            for i in range(item_offsets[c], item_offsets[c + 1]):
-                if items[i, 0] < len(controls) and _lower_all(
-                    configurations[c], controls[items[i, 0]], nodes[items[i, 1]], infinite, most
-                ):
-                    changed = True
-        for x in range(len(controls) - 1, -1, -1):
-            for r in range(reach_offsets[x], reach_offsets[x + 1]):
-                for k in range(width):
-                    reached = configurations[reach[r], k]
-                    if reached < infinite and min(reached + 1, most) < controls[x, k]:
-                        controls[x, k] = min(reached + 1, most)
-                        changed = True
-    return controls, configurations
-
-
-@jit
-def _lower_all(into: Ints, first: Ints, then: NDArray[np.int32], infinite: int, most: int) -> bool:
-    """into[k] = min(into[k], min over h of first[h] + then[h, k]); whether anything became less. Above `most` it counts
-    as that."""
-    lower = False
-    for h in range(len(first)):
-        if first[h] < infinite:
-            for k in range(len(into)):
-                value = min(first[h] + then[h, k], most) if then[h, k] < infinite else infinite
-                if value < into[k]:
-                    into[k] = value
-                    lower = True
-    return lower
 
 
 @jit_no_arrays

@@ -40,6 +40,11 @@ class ExactSearch:
         self._unsent: list[int] = []
         self.searches = 0
 
+    @property
+    def remembered(self) -> int:
+        """Number of outcomes that are remembered."""
+        return len(self._outcomes)
+
     def known(self, configuration: int) -> int | None:
         """The exact distance, if a search has met this configuration on a shortest path."""
         outcome = self._outcomes.get(configuration)
@@ -57,6 +62,14 @@ class ExactSearch:
     def outcome(self, configuration: int) -> SearchOutcome | None:
         """Outcome of the search from a configuration, if there was one."""
         return self._outcomes.get(configuration)
+
+    def completions(self) -> dict[int, tuple[int, int]]:
+        """Exact distances by configuration, each with the string that begins a shortest completion."""
+        return {
+            configuration: (outcome.distance, self._next.get(configuration, -1))
+            for configuration, outcome in self._outcomes.items()
+            if outcome.distance is not None
+        }
 
     def learn(self, configuration: int, outcome: SearchOutcome, string: int = -1) -> None:
         """Records an outcome that the same search had elsewhere, and the string that begins a shortest completion, if

@@ -6,8 +6,8 @@ Tables stand after FROM and JOIN, columns by themselves, behind an alias (`T1.na
 A grammar can't know which aliases and names of results a query has bound, nor that both sides of UNION have as many
 columns: that is left to the database. So an alias is no table's name and has at most three letters: longer words that
 are no columns are refused where a column is wanted. Results have any name, and are referred to in ORDER BY, GROUP BY
-and HAVING only, by the name alone. There is no WITH. Knows no vocabulary and opens no database;
-`grammar_cache.grammars.database_names` reads names.
+and HAVING only, by the name alone. There is no WITH. Knows no vocabulary and opens no database: `swyb.tables_of` reads
+the names of one.
 """
 
 from __future__ import annotations

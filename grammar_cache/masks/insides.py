@@ -19,12 +19,14 @@ Place: TypeAlias = tuple[bytes, int]
 class Inside:
     """Tokens that a state's rule is still in, or ends with; `farthest`: no less than any of them leaves to its end.
 
-    `exits`: trie nodes, ascending, at which the rule has ended and longer tokens begin.
+    `exits`: trie nodes, ascending, at which the rule has ended and longer tokens begin. `widest`: no less than reading
+    any of their bytes has cost.
     """
 
     tokens: TokenBits
     farthest: int
     exits: Ints
+    widest: int = 0
 
     @property
     def size_bytes(self) -> int:

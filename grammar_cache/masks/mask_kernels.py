@@ -20,7 +20,7 @@ from grammar_cache.configurations.arena import (
 from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.step_kernels import after_byte, at, expand
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays, visit
+from grammar_cache.successors.token_kernels import TokenArrays, visit, write
 from grammar_cache.vocabulary.token_set import Bits
 
 _SOME = 1
@@ -105,7 +105,7 @@ def inside(
         elif after < 0:
             _pass_exits(known, here, node, False, found.exits, progress)
             for dead in range(here, node):
-                _write(words, words.string[dead], found.bits, False)
+                write(words, words.string[dead], found.bits, False)
         else:
             walk.beside[words.depth[here]] = other
             _note(arena, words, here, after, found, progress)
@@ -151,7 +151,7 @@ def _pass_exits(known: Ints, node: int, past: int, alive: bool, exits: Ints, pro
 def _note(arena: Arena, words: TokenArrays, node: int, after: int, found: InsideFound, progress: Longs) -> None:
     """Notes a node that is alive: its string, and whether the rule may end there with longer tokens below."""
     if words.string[node] >= 0:
-        _write(words, words.string[node], found.bits, True)
+        write(words, words.string[node], found.bits, True)
         found.reached[after] = True
     if arena.accepts[after] and words.skip[node] > node + 1:
         found.exits[progress[EXITS]] = node
@@ -215,18 +215,6 @@ def nearest(arena: Arena, kinds: Ints, first: int, origin: int, others: Ints, we
     return chosen, most
 
 
-@jit_inline
-def _write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> None:
-    """Sets or clears the bits of a string's tokens, if there is one."""
-    if string >= 0:
-        for t in range(words.offsets[string], words.offsets[string + 1]):
-            bit = np.uint8(1 << (words.ids[t] & 7))
-            if alive:
-                bits[words.ids[t] >> 3] |= bit
-            else:
-                bits[words.ids[t] >> 3] &= ~bit
-
-
 @jit_no_arrays
 def below(
     rules: NetworkArrays,
@@ -256,7 +244,7 @@ def below(
             if after < UNKNOWN:
                 return done, here, after
             if after >= 0 and words.string[here] >= 0:
-                _write(words, words.string[here], bits, True)
+                write(words, words.string[here], bits, True)
                 reached[after] = True
         done, i = done + 1, 0
     return done, i, 0

@@ -8,8 +8,8 @@ configuration that a rule may end in.
 States of a rule mostly differ in few tokens: a key that may become a declared one differs from any other key in those
 that spell it on. So a state is walked beside another one, and only where the two part.
 
-This is for grammars without a lexer and for budgets that every such token fits; `bits` says where it can't tell. This
-module knows tokens and distances, but no request.
+This is for budgets that every such token fits; `bits` says where it can't tell. This module knows tokens and
+distances, but no request.
 """
 
 from __future__ import annotations
@@ -95,21 +95,33 @@ class Masks:
         self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
         self._masks: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
         self._often: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
+        self._widest = 0
 
     def bits(self, configuration: int, tokens: int) -> Bits | None:
-        """One bit a token, little-endian, in multiples of 32; None if some token may need more than `tokens` behind it.
+        """One bit a token, little-endian, in multiples of 32; None if some token may need more than `tokens` behind it,
+        or if reading it from all items together might cost too much, so that tokens have to be followed.
 
         Read-only. Stop ids are set iff the text is complete.
         """
+        if not self._thin(configuration):
+            return None
         mask = self._often.get(configuration) or self._masks.get(configuration)
         if mask is None:
             mask = self._made(configuration)
             own = mask.parts[0].size_bytes if len(mask.parts) == 1 else 0
             self._masks.keep(configuration, mask, 400 + own)
+            if not self._thin(configuration):
+                return None
         elif len(mask.parts) > 1:
             mask = mask.joined(self._bytes)
             self._often.keep(configuration, mask, 400 + mask.parts[0].size_bytes)
         return union(mask.parts, self._bytes) if mask.farthest <= tokens else None
+
+    def _thin(self, configuration: int) -> bool:
+        """Whether no token may cost too much with all items together, as far as was seen of what one takes."""
+        table, first = self._configurations, self._configurations.arena.item_first
+        items = int(first[configuration + 1] - first[configuration])
+        return items * max(self._widest, table.widest) <= table.rules.widest
 
     def _made(self, configuration: int) -> _Mask:
         parts: list[TokenBits] = []
@@ -117,6 +129,7 @@ class Masks:
         self._distances.update()
         for state, node in self._configurations.items(configuration):
             known = self._inside(state)
+            self._widest = max(self._widest, known.widest)
             parts.append(known.tokens)
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
@@ -193,7 +206,9 @@ class Masks:
             if status < 0:
                 table.outcome(status)
         farthest = like.farthest + int(progress[DEARER]) if like.farthest >= 0 else -1
-        return Inside(TokenBits.of(bits), self._farthest(reached, farthest), exits[: progress[EXITS]].copy())
+        return Inside(
+            TokenBits.of(bits), self._farthest(reached, farthest), exits[: progress[EXITS]].copy(), table.widest
+        )
 
     def _loop(self, state: int) -> Loop | None:
         return wide_loop_at(self._configurations.rules, state, self._weights)

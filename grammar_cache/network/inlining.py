@@ -13,7 +13,7 @@ from grammar_cache.automata.automaton_cache import AutomatonCache
 from grammar_cache.automata.flat_expression import Code, encoded, too_many_parts
 from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 
@@ -35,8 +35,6 @@ class Inlining:
         self._interrupt = interrupt
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
-        for name in (*grammar.lexemes, *grammar.shifts):
-            self._sizes[name] = INLINE_SIZE + 1  # a lexeme is called, however small
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         self._codes = self._reachable(grammar)
@@ -65,7 +63,7 @@ class Inlining:
         return self._rules[name]
 
     def order(self) -> list[str]:
-        """The rules and lexemes to be called, start first, the others by name.
+        """The rules to be called, start first, the others by name.
 
         So rules that several grammars share stand in the same order in each, and their automata come out the same.
         """
@@ -87,10 +85,10 @@ class Inlining:
             try:
                 found[name] = self._encoded(grammar.rules[name], left)
             except LimitExceeded as error:
-                raise too_many_parts(self._limits.expression_size) from error
+                raise too_many_parts(self._limits.expression_size).of_rule(name) from error
             left -= found[name].parts
             for called in found[name].names:
-                if called in seen or called in grammar.lexemes or called in grammar.shifts:
+                if called in seen:
                     continue
                 if called not in grammar.rules:
                     raise GrammarSyntaxError(f"rule {called!r} is used and not defined")
@@ -111,7 +109,7 @@ class Inlining:
         found: list[str] = []
         todo = [name]
         while todo:
-            for called in self._calls.get(todo.pop(), ()):  # a lexeme calls nothing
+            for called in self._calls[todo.pop()]:
                 (todo if self._inlined(called) else found).append(called)
         return found
 
@@ -146,7 +144,7 @@ class Inlining:
             node, ready = todo.pop()
             if id(node) in done:
                 continue
-            if isinstance(node, (Bytes, CharClass, Ref, And, Not)):
+            if isinstance(node, (Bytes, CharClass, Automaton, Ref, And, Not)):
                 done[id(node)] = node
                 continue
             parts = node.items if isinstance(node, (Seq, Alt)) else (node.item,)
@@ -239,6 +237,8 @@ def size(expression: Expression, call_size: Callable[[str], int], enough: int) -
             todo.append((item.item, times * max(1, item.least, item.most or 0)))
         elif isinstance(item, CharClass):
             total += times * max(1, sum(len(s) for r in item.ranges for s in utf8_sequences(*r)))
+        elif isinstance(item, Automaton):
+            total += times * max(1, len(item.edges))
         elif isinstance(item, And):
             total += times
             todo += [(part, 4 * times) for part in item.items]

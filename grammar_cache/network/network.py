@@ -5,41 +5,29 @@
 
 What is decided here, once per grammar: which rules can derive the empty string (their calls may be skipped, so that
 a called rule always reads at least one byte), which can derive nothing at all, and which call each other before
-reading anything (left-call components). A lexeme is a rule whose automaton the dialect brings, with its watches. This
-module knows no stack and no vocabulary.
+reading anything (left-call components). This module knows no stack and no vocabulary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.strong_components import components
-from grammar_cache.automata.automaton_cache import AutomatonCache, CachedRule, Reduced
+from grammar_cache.automata.automaton_cache import AutomatonCache, CachedRule
 from grammar_cache.automata.builder import Builder
 from grammar_cache.automata.byte_classes import common, spread
 from grammar_cache.automata.dfa import Dfa
-from grammar_cache.automata.nfa import Nfa
 from grammar_cache.automata.subset_kernels import CALL
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import Grammar
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.lexeme import Shift
 from grammar_cache.limits import Limits
 from grammar_cache.network.inlining import Inlining
-from grammar_cache.network.lexemes import NEVER, Lexical, Watched
 from grammar_cache.network.states import States
-
-
-@dataclass(frozen=True, slots=True)
-class Return:
-    """State from which the parser goes on once the lexer has closed that terminal."""
-
-    state: int
-    shift: Shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +43,8 @@ class Network:
     """States are numbered deterministically from the grammar alone; rule 0 is the start.
 
     `component[rule]` numbers the left-call components, callers before callees; `cyclic[component]` says that its
-    rules can call themselves before reading a byte. `tail[state]`: final, with nothing after it.
-
-    `watched`: where lexemes close, and their watches. A contextual lexer is the rule `lexer` (else -1), its automata
-    begin at `lexer_entries`, of which number `lexer_start` is in force at first. A return state above the number of
-    states, which itself is nobody's, is `returns[it - states - 1]`. `contents` are by rule; with contexts there are
-    none, since costs depend on those as well.
+    rules can call themselves before reading a byte. `tail[state]`: final, with nothing after it. `contents` are by
+    rule.
     """
 
     classes: NDArray[np.uint8]
@@ -72,17 +56,7 @@ class Network:
     cyclic: tuple[bool, ...]
     nullable: bool
     rule_names: tuple[str, ...]
-    watched: Watched
-    lexer: int
-    lexer_entries: tuple[int, ...]
-    lexer_start: int
-    returns: tuple[Return, ...]
     contents: tuple[Content, ...]
-
-    @property
-    def lexed(self) -> bool:
-        """Whether there are contexts."""
-        return self.lexer >= 0 or len(self.watched.ends) > 0
 
 
 def build(
@@ -99,14 +73,7 @@ def build(
     number = {name: i for i, name in enumerate(names)}
     builder = Builder(number, rules.body, limits.rule_states, limits.nesting, interrupt, kept.totals, rules.codes)
     bounds = limits.rule_states, limits.nesting
-    lexical = Lexical.of(grammar, names)
-    made: list[CachedRule | StandIn] = []
-    for r in range(len(lexical.lexemes)):
-        nfa = lexical.stand_in(r)
-        if nfa is None:
-            made.append(CachedRule(builder.program(rules.codes[names[r]]), builder, kept, bounds))
-        else:
-            made.append(StandIn(r, nfa, lexical))
+    made = [CachedRule(name, builder.program(rules.codes[name]), builder, kept, bounds) for name in names]
     nullable = _closed_under(made, reads=False)
     productive = _closed_under(made, reads=True)
     if not productive[0]:
@@ -120,20 +87,7 @@ def build(
     if any(silent[rule] for one in own for rule in one.called):
         # a call that can't read is only ever skipped: kept, it would look like a way on
         own = [automaton(r, silent) for r in range(len(made))]
-    return _joined(own, lexical, bool(nullable[0]), tuple(names), limits)
-
-
-@dataclass(frozen=True, slots=True)
-class StandIn:
-    """A lexeme or a shift among the rules: its automaton is there already."""
-
-    rule: int
-    nfa: Nfa
-    lexical: Lexical
-    called: tuple[int, ...] = ()
-
-    def accepts(self, passable: NDArray[np.bool_], *, reads: bool) -> bool:
-        return self.nfa.accepts(passable, reads=reads)
+    return _joined(own, bool(nullable[0]), tuple(names), limits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,18 +100,11 @@ class Own:
     digest: bytes
 
 
-NOTHING = Own(NEVER, np.zeros(256, np.uint8), (), b"")
+_NEVER = Dfa(np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(1, np.bool_))
+NOTHING = Own(_NEVER, np.zeros(256, np.uint8), (), b"")
 
 
-def _own(
-    made: CachedRule | StandIn, nullable: NDArray[np.bool_], dropped: NDArray[np.bool_], interrupt: Interrupt
-) -> Own:
-    if isinstance(made, StandIn):
-        classes = made.lexical.classes(made.rule)
-        dfa = None if classes is None else made.lexical.dfa(made.rule, classes)
-        assert classes is not None
-        assert dfa is not None
-        return Own(dfa, classes, (), Reduced.of(dfa, classes).digest)
+def _own(made: CachedRule, nullable: NDArray[np.bool_], dropped: NDArray[np.bool_], interrupt: Interrupt) -> Own:
     found = made.automaton(nullable, dropped, interrupt)
     called = tuple(made.called[rank] for rank in found.called)
     dfa = found.dfa
@@ -169,7 +116,7 @@ def _own(
     return Own(dfa, found.classes, called, found.digest)
 
 
-def _closed_under(nfas: Sequence[CachedRule | StandIn], *, reads: bool) -> NDArray[np.bool_]:
+def _closed_under(nfas: Sequence[CachedRule], *, reads: bool) -> NDArray[np.bool_]:
     """Flags of the rules whose end is reached through calls of such rules, by ε alone or (`reads`) by bytes too.
 
     The least fixpoint: nullable rules without `reads`, productive rules with it.
@@ -212,19 +159,21 @@ def _silent(dfas: Sequence[Own]) -> NDArray[np.bool_]:
     return silent
 
 
-def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[str, ...], limits: Limits) -> Network:
-    told_apart = [one.classes for one in own]  # lexemes have classes of their own: watches may distinguish more
+def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: Limits) -> Network:
+    told_apart = [one.classes for one in own]
     classes = common(np.stack(told_apart))
-    dfas = [NEVER if r in lexical.shifts else one.dfa for r, one in enumerate(own)]
+    dfas = [one.dfa for one in own]
     offsets = np.cumsum([0, *(dfa.size for dfa in dfas)]).tolist()
     if offsets[-1] > limits.states:
-        raise LimitExceeded(f"the grammar needs more than {limits.states} states", limit="states")
-    returns = _Returns(lexical, offsets[-1] + 1)
-    states = returns.opened(_states(dfas, told_apart, classes, offsets))
+        largest = max(range(len(dfas)), key=lambda rule: dfas[rule].size)
+        message = (
+            f"the grammar needs {offsets[-1]} states, more than {limits.states}; the most are {dfas[largest].size}"
+        )
+        raise LimitExceeded(message, limit="states").of_rule(names[largest])
+    states = _states(dfas, told_apart, classes, offsets)
     first = states.call_first
     component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in offsets[:-1]])
-    lexer = len(dfas) - 1 if lexical.entries else -1
-    made = Network(
+    return Network(
         classes=classes,
         class_count=int(classes.max()) + 1,
         states=states,
@@ -234,15 +183,8 @@ def _joined(own: Sequence[Own], lexical: Lexical, nullable: bool, names: tuple[s
         cyclic=cyclic,
         nullable=nullable,
         rule_names=names,
-        watched=lexical.joined(dfas, classes),
-        lexer=lexer,
-        # where nothing can close, the automata are gone, and NEVER stands for all of them
-        lexer_entries=tuple(offsets[lexer] + min(entry, dfas[lexer].size - 1) for entry in lexical.entries),
-        lexer_start=lexical.start,
-        returns=tuple(returns.made),
-        contents=(),
+        contents=tuple(Content(one.digest, one.called) for one in own),
     )
-    return made if made.lexed else replace(made, contents=tuple(Content(one.digest, one.called) for one in own))
 
 
 def _states(
@@ -270,31 +212,3 @@ def _states(
 
 def _first(counts: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.append(0, np.cumsum(counts)).astype(np.int32)
-
-
-class _Returns:
-    """Calls of shifts become calls of the lexer, each with a return of its own, numbered behind the states."""
-
-    def __init__(self, lexical: Lexical, first: int) -> None:
-        self._lexical = lexical
-        self._first = first
-        self._numbers: dict[Return, int] = {}
-        self.made: list[Return] = []
-
-    def opened(self, states: States) -> States:
-        """The states with the calls of shifts as they are here."""
-        if not self._lexical.shifts:
-            return states
-        pairs = zip(states.call_rule.tolist(), states.call_back.tolist(), strict=True)
-        calls = np.array([self.call(rule, back) for rule, back in pairs], np.int32).reshape(-1, 2)
-        return replace(states, call_rule=calls[:, 0].copy(), call_back=calls[:, 1].copy())
-
-    def call(self, rule: int, back: int) -> tuple[int, int]:
-        shift = self._lexical.shifts.get(rule)
-        if shift is None:
-            return rule, back
-        made = Return(back, shift)
-        if made not in self._numbers:
-            self._numbers[made] = self._first + len(self.made)
-            self.made.append(made)
-        return len(self._lexical.lexemes) - 1, self._numbers[made]

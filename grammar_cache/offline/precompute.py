@@ -23,10 +23,10 @@ import numpy as np
 
 from grammar_cache.array_types import Ints
 from grammar_cache.configurations.content_keys import ConfigurationKeys
-from grammar_cache.distances.additive import INFINITE
-from grammar_cache.grammar import CompiledGrammar, distances_of
+from grammar_cache.configurations.interner import Configurations
+from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.lexer.configurations import configurations_of
 from grammar_cache.limits import NODES
 from grammar_cache.offline.distance_table import DistanceTable, Entry
 from grammar_cache.offline.enumeration import enumerate_configurations
@@ -77,10 +77,10 @@ class Precomputation:
         self.vocabulary = grammar.vocabulary
         interrupt = interrupt or Interrupt()
         limit = grammar.limits.configurations + INTERNED * most
-        table = configurations_of(grammar.network, limit, interrupt)
+        table = Configurations(grammar.network, limit, interrupt)
         self._table = table
         self._tables = SuccessorTables(table, grammar.vocabulary, grammar.limits.table_bytes, interrupt)
-        self._distances = distances_of(table, grammar.vocabulary, interrupt)
+        self._distances = Distances(table, grammar.vocabulary, interrupt)
         self.enumeration = enumerate_configurations(table, height, most, interrupt)
         numbers = np.array(self.enumeration.configurations, np.int32)
         self._numbers = numbers

@@ -8,10 +8,15 @@ the table says, and a function of grammar, vocabulary, limits and table.
 
 from __future__ import annotations
 
+import numpy as np
+
+from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.grammar import CompiledGrammar, Minimum
+from grammar_cache.distances.horizon import Horizon
+from grammar_cache.distances.searched_distances import Minimum
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.offline.distance_table import DistanceTable, Entry
 
 
@@ -31,6 +36,8 @@ class TabledGrammar(CompiledGrammar):
         self.rejected_entries = 0
         self._keys = ConfigurationKeys(self._configurations)
         self._stands: dict[int, Entry | None] = {}
+        self._horizons = LruCache(grammar.limits.table_bytes // 8)
+        self._tight_masks = LruCache(grammar.limits.table_bytes // 8)
         tokens = min(searched.tokens, self._tabled(self.start).distance)
         least = max(self._tightening.least(self.start), table.least)
         self._minimum = Minimum(tokens, searched.exact or least >= tokens)
@@ -64,18 +71,20 @@ class TabledGrammar(CompiledGrammar):
             way = dict.fromkeys((configuration, *way))
         self._stands |= way
 
-    def _tightened(self, configuration: int) -> tuple[int, int]:
-        """The least distance that a search has, or the table where it was asked, and the next string to follow."""
-        return min(super()._tightened(configuration), self._stands.get(configuration) or _NOTHING, key=_distance)
+    def _known(self, configuration: int) -> tuple[int, int]:
+        return min(super()._known(configuration), self._tabled(configuration), key=_distance)
 
     def _tighten_unknown(self, configuration: int) -> None:
         if self._tabled(configuration).distance >= INFINITE:
             super()._tighten_unknown(configuration)
 
-    def _search_within(self, configuration: int, tokens: int) -> int:
-        """The table's distance if that is at most `tokens`, else one that a search finds, else INFINITE."""
-        tabled = self._tabled(configuration).distance
-        return tabled if tabled <= tokens else super()._search_within(configuration, tokens)
+    def _found_horizon(self, configuration: int, tokens: int) -> Horizon:
+        horizon = super()._found_horizon(configuration, tokens)
+        for place in np.flatnonzero(horizon.distances > tokens).tolist():
+            tabled = self._tabled(int(horizon.configurations[place])).distance
+            if tabled <= tokens:
+                horizon.distances[place] = tabled
+        return horizon
 
 
 _NOTHING = Entry(INFINITE, -1)

@@ -35,7 +35,7 @@ class Walks(NamedTuple):
     seed_string: Ints
 
 
-SOURCE, NUMBER, NODE, DISTINCT, WRITTEN, FUEL = range(6)
+SOURCE, NUMBER, NODE, DISTINCT, WRITTEN, FUEL, SERIAL = range(7)
 NO_ROOM = 1
 
 
@@ -49,6 +49,7 @@ def distinct_successors(
     progress: Longs,
     shortest: Ints,
     found: Ints,
+    walked: Longs,
     costs: Longs,
     keys: Longs,
     ends: Longs,
@@ -56,14 +57,15 @@ def distinct_successors(
     """The distinct configurations one token away from each source, and the shortest, then least string to each.
 
     They are written to `keys` as string << 32 | configuration, ascending; those of source k end at `ends[k]`. `costs`
-    are counted up by the nodes that are visited; a source that has taken the last of the fuel is the last one.
-    `shortest[configuration]` is -1, but for those `found` of the source that `progress` stands at. Returns 0; a status
-    below 0, or NO_ROOM in `keys`, after which it goes on.
+    are counted up by the nodes that are visited, and by what it takes to go on from the configurations on the way; a
+    source that has taken the last of the fuel is the last one. `shortest[configuration]` is -1, but for those `found`
+    of the source that `progress` stands at. `walked[configuration]` is below the serial number in `progress`, which
+    counts sources on. Returns 0; a status below 0, or NO_ROOM in `keys`, after which it goes on.
     """
     while progress[SOURCE] < len(costs) and progress[FUEL] >= 0:
         if progress[DISTINCT] == 0:
             _seeded(walks, progress, shortest, found)
-        status = _walked(rules, arena, words, path, walks, progress, shortest, found, costs)
+        status = _walked(rules, arena, words, path, walks, progress, shortest, found, walked, costs)
         if status < 0:
             return status
         if progress[WRITTEN] + progress[DISTINCT] > len(keys):
@@ -73,6 +75,7 @@ def distinct_successors(
         ends[source] = progress[WRITTEN]
         progress[FUEL] -= costs[source]
         progress[SOURCE], progress[DISTINCT] = source + 1, 0
+        progress[SERIAL] += 1
     return 0
 
 
@@ -97,6 +100,7 @@ def _walked(
     progress: Longs,
     shortest: Ints,
     found: Ints,
+    walked: Longs,
     costs: Longs,
 ) -> int:
     """Visits what is left of a source's nodes: 0, or a status below it, after which it goes on."""
@@ -113,6 +117,10 @@ def _walked(
                 status = after
                 break
             costs[source] += 1
+            before = path[words.depth[here] - 1]
+            if walked[before] != progress[SERIAL]:
+                walked[before] = progress[SERIAL]
+                costs[source] += arena.costs[before]
             string = words.string[here]
             if after < 0 or string < 0:
                 continue

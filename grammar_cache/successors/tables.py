@@ -1,7 +1,7 @@
-"""All successors of a configuration: what every token of the vocabulary leads to, walked once and remembered.
+"""All successors of a configuration: what every token of the vocabulary leads to.
 
-The tables of a grammar are bounded in bytes, the least recently used go first; the distinct successors, which
-searches live on, are small and stay. This module knows tokens, but no distances.
+The distinct successors, which searches live on, are walked once and remembered. This module knows tokens, but no
+distances.
 """
 
 from __future__ import annotations
@@ -13,13 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.successors.distinct_kernels import DISTINCT, NO_ROOM, SOURCE, WRITTEN, Walks, distinct_successors
-from grammar_cache.successors.loop_exits import LoopExits, surroundings
-from grammar_cache.successors.self_loops import byte_weights
-from grammar_cache.successors.token_kernels import TokenArrays, consume, consume_known, follow, whole_vocabulary
+from grammar_cache.successors.distinct_kernels import (
+    DISTINCT,
+    NO_ROOM,
+    SERIAL,
+    SOURCE,
+    WRITTEN,
+    Walks,
+    distinct_successors,
+)
+from grammar_cache.successors.self_loops import LoopExits, byte_weights, surroundings
+from grammar_cache.successors.token_kernels import TokenArrays, consume, consume_known, follow, tokens_into
+from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
@@ -34,18 +43,9 @@ class Successors:
     strings: NDArray[np.int32]
     cost: int
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SuccessorTable:
-    """`strings` that are alive, ascending, and which of `successors.configurations` each leads to."""
-
-    strings: NDArray[np.int32]
-    which: NDArray[np.int32]
-    successors: Successors
-
     @property
     def size_bytes(self) -> int:
-        return self.strings.nbytes + self.which.nbytes
+        return self.configurations.nbytes + self.strings.nbytes + 500
 
 
 _ROOM = 1024
@@ -68,8 +68,7 @@ class SuccessorTables:
         self._configurations = configurations
         self._vocabulary = vocabulary
         self._interrupt = interrupt
-        self._tables: LruCache[int, SuccessorTable] = LruCache(limit_bytes)
-        self._successors: dict[int, Successors] = {}
+        self._successors: LruCache[int, Successors] = LruCache(limit_bytes)
         self._words = TokenArrays.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
         self._weights = byte_weights(vocabulary)
@@ -77,6 +76,8 @@ class SuccessorTables:
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
         self._found = np.empty(0, np.int32)
+        self._walked = np.empty(0, np.int64)
+        self._serial = 1
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
@@ -124,28 +125,54 @@ class SuccessorTables:
         return configuration
 
     def follow_reserved(self, configuration: int, data: bytes) -> int:
-        """Follows bytes as `follow` does, for a text that was chosen: where the limit leaves no room, one configuration
+        """Follows bytes as `follow` does, for a text that was chosen: where limits stand against it, one configuration
         a byte is made.
         """
         try:
             return self.follow(configuration, data)
         except LimitExceeded:
-            at = configuration
-            for byte in data:
-                at = self._configurations.step_reserved(at, byte) if at != DEAD else DEAD
-            return at
+            return self.follow_alone(configuration, data)
+
+    def follow_alone(self, configuration: int, data: bytes) -> int:
+        """The configuration after these bytes, or DEAD: whatever limits say, and nothing else is made on the way."""
+        at = configuration
+        for byte in data:
+            at = self._configurations.step_reserved(at, byte) if at != DEAD else DEAD
+        return at
 
     def after(self, configuration: int, string: int) -> int:
         """The configuration after a string, or DEAD."""
         return self.consume_bytes(configuration, self._vocabulary.strings[string])
 
-    def table(self, configuration: int) -> SuccessorTable:
-        """The whole-vocabulary table of a configuration."""
-        known = self._tables.get(configuration)
+    def bits_into(self, configuration: int, targets: Ints, also: Iterable[int]) -> Bits:
+        """Bits of the tokens that lead from a configuration into some of its successors, and of those that are named
+        also.
+        """
+        table, words = self._configurations, self._words
+        bits = allowed(also, mask_bytes(self._vocabulary.size))
+        chosen = np.zeros(table.count, np.bool_)
+        chosen[targets] = True
+        whole = [(1, len(words.byte), configuration)] if len(targets) else []
+        for place, past, before in self._leaving(configuration, chosen) or whole:
+            self._path[words.depth[place] - 1] = before
+            while place < past:
+                place, status = tokens_into(table.rules, table.arena, words, self._path, place, past, chosen, bits)
+                if status < 0:
+                    table.outcome(status)
+        return bits
+
+    def _leaving(self, configuration: int, chosen: Flags) -> list[tuple[int, int, int]]:
+        """Nodes of the trie, from and to, with what is before them, where tokens leave the loop that most stay in, if
+        no token that stays leads to what is `chosen`.
+        """
+        known = self._around(configuration)
         if known is None:
-            known = self._walk(configuration)
-            self._tables.keep(configuration, known, known.size_bytes)
-        return known
+            return []
+        loop, places = known
+        ends = places[loop.ends]
+        if chosen[ends[ends < len(chosen)]].any():
+            return []
+        return list(zip(loop.begin.tolist(), loop.past.tolist(), places[loop.before].tolist(), strict=True))
 
     def successors(self, configuration: int) -> Successors:
         """The distinct configurations one token away. What searches long asks this, so here it is told to stop."""
@@ -153,7 +180,7 @@ class SuccessorTables:
         known = self._successors.get(configuration)
         if known is None:
             [known] = self._distinct([configuration], 0)
-            self._successors[configuration] = known
+            self._successors.keep(configuration, known, known.size_bytes)
         return known
 
     def together(self, configurations: Sequence[int]) -> list[Successors]:
@@ -164,9 +191,9 @@ class SuccessorTables:
     def expand(self, configurations: Iterable[int], fuel: int) -> None:
         """Finds the successors of all of them together, which is quicker than one by one, until the fuel is spent."""
         self._interrupt.check()
-        unknown = [configuration for configuration in configurations if configuration not in self._successors]
-        if unknown:
-            self._successors.update(zip(unknown, self._distinct(unknown, fuel), strict=False))
+        unknown = [configuration for configuration in configurations if self._successors.get(configuration) is None]
+        for configuration, found in zip(unknown, self._distinct(unknown, fuel) if unknown else (), strict=False):
+            self._successors.keep(configuration, found, found.size_bytes)
 
     def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
         """The shortest, then least string that leads from a configuration into a set of others."""
@@ -185,7 +212,7 @@ class SuccessorTables:
         broad = np.array([table.breadth(configuration) for configuration in configurations], np.int64)
         costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
         ends = np.zeros(len(configurations), np.int64)
-        progress = np.array([0, 0, 0, 0, 0, fuel], np.int64)
+        progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
         keys, status = np.empty(0, np.int64), NO_ROOM
         try:
             while status != 0:
@@ -196,9 +223,10 @@ class SuccessorTables:
                 self._make_room()
                 status = distinct_successors(
                     table.rules, table.arena, self._words, self._path, walks, progress, self._shortest, self._found,
-                    costs, keys, ends,
+                    self._walked, costs, keys, ends,
                 )  # fmt: skip
         finally:
+            self._serial = int(progress[SERIAL]) + 1
             self._shortest[self._found[: progress[DISTINCT]]] = -1  # nothing, unless a limit was met on the way
         keys = keys[: progress[WRITTEN]]
         reached, strings = (keys & 0xFFFFFFFF).astype(np.int32), (keys >> 32).astype(np.int32)
@@ -239,7 +267,7 @@ class SuccessorTables:
         """
         table, arena = self._configurations, self._configurations.arena
         first, past = arena.item_first[configuration : configuration + 2].tolist()
-        if table.rules.lexed or past != first + 1 or arena.accepts[configuration]:
+        if past != first + 1 or arena.accepts[configuration]:
             return None
         state, node = divmod(int(arena.items[first]), 1 << 32)
         if state not in self._surroundings:
@@ -256,20 +284,7 @@ class SuccessorTables:
         if missing:
             self._shortest = np.concatenate([self._shortest, np.full(missing, -1, np.int32)])
             self._found = np.concatenate([self._found, np.empty(missing, np.int32)])
-
-    def _walk(self, configuration: int) -> SuccessorTable:
-        table, path = self._configurations, self._path
-        reached = np.full(len(self._vocabulary.strings), DEAD, np.int32)
-        path[0], place = configuration, 1
-        while place < len(self._words.byte):
-            place, status = whole_vocabulary(table.rules, table.arena, self._words, path, place, reached)
-            if status < 0:
-                table.outcome(status)
-        successors = self.successors(configuration)
-        which = np.full(table.count, -1, np.int32)
-        which[successors.configurations] = np.arange(len(successors.configurations))
-        strings = np.flatnonzero(reached != DEAD).astype(np.int32)
-        return SuccessorTable(strings, which[reached[strings]], successors)
+            self._walked = np.concatenate([self._walked, np.zeros(missing, np.int64)])
 
 
 def _bounds(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
@@ -21,6 +21,7 @@ from grammar_cache.configurations.arena import (
 )
 from grammar_cache.configurations.step_kernels import after_byte
 from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.vocabulary.token_set import Bits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
@@ -148,16 +149,30 @@ def visit(rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, no
     return after, words.skip[node] if after == DEAD else node
 
 
+@jit_inline
+def write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> None:
+    """Sets or clears the bits of a string's tokens, if there is one."""
+    if string >= 0:
+        for t in range(words.offsets[string], words.offsets[string + 1]):
+            bit = np.uint8(1 << (words.ids[t] & 7))
+            if alive:
+                bits[words.ids[t] >> 3] |= bit
+            else:
+                bits[words.ids[t] >> 3] &= ~bit
+
+
 @jit_no_arrays
-def whole_vocabulary(
-    rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, node: int, reached: Ints
+def tokens_into(
+    rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, node: int, past: int, chosen: Flags, bits: Bits
 ) -> tuple[int, int]:
-    """Writes `reached[string]`, the configuration after each string that is alive: the place, and the status."""
-    while node < len(words.byte):
+    """Sets the bits of the tokens before a node of the trie that lead to `chosen` configurations: the place, and the
+    status.
+    """
+    while node < past:
         here = node
         after, node = visit(rules, arena, words, path, here)
         if after < UNKNOWN:
             return node, after
-        if after >= 0 and words.string[here] >= 0:
-            reached[words.string[here]] = after
+        if 0 <= after < len(chosen) and chosen[after]:
+            write(words, words.string[here], bits, True)
     return node, 0

@@ -68,14 +68,6 @@ def allowed(tokens: Iterable[int], size: int) -> Bits:
     return bits
 
 
-def packed(viable: NDArray[np.bool_], stops: Iterable[int]) -> Bits:
-    """The bits of a set, bool[vocabulary], with the stop ids that are given; read-only."""
-    bits = allowed(stops, mask_bytes(len(viable)))
-    found = np.packbits(viable, bitorder="little")
-    bits[: len(found)] |= found
-    return _frozen(bits)
-
-
 def union(sets: Sequence[TokenBits], size: int) -> Bits:
     """The tokens of all of them, in so many bytes; read-only."""
     if not sets:

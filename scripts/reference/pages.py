@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.reference import command_line, http, python
+from scripts.reference import command_line, fields, http, python
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -13,6 +13,7 @@ def pages() -> dict[str, str]:
     """Texts of the pages by file. The page on HTTP has prose of its own between what is made."""
     return {
         "http.md": http.filled((FOLDER / "http.md").read_text(encoding="utf-8")),
+        "fields.md": fields.page(),
         "cli.md": command_line.page(),
         "python.md": python.page(),
     }

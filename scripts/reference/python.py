@@ -23,7 +23,7 @@ grammar: its tables grow while it is used. Every refusal derives from `ValueErro
 
 def page() -> str:
     """All public names, functions and classes before errors."""
-    names = [name for name in swyb.__all__ if name != "__version__"]
+    names = [name for name in sorted(swyb.__all__) if name != "__version__"]
     things = {name: getattr(swyb, name) for name in names}
     errors = [name for name in names if inspect.isclass(things[name]) and issubclass(things[name], Exception)]
     parts = [_HEAD]

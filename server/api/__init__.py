@@ -1,1 +1,1 @@
-"""The HTTP routes, one resource a file."""
+"""HTTP around the routes: access, bodies, streams, errors, ids, the description of the interface."""

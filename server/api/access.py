@@ -10,6 +10,9 @@ from fastapi import Request
 from server.protocol.errors import ApiError, ErrorCode
 from server.service import Service
 
+ANTHROPIC_KEY = "x-api-key"
+"""Header in which Anthropic's clients send the key."""
+
 
 def service_of(request: Request) -> Service:
     """The application's service."""
@@ -22,7 +25,9 @@ def require_key(request: Request) -> None:
     if key is None:
         return
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    keys = [given.strip()] if scheme.lower() == "bearer" else []
+    keys += request.headers.getlist(ANTHROPIC_KEY)
     # Headers are bytes, which Starlette reads as Latin-1.
-    same = hmac.compare_digest(given.strip().encode("latin-1"), key.encode())
-    if scheme.lower() != "bearer" or not same:
-        raise ApiError(ErrorCode.INVALID_API_KEY, "a valid key is needed: Authorization: Bearer <key>")
+    if not any(hmac.compare_digest(given.encode("latin-1"), key.encode()) for given in keys):
+        message = f"a valid key is needed: Authorization: Bearer <key>, or {ANTHROPIC_KEY}: <key>"
+        raise ApiError(ErrorCode.INVALID_API_KEY, message)

@@ -11,17 +11,41 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from server.protocol.chat import ChatMessage, ChatRequest
+from server.protocol.anthropic import request as messages
+from server.protocol.anthropic.request import CountRequest, MessagesRequest
+from server.protocol.anthropic.response import MessageEvent
+from server.protocol.chat import ChatRequest
 from server.protocol.completion import ChatChunk
+from server.protocol.completions import request as completions
+from server.protocol.completions.request import CompletionRequest
+from server.protocol.completions.response import TextChunk
 from server.protocol.errors import ErrorCode
-from server.protocol.foreign_fields import MESSAGE, REQUEST, Foreign
-from server.protocol.grammars import GrammarRequest
+from server.protocol.foreign.field import Foreign
+from server.protocol.foreign.unanswered import CERTIFY, TOKENIZE
+from server.protocol.foreign_fields import MESSAGE, REQUEST
+from server.protocol.grammars import CertifyRequest, GrammarRequest
+from server.protocol.messages import ChatMessage
 from server.protocol.problem import ProblemBody
+from server.protocol.responses import request as responses
+from server.protocol.responses.request import ResponsesRequest
+from server.protocol.responses.response import ResponseEvent
 from server.protocol.strict import StrictModel
+from server.protocol.tokens import DetokenizeRequest, TokenizeRequest
 
-TAKEN: tuple[type[StrictModel], ...] = (ChatRequest, GrammarRequest)
+TAKEN: tuple[type[StrictModel], ...] = (
+    ChatRequest,
+    CompletionRequest,
+    ResponsesRequest,
+    MessagesRequest,
+    CountRequest,
+    CertifyRequest,
+    TokenizeRequest,
+    DetokenizeRequest,
+    GrammarRequest,
+)
 """The models of bodies."""
 _REFERENCE = "#/components/schemas/{model}"
 _ABOUT = (
@@ -29,8 +53,21 @@ _ABOUT = (
     "docs/reference/http.md of the project says what each means, and which values of other servers' fields are "
     "accepted because they change nothing."
 )
-_FOREIGN: Mapping[str, Mapping[str, Foreign]] = {ChatRequest.__name__: REQUEST, ChatMessage.__name__: MESSAGE}
+FOREIGN: Mapping[type[StrictModel], Mapping[str, Foreign]] = {
+    ChatRequest: REQUEST,
+    ChatMessage: MESSAGE,
+    CompletionRequest: completions.FOREIGN,
+    ResponsesRequest: responses.FOREIGN,
+    MessagesRequest: messages.FOREIGN,
+    CountRequest: messages.COUNT_FOREIGN,
+    CertifyRequest: CERTIFY,
+    TokenizeRequest: TOKENIZE,
+}
+"""Fields of other servers, by the model that meets them."""
 _KEY = {"type": "http", "scheme": "bearer", "description": "Asked for by servers that were given a key."}
+
+KEYED = ("/v1/", "/tokenize", "/detokenize")
+"""Beginnings of the paths that ask for the key."""
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -41,12 +78,12 @@ def takes(model: type[StrictModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def problems(*codes: ErrorCode) -> Responses:
-    """`responses` of a route: errors in our shape, by status. Every route may fail."""
+def problems(*codes: ErrorCode, body: type[BaseModel] = ProblemBody) -> Responses:
+    """`responses` of a route: errors by status, in OpenAI's shape or that of `body`. Every route may fail."""
     by_status: dict[int, list[str]] = {}
     for code in (*codes, ErrorCode.INTERNAL_ERROR):
         by_status.setdefault(code.status, []).append(code.value)
-    return {status: {"model": ProblemBody, "description": ", ".join(told)} for status, told in by_status.items()}
+    return {status: {"model": body, "description": ", ".join(told)} for status, told in by_status.items()}
 
 
 def described(app: FastAPI) -> dict[str, Any]:
@@ -60,7 +97,7 @@ def described(app: FastAPI) -> dict[str, Any]:
             schemas.pop(name, None)
         components["securitySchemes"] = {"key": _KEY}
         for path, operations in made["paths"].items():
-            if path.startswith("/v1/"):
+            if path.startswith(KEYED):
                 for operation in operations.values():
                     operation["security"] = [{"key": []}, {}]
                     operation["responses"].pop("422", None)  # FastAPI's own, for parameters that can't be wrong here
@@ -70,14 +107,15 @@ def described(app: FastAPI) -> dict[str, Any]:
 
 def _schemas() -> dict[str, Any]:
     """Schemas of bodies, of what they hold, and of a stream's events."""
-    wanted: list[Any] = [*((model, "validation") for model in TAKEN), (ChatChunk, "serialization")]
+    wanted: list[Any] = [(model, "validation") for model in TAKEN]
+    wanted += [(model, "serialization") for model in (ChatChunk, TextChunk, ResponseEvent, MessageEvent)]
     _, found = models_json_schema(wanted, ref_template=_REFERENCE)
     schemas: dict[str, Any] = found["$defs"]
-    for name, fields in _FOREIGN.items():
+    for model, fields in FOREIGN.items():
         for field, foreign in fields.items():
-            schemas[name]["properties"][field] = _neutral(foreign)
+            schemas[model.__name__]["properties"][field] = _neutral(foreign)
     return schemas
 
 
 def _neutral(foreign: Foreign) -> dict[str, Any]:
-    return {"enum": [None, *foreign.neutral], "description": f"Of other servers, changes nothing. {foreign.instead}"}
+    return {**foreign.schema, "description": f"Of other servers, changes nothing. {foreign.instead}"}

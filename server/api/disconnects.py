@@ -28,6 +28,7 @@ async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
         for task in (working, watching):
             task.cancel()
         await asyncio.gather(working, watching, return_exceptions=True)
+        del task, working, watching  # an error's frames would hold the task that holds the error, and the body with it
 
 
 async def _gone(receive: Receive) -> None:

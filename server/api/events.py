@@ -1,8 +1,7 @@
-"""Server-sent events: a stream ends with `[DONE]`; before it comes an error, in place of what can't come any more."""
+"""Server-sent events. An error comes in place of what can't come any more, and then the interface's end."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, aclosing
@@ -12,51 +11,55 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.api.disconnects import unless_gone
-from server.protocol.completion import ChatChunk
+from server.presenters.presenter import Event, Presenter
 from server.protocol.errors import ApiError, ErrorCode
 
 _log = logging.getLogger(__name__)
 
 
 class EventStream(Response):
-    """Sends each chunk as it comes. However it ends, the chunks are closed and `held` is let go."""
+    """Sends each event as it comes. However it ends, the events are closed and `held` is let go."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, chunks: AsyncGenerator[ChatChunk], held: ExitStack) -> None:
+    def __init__(self, presenter: Presenter, held: ExitStack) -> None:
         # Proxies that gather a response before they pass it on would undo the streaming.
         super().__init__(headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
-        self._chunks = chunks
+        self._presenter = presenter
         self._held = held
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id: str = scope["state"]["request_id"]
         with self._held:
             try:
-                await unless_gone(receive, self._send_all(send))
+                await unless_gone(receive, self._send_all(send, request_id))
             except (ClientDisconnect, OSError):
-                _log.info("the client of a stream has gone")
+                _log.info("request %s: the client of a stream has gone", request_id)
 
-    async def _send_all(self, send: Send) -> None:
+    async def _send_all(self, send: Send, request_id: str) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        async with aclosing(self._events()) as events:
+        async with aclosing(self._events(request_id)) as events:
             async for event in events:
-                await send({"type": "http.response.body", "body": event, "more_body": True})
+                await send({"type": "http.response.body", "body": _frame(event), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _events(self) -> AsyncGenerator[bytes]:
+    async def _events(self, request_id: str) -> AsyncGenerator[Event]:
         try:
-            async with aclosing(self._chunks) as chunks:
-                async for chunk in chunks:
-                    yield _event(chunk.model_dump_json(exclude_unset=True))
+            async with aclosing(self._presenter.events()) as events:
+                async for event in events:
+                    yield event
         except ApiError as error:
-            yield _event(json.dumps(error.body))
+            _log.warning("request %s: its stream ends in %s: %s", request_id, error.code, error.message)
+            yield self._presenter.failure(error, request_id)
         except Exception:  # the status line is out: the stream is the only place left to say it
-            _log.exception("a stream has failed")
+            _log.exception("request %s: its stream has failed", request_id)
             failure = ApiError(ErrorCode.INTERNAL_ERROR, "the server failed this request")
-            yield _event(json.dumps(failure.body))
-        yield _event("[DONE]")
+            yield self._presenter.failure(failure, request_id)
+        if self._presenter.end is not None:
+            yield self._presenter.end
 
 
-def _event(data: str) -> bytes:
-    return f"data: {data}\n\n".encode()
+def _frame(event: Event) -> bytes:
+    name = f"event: {event.name}\n" if event.name is not None else ""
+    return f"{name}data: {event.data}\n\n".encode()

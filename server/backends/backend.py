@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from grammar_cache import Limits
+from grammar_cache.compile import compile_expression
 from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
-from grammar_cache.grammar import compile_expression
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.answer import Answer, Interruption
 from server.decoding.language import Language
+from server.decoding.logprobs import TokenLogprobs
 from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
 from server.grammars.exchange import Exchange
@@ -27,7 +28,7 @@ class Work:
     """Work to be decoded; `grammar` None: any text. `parameters.budget` covers the grammar's minimum.
 
     `exchange`, if there is one, shares what searches find, for a backend whose searches run here. `pieces`: whether
-    somebody reads the text as it comes; else the answer alone is waited for.
+    somebody reads the text as it comes; else the answer alone is waited for. `json`: whether its texts are JSON.
     """
 
     prompt: tuple[int, ...]
@@ -35,6 +36,7 @@ class Work:
     parameters: Parameters
     exchange: Exchange | None = None
     pieces: bool = True
+    json: bool = False
 
     def completable(self, reason: Interruption, *, begun: bool) -> bool:
         """Whether an answer that is interrupted is completed at once; else an error tells the client to try again.
@@ -47,9 +49,13 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Newly agreed text, whole code points: what the answer begins with, so far as it wasn't told before."""
+    """Newly agreed text, whole code points: what the answer begins with, so far as it wasn't told before.
+
+    `logprobs`: where they were asked for, of the tokens since the piece before.
+    """
 
     text: bytes
+    logprobs: tuple[TokenLogprobs, ...] = ()
 
 
 class State(StrEnum):
@@ -82,6 +88,9 @@ class Backend(ABC):
     """Runs any number of requests of one model. `start` it once, on the event loop that uses it; `stop` it once."""
 
     model: ChatModel
+
+    tells_budget_affected = True
+    """Whether it is known of an answer that wasn't interrupted what an unlimited budget would have made of it."""
 
     @property
     @abstractmethod

@@ -19,43 +19,17 @@ from numpy.typing import NDArray
 
 from grammar_cache.errors import LimitExceeded
 from server.backends.backend import Backend, Piece, State, Unavailable, Work, first_work
+from server.backends.request import Decoding, Request
 from server.decoding.answer import Answer, Interruption
-from server.decoding.decoder import Decoder
-from server.decoding.language import AnyText, Language
+from server.decoding.language import AnyText
 from server.decoding.parameters import Parameters
-from server.decoding.step import steps
 from server.engines.contract import Engine, EngineError, Forward, SequenceId
 
 FINISH_SECONDS = 5.0
-"""Seconds for the step at hand and the witnesses, once answers are to end. A longer step is an error for who waits for
-it.
-"""
+"""Seconds for the step at hand and the witnesses, once answers are to end; who waits longer gets an error."""
 
 _log = logging.getLogger(__name__)
 _ENDING = "the server is shutting down"
-
-
-class _Request:
-    """A piece of work under way. Its fields belong to the decoding thread; `cancelled` is set from outside.
-
-    `fed`: the model has been asked about it.
-    """
-
-    def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
-        self.work = work
-        self.cancelled = threading.Event()
-        self.events: asyncio.Queue[Piece | Answer | Exception | None] = asyncio.Queue()
-        self.decoder: Decoder | None = None
-        self.sequence: SequenceId | None = None
-        self.sent = 0
-        self.fed = False
-        self._loop = loop
-
-    def tell(self, *events: Piece | Answer | Exception | None) -> None:
-        """Hands events over, None after the last; a caller whose event loop is gone no longer wants them."""
-        if not self._loop.is_closed():
-            for event in events:
-                self._loop.call_soon_threadsafe(self.events.put_nowait, event)
 
 
 class EngineLoop(Backend):
@@ -65,9 +39,9 @@ class EngineLoop(Backend):
         self.model = engine
         self._engine = engine
         self._any_text = AnyText(engine.vocabulary)
-        self._arriving: SimpleQueue[_Request | None] = SimpleQueue()
-        self._requests: list[_Request] = []
-        self._asked: set[_Request] = set()
+        self._arriving: SimpleQueue[Request | None] = SimpleQueue()
+        self._requests: list[Request] = []
+        self._asked: set[Request] = set()
         self._ready = threading.Event()
         self._failed = False
         self._finishing = threading.Event()
@@ -107,7 +81,7 @@ class EngineLoop(Backend):
             _log.error("the decoding thread doesn't end: the engine doesn't come back from a step")
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        request = _Request(work, asyncio.get_running_loop())
+        request = Request(work, asyncio.get_running_loop())
         self._arriving.put(request)
         if self._stopping.is_set():  # asked after the put: a thread that ends later finds the request itself
             raise Unavailable(_ENDING)
@@ -147,15 +121,14 @@ class EngineLoop(Backend):
     def _warm_up(self) -> None:
         work = first_work(self.model.vocabulary)
         assert work.grammar is not None, "a constraint is what has to be warmed up"
-        decoder = Decoder(work.grammar, work.parameters)
+        decoding = Decoding(work, self._any_text)
         sequence = self._engine.open(work.prompt)
         try:
-            while decoder.answer is None:
-                wanted = decoder.wanted
-                [logits] = self._engine.step([Forward(sequence, wanted.parents, wanted.tokens)])
+            while not decoding.answers:
+                [logits] = self._engine.step([decoding.forward(sequence)])
                 if isinstance(logits, EngineError):
                     raise logits
-                _step(decoder, logits)
+                decoding.step(logits)
         finally:
             self._engine.close(sequence)
 
@@ -178,16 +151,15 @@ class EngineLoop(Backend):
                 _log.exception("a request could not be started")
                 self._end(request, _as_engine_error(error))
 
-    def _open(self, request: _Request) -> None:
+    def _open(self, request: Request) -> None:
         work = request.work
         if work.exchange is not None:
             work.exchange.take()
-        language: Language = work.grammar if work.grammar is not None else self._any_text
-        request.decoder = Decoder(language, work.parameters)
+        request.open(self._any_text)
         self._requests.append(request)
-        if not self._report(request, request.decoder) and not self._finishing.is_set():
+        if not self._report(request) and not self._finishing.is_set():
             # Tokens that had no alternative from the start are part of the prompt for the model.
-            [jumped] = request.decoder.wanted.tokens
+            [jumped] = request.decoding.decoder.wanted.tokens
             request.sequence = self._engine.open((*work.prompt, *jumped))
 
     def _round(self) -> None:
@@ -199,7 +171,7 @@ class EngineLoop(Backend):
         stepping = list(self._requests)
         if not stepping:
             return
-        results = self._engine.step([_forward(r) for r in stepping])
+        results = self._engine.step([_forward(request) for request in stepping])
         for request, result in zip(stepping, results, strict=True):
             if isinstance(result, EngineError):
                 self._end(request, result)
@@ -208,41 +180,41 @@ class EngineLoop(Backend):
         if all(isinstance(result, EngineError) for result in results):
             self._warm_up()  # which was answered before: an engine that doesn't now has failed for good
 
-    def _advance(self, request: _Request, logits: NDArray[np.float32]) -> None:
-        decoder = request.decoder
-        assert decoder is not None, "a request is opened before it is stepped"
-        request.fed = True
+    def _advance(self, request: Request, logits: NDArray[np.float32]) -> None:
+        decoding = request.decoding
         try:
             try:
-                _step(decoder, logits)
+                try:
+                    decoding.step(logits)
+                except LimitExceeded:  # there is room for it in a grammar that is begun anew
+                    decoding.step(logits)
             except LimitExceeded as error:
                 _log.warning("no room to look further (%s): the answer is completed by its witness", error)
-                decoder.finish_by_witness("configurations")
+                decoding.finish_by_witness("configurations")
             except Exception:
                 _log.exception("a decoding step has failed; the answer is completed by its witness")
-                decoder.finish_by_witness("failure")
-            self._report(request, decoder)
+                decoding.finish_by_witness("failure")
+            self._report(request)
         except Exception as error:
             _log.exception("an answer could not be completed")
             self._end(request, _as_engine_error(error))
 
-    def _report(self, request: _Request, decoder: Decoder) -> bool:
+    def _report(self, request: Request) -> bool:
         """Sends what is new; returns whether the request has ended."""
-        answers = decoder.answers
+        answers = request.decoding.answers
         if answers:
             self._end(request, *answers, None)
-        elif request.work.pieces and decoder.parameters.answers == 1 and len(text := decoder.agreed) > request.sent:
-            request.tell(Piece(text[request.sent :]))
-            request.sent = len(text)
+        elif (piece := request.decoding.piece()) is not None:
+            request.tell(piece)
         return bool(answers)
 
-    def _end(self, request: _Request, *events: Answer | Exception | None) -> None:
+    def _end(self, request: Request, *events: Answer | Exception | None) -> None:
         if request in self._requests:
             self._requests.remove(request)
         request.tell(*events)
         if request.sequence is not None:
             self._close(request.sequence)
-        if request.work.exchange is not None and request.decoder is not None:
+        if request.work.exchange is not None and request.opened:
             try:
                 request.work.exchange.give()
             except Exception:  # the answer is out: others only do without what it has found
@@ -257,14 +229,13 @@ class EngineLoop(Backend):
     def _finish_all(self, reason: Interruption, error: EngineError) -> None:
         """Ends all requests under way: completed, or with the error."""
         for request in list(self._requests):
-            decoder, work = request.decoder, request.work
-            assert decoder is not None, "a request under way was opened"
-            if not work.completable(reason, begun=request.fed):
+            decoding = request.decoding
+            if not request.work.completable(reason, begun=decoding.fed):
                 self._end(request, error)
                 continue
             try:
-                decoder.finish_by_witness(reason)
-                self._report(request, decoder)
+                decoding.finish_by_witness(reason)
+                self._report(request)
             except Exception as failure:
                 _log.exception("an answer could not be completed")
                 self._end(request, _as_engine_error(failure))
@@ -280,17 +251,9 @@ class EngineLoop(Backend):
                 request_or_end.tell(error)
 
 
-def _forward(request: _Request) -> Forward:
-    assert request.decoder is not None, "only opened requests are stepped"
+def _forward(request: Request) -> Forward:
     assert request.sequence is not None, "only opened requests are stepped"
-    wanted = request.decoder.wanted
-    if request.fed:
-        return Forward(request.sequence, wanted.parents, wanted.tokens)
-    return Forward(request.sequence, (0,), ((),))
-
-
-def _step(decoder: Decoder, logits: NDArray[np.float32]) -> None:
-    decoder.advance(steps(decoder.language, decoder.wanted.places, logits, decoder.parameters))
+    return request.decoding.forward(request.sequence)
 
 
 def _as_engine_error(error: BaseException) -> EngineError:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from grammar_cache import Limits
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.expression import Grammar
-from grammar_cache.lexer.configurations import configurations_of
 from grammar_cache.network.network import build
 
 SHOWN = 12
@@ -31,7 +30,7 @@ class Recogniser:
 
     def __init__(self, grammar: Grammar, limits: Limits | None = None) -> None:
         limits = limits or Limits()
-        self._configurations = configurations_of(build(grammar, limits), limits.configurations)
+        self._configurations = Configurations(build(grammar, limits), limits.configurations)
 
     @property
     def table(self) -> Configurations:

@@ -1,4 +1,7 @@
-"""`swyb certify`: what a constraint needs with a model's tokenizer. No model is loaded."""
+"""`swyb certify`: what a constraint needs with a model's tokenizer. No model is loaded.
+
+Functions import what needs numba, which takes a second to load: help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ from argparse import ArgumentParser, Namespace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from grammar_cache.errors import GrammarError
 from server.console.models import add_model, model_folder
 from server.console.options import add_constraint, constraint, print_json
 from server.console.parser import examples
+from server.console.refusals import refused
 from server.engines.embedded import default_cache
 from server.settings import Settings
 
@@ -34,9 +39,8 @@ def run(arguments: Namespace) -> int:
     wanted = constraint(arguments)
     assert wanted is not None, "the parser requires one"
     folder = model_folder(arguments)
-    from grammar_cache import GrammarError, Vocabulary
+    from grammar_cache import Vocabulary
     from server.console.loops import ready_loops
-    from server.console.refusals import refused
 
     try:
         vocabulary = Vocabulary.from_pretrained(folder, cache=default_cache())

@@ -1,11 +1,17 @@
-"""`swyb check`: does a text belong, and where does it leave the language? See `server.checking.verdict`."""
+"""`swyb check`: does a text belong, and where does it leave the language? See `server.checking.verdict`.
+
+A function imports what needs numba, which takes a second to load: help needs none of it.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from grammar_cache.errors import GrammarError
 from server.console.options import add_constraint, constraint, print_json, read_bytes
 from server.console.parser import examples
+from server.console.refusals import refused
+from server.protocol.errors import ApiError
 
 REFUSED = 2
 """The exit status where no verdict is possible."""
@@ -27,11 +33,8 @@ def run(arguments: Namespace) -> int:
     wanted = constraint(arguments)
     assert wanted is not None, "the parser requires one"
     text = read_bytes(arguments.text)
-    from grammar_cache import GrammarError
     from server.checking.verdict import check
     from server.console.loops import announced
-    from server.console.refusals import refused
-    from server.protocol.errors import ApiError
 
     try:
         with announced():

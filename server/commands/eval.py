@@ -1,4 +1,7 @@
-"""`swyb eval`: the paper's experiments, on any model and any OpenAI-compatible server."""
+"""`swyb eval`: the paper's experiments, on any model and any OpenAI-compatible server.
+
+Functions import what needs numba, httpx or lark, which take seconds to load: help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,9 @@ from server.console.backends import add_engine, backend_of, check_engine, engine
 from server.console.models import MODEL, add_model, model_folder
 from server.console.options import positive, report
 from server.console.parser import examples
+from server.evaluation import budgets
+from server.evaluation.datasets.samples import samples
+from server.evaluation.methods.spec import specs
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -112,10 +118,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _run(arguments: Namespace, stack: ExitStack) -> int:
-    from server.evaluation import budgets, experiments
-    from server.evaluation.datasets.samples import samples
+    from server.evaluation import experiments
     from server.evaluation.methods.registry import check
-    from server.evaluation.methods.spec import specs
     from server.evaluation.reporting.report import Files
     from server.evaluation.reporting.report import report as rendered
     from server.evaluation.session import Asked, carry_out

@@ -1,4 +1,7 @@
-"""`swyb generate`: one answer on the command line, by the same path as over HTTP."""
+"""`swyb generate`: one answer on the command line, by the same path as over HTTP.
+
+Functions import what needs numba or pydantic, which take a second to load: help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from grammar_cache.constraint import Constraint
+from grammar_cache.errors import GrammarError
 from server.console.backends import add_engine, backend_of, check_engine, engine_name
 from server.console.models import MODEL, add_model, model_folder
 from server.console.options import STDIN, add_constraint, add_store, constraint, positive, read, report, store_options
 from server.console.parser import examples
+from server.console.refusals import refused
+from server.protocol.errors import ApiError
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,12 +62,9 @@ def run(arguments: Namespace) -> int:
     engine = engine_name(arguments)
     check_engine(engine)
     folder = model_folder(arguments, MODEL)
-    from grammar_cache import GrammarError
     from grammar_cache.compile import parse
     from server.console.loops import ready_loops
-    from server.console.refusals import refused
     from server.grammars.opening import check_store
-    from server.protocol.errors import ApiError
     from server.protocol.reading import parse_chat
     from server.service import Service
 
@@ -118,17 +121,17 @@ def _constraint_fields(wanted: Constraint | None) -> dict[str, object]:
 
 
 async def _generate(service: Service, body: dict[str, object], *, whole: bool) -> None:
+    from server.presenters.chat import ChatPresenter
     from server.protocol.reading import parse_chat
-    from server.responses import chunks, completion
 
     service.start()
     try:
         await service.until_ready()
-        job = await service.prepare(parse_chat(body))
+        presenter = ChatPresenter(service, [await service.prepare(parse_chat(body))])
         if whole:
-            print((await completion(service, job)).model_dump_json(indent=2))
+            print((await presenter.whole()).model_dump_json(indent=2))
             return
-        async with aclosing(chunks(service, job, include_usage=False)) as stream:
+        async with aclosing(presenter.chunks()) as stream:
             async for chunk in stream:
                 sys.stdout.write(chunk.choices[0].delta.content or "")
                 sys.stdout.flush()

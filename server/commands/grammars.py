@@ -1,4 +1,7 @@
-"""`swyb grammars`: what is in a store, and which names are registered there. Loads no model."""
+"""`swyb grammars`: what is in a store, and which names are registered there. Loads no model.
+
+A function imports what opens stores, which takes half a second to load: help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from grammar_cache.store.contract import StoreError
 from server.console.options import add_store, print_json, store_options
 from server.console.parser import examples
 from server.console.table import table
@@ -39,7 +43,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints what there is. Raises ValueError without a store, and where there is no such thing or no answer."""
-    from grammar_cache.store.contract import StoreError
     from server.grammars.opening import opened_store
 
     database = opened_store(store_options(arguments).settings())

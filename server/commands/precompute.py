@@ -1,6 +1,7 @@
 """`swyb precompute`: distances of all configurations of a grammar up to a stack height, kept in a store.
 
 Pieces that exist aren't made again: a run that was stopped goes on, and others on the same store share the work.
+Functions import what needs numba, which takes a second to load: help needs none of it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from grammar_cache.errors import GrammarError
 from grammar_cache.limits import NODES
+from grammar_cache.store.contract import StoreError, StoreLimits
 from server.console.models import add_model, model_folder
 from server.console.options import (
     StoreOptions,
@@ -31,6 +33,7 @@ from server.console.options import (
     whole,
 )
 from server.console.parser import examples
+from server.console.refusals import refused
 from server.engines.embedded import default_cache
 from server.progress import Progress
 from server.settings import Settings
@@ -86,7 +89,6 @@ def run(arguments: Namespace) -> int:
     assert wanted is not None, "the parser requires one"
     folder = model_folder(arguments)
     from server.console.loops import ready_loops
-    from server.console.refusals import refused
 
     ready_loops()
     begun = monotonic()
@@ -134,7 +136,6 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
 def most_nodes() -> int:
     """Configurations: the table has room in a store then, whatever is found, and for its header."""
     from grammar_cache.offline.distance_table import ENTRY_BYTES
-    from grammar_cache.store.contract import StoreLimits
 
     return StoreLimits().unpacked_bytes // ENTRY_BYTES - 1000
 
@@ -197,7 +198,6 @@ def _found(settings: Settings, grammar: CompiledGrammar, grammar_id: str, table:
 def _collected(
     precomputation: Precomputation, database: Database, grammar_id: str, first: int, done: Callable[[int], bool]
 ) -> dict[int, SuccessorGraph]:
-    from grammar_cache.store.contract import StoreError
     from grammar_cache.store.precomputing import SharedPieces
 
     try:

@@ -1,4 +1,7 @@
-"""`swyb serve`: the server, from the model's folder to a clean end."""
+"""`swyb serve`: the server, from the model's folder to a clean end.
+
+A function imports what needs numba or FastAPI, which take seconds to load: help needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +155,9 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),
         waiting=arguments.waiting,
         intake=intake_of(arguments),
+        unknown_fields=arguments.unknown_fields,
         docs=not arguments.no_docs,
+        cors_origins=tuple(arguments.cors_origin),
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,
         drain_seconds=arguments.drain_seconds,

@@ -13,6 +13,7 @@ import uvicorn
 from server.api.connections import bounded
 from server.app import create_app
 from server.backends.backend import Backend
+from server.commands.allocator import return_large_blocks
 from server.commands.garbage import keep_what_is_loaded
 from server.console.options import report
 from server.protocol.errors import ApiError
@@ -34,6 +35,7 @@ def serve(settings: Settings, backend: Backend, listening: socket.socket, ready:
     app = create_app(settings, backend)
     service: Service = app.state.service
     keep_what_is_loaded()
+    return_large_blocks()
     config = uvicorn.Config(
         app,
         http=bounded(settings.intake),

@@ -1,4 +1,7 @@
-"""List of `swyb serve --warm`: grammars that are compiled before the server is ready."""
+"""List of `swyb serve --warm`: grammars that are compiled before the server is ready.
+
+Functions import what needs numba or pydantic, which `swyb serve --help` does without.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grammar_cache.grammars.shipped import names
+from grammar_cache.store.contract import StoreError
 from server.console.options import read_bytes
 from server.console.parser import perhaps
+from server.protocol.errors import ApiError
 from server.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,7 +27,6 @@ def listed(wanted: str) -> Iterable[GrammarRequest | str]:
     """Grammars that a file lists, or else the name. Raises ValueError, OSError."""
     if not Path(wanted).is_file():
         return [wanted]
-    from server.protocol.errors import ApiError
     from server.protocol.reading import parse_body, parse_grammar
 
     try:
@@ -37,7 +41,6 @@ def check_names(settings: Settings) -> None:
 
     It is to be called before a model is loaded. A store that doesn't answer now may know the name later.
     """
-    from grammar_cache.store.contract import StoreError
     from server.grammars.opening import opened_store
 
     unknown = [wanted for wanted in settings.warm if isinstance(wanted, str) and wanted not in names()]

@@ -1,11 +1,12 @@
-"""Options of `swyb serve` for what comes slowly or not at all, and for the pages about the interface."""
+"""Options of `swyb serve` for what comes slowly, not at all or unknown, and for the pages about the interface."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import get_args
 
 from server.console.options import positive
-from server.settings import Intake
+from server.settings import Intake, Settings, UnknownFields
 
 
 def add_intake(parser: ArgumentParser) -> None:
@@ -40,7 +41,22 @@ def add_intake(parser: ArgumentParser) -> None:
         help="bodies of which only a part may have come (default: %(default)s)",
     )
     parser.add_argument(
+        "--unknown-fields",
+        choices=get_args(UnknownFields),
+        default=Settings().unknown_fields,
+        help="refuse fields of a request that nobody is known to have, or answer and report them under swyb.ignored; "
+        "names that look like a constraint are refused in any case (default: %(default)s)",
+    )
+    parser.add_argument(
         "--no-docs", action="store_true", help="no /docs and no /openapi.json, which need no key (default: both)"
+    )
+    parser.add_argument(
+        "--cors-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="pages of this origin, such as https://example.org, may read answers in browsers; may be repeated; *: all "
+        "(default: none)",
     )
 
 

@@ -143,7 +143,11 @@ def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
     group.add_argument(
         "--shipped", choices=names(), metavar="NAME", help=f"one that comes along: {', '.join(names())}{of}"
     )
-    group.add_argument("--regex", metavar="FILE", help=f"a regular expression, but for a last line break{of}")
+    group.add_argument(
+        "--regex",
+        metavar="FILE",
+        help=f"a regular expression, `\\w`, `\\d` and `\\b` in ASCII; without its last line break{of}",
+    )
     group.add_argument("--choice", metavar="FILE", help=f"a JSON array of texts{of}")
     about.add_argument("--syntax", choices=("gbnf", "lark"), help="the grammar's dialect (default: as it looks)")
     about.add_argument("--start", metavar="RULE", help="its start rule (default: root in GBNF, start in Lark)")
@@ -165,7 +169,7 @@ def constraint(arguments: Namespace) -> Constraint | None:
         return Constraint("json_schema", text, whitespace=whitespace, lenient=arguments.lenient)
     if arguments.grammar is not None:
         text = read(arguments.grammar)
-        from server.request_constraint import grammar_kind
+        from server.protocol.constraints.shapes import grammar_kind
 
         kind = arguments.syntax or grammar_kind(text)
         return Constraint(kind, text, start=arguments.start, lexer=arguments.lexer)

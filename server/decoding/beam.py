@@ -25,8 +25,8 @@ NOTHING_SCORED = Scores()
 
 class Beam(NamedTuple):
     """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow. A
-    text ends by an end token (`stopped`), at a stop text (`halted`), or because nothing can follow. `forced` counts
-    tokens that the budget chose.
+    text ends by an end token (`stopped`), at a stop text (`halted`), or because nothing can follow. `forced`: places
+    of the tokens that the budget chose, that of an end token behind the others.
     """
 
     configuration: int
@@ -38,7 +38,7 @@ class Beam(NamedTuple):
     ended: bool = False
     stopped: bool = False
     halted: bool = False
-    forced: int = 0
+    forced: tuple[int, ...] = ()
 
     @property
     def used(self) -> int:
@@ -47,7 +47,7 @@ class Beam(NamedTuple):
 
     def stop(self, scores: Scores, *, forced: bool) -> Beam:
         """Beam with this text, ended by an end token."""
-        return self._replace(scores=scores, ended=True, stopped=True, forced=self.forced + forced)
+        return self._replace(scores=scores, ended=True, stopped=True, forced=self._forced(forced))
 
     def extend(
         self,
@@ -72,8 +72,16 @@ class Beam(NamedTuple):
             unfed=(*self.unfed, token),
             ended=over or halt is not None,
             halted=halt is not None,
-            forced=self.forced + forced,
+            forced=self._forced(forced),
         )
+
+    def miss_jump(self) -> Beam:
+        """Beam with this text, whose next token would be another one without a budget."""
+        return self._replace(forced=self._forced(True))
+
+    def _forced(self, forced: bool) -> tuple[int, ...]:
+        at = len(self.tokens)
+        return (*self.forced, at) if forced and self.forced[-1:] != (at,) else self.forced
 
 
 def first_stop(text: bytes, known: int, stops: tuple[bytes, ...]) -> int | None:
@@ -87,3 +95,15 @@ def held_back(text: bytes, stops: tuple[bytes, ...]) -> int:
     longest = max((len(stop) - 1 for stop in stops), default=0)
     ends = range(min(longest, len(text)), 0, -1)
     return next((n for n in ends if any(stop.startswith(text[-n:]) for stop in stops)), 0)
+
+
+def whole_code_points(data: bytes) -> bytes:
+    """The longest prefix that doesn't end inside a code point of UTF-8."""
+    for back in range(1, min(3, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            needed = 2 + (byte >= 0xE0) + (byte >= 0xF0)
+            return data[:-back] if needed > back else data
+        if byte < 0x80:
+            break
+    return data

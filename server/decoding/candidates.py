@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ class Candidates:
 
     `end` is the id of the end token among the candidates, if the text may end here: its distance is 0 and its
     configuration is that of the beam. `lost`: the best token that the grammar allows and the budget doesn't, where it
-    beats all that are viable.
+    beats all that are viable. `same`: whether the best one is known to be that without a budget.
     """
 
     place: Place
@@ -37,6 +37,7 @@ class Candidates:
     logits: NDArray[np.float64]
     end: int | None
     lost: int | None
+    same: bool
 
 
 def candidates(language: Language, place: Place, row: Row, parameters: Parameters) -> Candidates:
@@ -61,7 +62,7 @@ def candidates(language: Language, place: Place, row: Row, parameters: Parameter
     known = set(viable.tolist())
     lost = [] if found.lost is None else [found.lost]
     tokens = np.concatenate([viable, np.array([token for token in (*end, *lost) if token not in known], np.int32)])
-    return among(language, place, tokens, row.at(tokens) / parameters.scale)
+    return replace(among(language, place, tokens, row.at(tokens) / parameters.scale), same=False)
 
 
 def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.floating]) -> Candidates:
@@ -77,6 +78,8 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
             distances[at], after[at] = 0, configuration
     values = logits.astype(np.float64)
     kept, lost = ordered(tokens, values, distances, left - 1, after)
+    # Equal logits go by distances, and these by the budget.
+    tied = len(kept) > 1 and values[kept[0]] == values[kept[1]]
     return Candidates(
         place=place,
         tokens=tokens[kept],
@@ -85,13 +88,14 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
         logits=values[kept],
         end=end,
         lost=None if lost is None else int(tokens[lost]),
+        same=not tied and not ((after >= 0) & (distances >= left)).any(),
     )
 
 
 def judged(language: Language, place: Place, tokens: Tokens) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The configurations behind tokens and their distances with what is then left; a stop id leads nowhere here."""
     after = language.consume_batch(np.array([place.configuration], np.int32), tokens[None, :])[0]
-    return after, language.distances(after, place.tokens_left - 1)
+    return after, language.distances_behind(place.configuration, after, place.tokens_left - 1)
 
 
 def may_follow(language: Language, place: Place, token: int) -> bool:

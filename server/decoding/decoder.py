@@ -6,25 +6,23 @@ are, the answer is complete within the budget. It knows no logits, no engine and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
+from math import inf
 from typing import NamedTuple
 
 from grammar_cache.errors import LimitExceeded
 from server.decoding.answer import Answer, Interruption
-from server.decoding.beam import NOTHING_SCORED, Beam, held_back
+from server.decoding.beam import NOTHING_SCORED, Beam, held_back, whole_code_points
 from server.decoding.candidates import Place
 from server.decoding.further import further, nearest_first
 from server.decoding.language import ENDINGS, AnyText, Language
-from server.decoding.parameters import Parameters
+from server.decoding.parameters import UNLIMITED, Parameters
 from server.decoding.ranking import RANKINGS
 from server.decoding.sampling import Draw
 from server.decoding.step import Successor, Successors, taken
-
-UNLIMITED = 1 << 28
-"""A budget that forces nothing."""
 
 LONGEST_JUMP = 64
 """Tokens jumped over before the model is asked again, so that no single step gets long."""
@@ -61,6 +59,8 @@ class Decoder:
         self.parameters = parameters.seeded()
         self._over = ENDINGS[parameters.ending]
         self._worth = RANKINGS[parameters.ranking]
+        self._ends = frozenset((*language.vocabulary.stop_ids, *parameters.stop_ids))
+        self._over_text = parameters.jump_forward == "text"
         self._shared = 0
         self._further: list[Beam] = []
         self._interrupted: Interruption | None = None
@@ -78,6 +78,17 @@ class Decoder:
         live = [b for b in self._beams if not b.ended]
         places = tuple(self._place_of(b) for b in live)
         return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), places)
+
+    @property
+    def prefixes(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens of the texts that go on, in the order of `wanted`."""
+        return tuple(beam.tokens for beam in self._beams if not beam.ended)
+
+    def leave(self, prefixes: Collection[tuple[int, ...]]) -> float:
+        """Goes on without the texts that have other tokens than these; returns the best guided score among them."""
+        left = [beam for beam in self._beams if not beam.ended and beam.tokens not in prefixes]
+        self._beams = [beam for beam in self._beams if beam not in left]
+        return max((beam.scores.guided for beam in left), default=-inf)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -106,6 +117,23 @@ class Decoder:
         self._shared += sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*texts, strict=False)))
         shared = self._beams[0].text[: self._shared]
         return whole_code_points(shared[: len(shared) - held_back(shared, self.parameters.stops)])
+
+    def renew(self) -> None:
+        """Goes on in a grammar that was begun anew, if this one is full. To be called before a step, and after one that
+        met a limit: nothing of it is kept.
+        """
+        language = self.language.renewed()
+        if language is not self.language:
+            self.language = language
+            self._start = self._followed(self._start)
+            self._beams = [self._followed(beam) for beam in self._beams]
+
+    def _followed(self, beam: Beam) -> Beam:
+        """The beam in another copy of its language."""
+        configuration = self.language.start
+        for token in beam.tokens:
+            configuration = self.language.take(configuration, token)
+        return beam._replace(configuration=configuration)
 
     def advance(self, steps: Sequence[Successors]) -> None:
         """One step for all beams: how each row of `wanted` goes on."""
@@ -136,7 +164,7 @@ class Decoder:
         """A beam as it is if it has ended, else along its witness."""
         if beam.ended:
             return beam
-        for token in self.language.witness(beam.configuration):
+        for token in self.language.witness(*self._place_of(beam)):
             [way] = taken(self.language, self._place_of(beam), Draw(token, True)).ranked
             beam = self._extended(beam, way, forced=True, stops=())
         if len(beam.tokens) > self.parameters.budget or not self.language.accepts(beam.configuration):
@@ -168,9 +196,21 @@ class Decoder:
             complete=not cut,
             finish_reason="length" if cut else "stop",
             score=beam.scores.guided,
-            budget_forced_tokens=beam.forced,
+            budget_forced_tokens=len(beam.forced),
             interrupted=self._interrupted,
+            forced_at=beam.forced,
+            budget_affected=self._affected(beam),
         )
+
+    def _affected(self, beam: Beam) -> bool | None:
+        """Whether a single text has a token that the budget chose, or ends where nothing else ended it.
+
+        What beams would be without a budget isn't known here; nor what an interrupted text would be.
+        """
+        if self._interrupted is not None or (self.parameters.beam_width > 1 and not isinstance(self.language, AnyText)):
+            return None
+        ended = beam.stopped or beam.halted or self._over(self.language, beam.configuration)
+        return bool(beam.forced) or not ended
 
     def _place_of(self, beam: Beam) -> Place:
         return Place(beam.configuration, self.parameters.budget - len(beam.tokens))
@@ -188,7 +228,7 @@ class Decoder:
         beam, way, forced = child
         if way is None:
             return beam
-        if way.token in self.language.vocabulary.stop_ids:
+        if way.token in self._ends:
             return beam.stop(beam.scores.plus(way.scores), forced=forced)
         return self._extended(beam, way, forced=forced, stops=self.parameters.stops)
 
@@ -225,7 +265,10 @@ class Decoder:
         return list(kept.values())
 
     def _jump(self, beam: Beam) -> Beam:
-        """Takes tokens that have no alternative without asking the model: their share of the softmax is 1."""
+        """Takes tokens that have no alternative without asking the model: their share of the softmax is 1.
+
+        Where a single text has none for the first time for want of tokens, the model is asked: it may have chosen it.
+        """
         if not self.parameters.jump_forward:
             return beam
         for _ in range(LONGEST_JUMP):
@@ -233,8 +276,11 @@ class Decoder:
                 break
             token = self.language.only_token(*self._place_of(beam))
             if token is None:
-                break
-            forced = self.language.only_token(beam.configuration, UNLIMITED) is None
+                missed = self._over_text and self.language.only_token(beam.configuration, UNLIMITED) is not None
+                return beam.miss_jump() if missed else beam
+            forced = token != self.language.only_token(beam.configuration, UNLIMITED)
+            if forced and not beam.forced and self.parameters.beam_width == 1:
+                return beam
             [child] = self._children(beam, taken(self.language, self._place_of(beam), Draw(token, forced)))
             beam = self._born(child)
         return beam
@@ -245,15 +291,3 @@ def _child_order(child: _Child) -> tuple[float, float]:
     here = child.beam.scores
     more = NOTHING_SCORED if child.way is None else child.way.scores
     return -(here.guided + more.guided), -(here.viable + more.viable)
-
-
-def whole_code_points(data: bytes) -> bytes:
-    """The longest prefix that doesn't end inside a code point of UTF-8."""
-    for back in range(1, min(3, len(data)) + 1):
-        byte = data[-back]
-        if byte >= 0xC0:
-            needed = 2 + (byte >= 0xE0) + (byte >= 0xF0)
-            return data[:-back] if needed > back else data
-        if byte < 0x80:
-            break
-    return data

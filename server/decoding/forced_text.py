@@ -91,6 +91,10 @@ class ForcedText:
             self._tokens[text] = known
         return known
 
+    def renewed(self) -> ForcedText:
+        grammar = self.grammar.renewed()
+        return self if grammar is self.grammar else ForcedText(grammar, self._split)
+
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         return self.grammar.consume_batch(configurations, tokens)
 
@@ -99,6 +103,9 @@ class ForcedText:
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         return self.grammar.distances(configurations, tokens)
+
+    def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        return self.grammar.distances_behind(configuration, after, tokens)
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
         return self.grammar.first_viable(configuration, ranking, tokens)
@@ -115,5 +122,5 @@ class ForcedText:
     def proposals(self, configuration: int) -> NDArray[np.int32]:
         return self.grammar.proposals(configuration)
 
-    def witness(self, configuration: int) -> tuple[int, ...]:
-        return self.grammar.witness(configuration)
+    def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
+        return self.grammar.witness(configuration, budget)

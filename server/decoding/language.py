@@ -4,7 +4,7 @@ requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.decoding.parameters import Ending
+from server.decoding.parameters import Ending, Parameters
 
 
 class Language(Protocol):
@@ -22,11 +22,15 @@ class Language(Protocol):
     vocabulary: Vocabulary
     start: int
 
+    def renewed(self) -> Language: ...
+
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]: ...
 
     def take(self, configuration: int, token: int) -> int: ...
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]: ...
+
+    def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]: ...
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None: ...
 
@@ -40,7 +44,7 @@ class Language(Protocol):
 
     def proposals(self, configuration: int) -> NDArray[np.int32]: ...
 
-    def witness(self, configuration: int) -> tuple[int, ...]: ...
+    def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]: ...
 
 
 ENDINGS: Mapping[Ending, Callable[[Language, int], bool]] = MappingProxyType(
@@ -60,26 +64,37 @@ language that holds the empty text has no other. It takes a language that is wor
 
 
 class AnyText:
-    """All texts over a vocabulary: every one is complete, every token may follow. One configuration, 0."""
+    """All texts over a vocabulary: every one is complete, every token may follow. One configuration, 0.
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    Tokens that have no bytes and are no end tokens may follow if they are `stop_ids`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, stop_ids: Sequence[int] = ()) -> None:
         self.vocabulary = vocabulary
         self.start = 0
-        self._mask = vocabulary.string_of >= 0
+        self._follows = vocabulary.string_of >= 0
+        self._follows[[token for token in stop_ids if token not in vocabulary.stop_ids]] = True
+        self._mask = self._follows.copy()
         self._mask[list(vocabulary.stop_ids)] = True
         self._mask.flags.writeable = False
 
+    def renewed(self) -> AnyText:
+        return self
+
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-        return np.where(self.vocabulary.string_of[tokens] >= 0, 0, DEAD).astype(np.int32)
+        return np.where(self._follows[tokens], 0, DEAD).astype(np.int32)
 
     def take(self, configuration: int, token: int) -> int:
-        return 0 if self.vocabulary.string_of[token] >= 0 else DEAD
+        return 0 if self._follows[token] else DEAD
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         return np.where(configurations == DEAD, np.iinfo(np.int32).max, 0).astype(np.int32)
 
+    def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        return self.distances(after, tokens)
+
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
-        return next((token for token in ranking.tolist() if self.vocabulary.string_of[token] >= 0), None)
+        return next((token for token in ranking.tolist() if self._follows[token]), None)
 
     def accepts(self, configuration: int) -> bool:
         return True
@@ -96,5 +111,62 @@ class AnyText:
     def proposals(self, configuration: int) -> NDArray[np.int32]:
         return np.empty(0, np.int32)
 
-    def witness(self, configuration: int) -> tuple[int, ...]:
+    def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
         return ()
+
+
+class WithoutEnd:
+    """A language in which texts go on: tokens that end them are not viable. It may have no viable token at all."""
+
+    def __init__(self, language: Language, ends: Sequence[int]) -> None:
+        self.vocabulary = language.vocabulary
+        self.start = language.start
+        self._language = language
+        self._ends = np.array(ends, np.int32)
+
+    def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        after = self._language.consume_batch(configurations, tokens)
+        return np.where(np.isin(tokens, self._ends), np.int32(DEAD), after)
+
+    def renewed(self) -> WithoutEnd:
+        return WithoutEnd(self._language.renewed(), self._ends.tolist())
+
+    def take(self, configuration: int, token: int) -> int:
+        return self._language.take(configuration, token)
+
+    def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        return self._language.distances(configurations, tokens)
+
+    def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        return self._language.distances_behind(configuration, after, tokens)
+
+    def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
+        return self._language.first_viable(configuration, ranking[~np.isin(ranking, self._ends)], tokens)
+
+    def accepts(self, configuration: int) -> bool:
+        return False
+
+    def ends(self, configuration: int) -> bool:
+        return self._language.ends(configuration)
+
+    def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
+        found = self._language.mask(configuration, budget).copy()
+        found[self._ends] = False
+        return found
+
+    def only_token(self, configuration: int, budget: int) -> int | None:
+        return self._language.only_token(configuration, budget)
+
+    def proposals(self, configuration: int) -> NDArray[np.int32]:
+        return self._language.proposals(configuration)
+
+    def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
+        return self._language.witness(configuration, budget)
+
+
+def going_on(language: Language, parameters: Parameters, tokens_left: int) -> Language | None:
+    """The language without what may not end a text yet; None where everything may."""
+    ends = language.vocabulary.stop_ids
+    if parameters.budget - tokens_left < parameters.min_tokens:
+        return WithoutEnd(language, (*ends, *parameters.stop_ids))
+    return WithoutEnd(language, ends) if parameters.ignore_end else None

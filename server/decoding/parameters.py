@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -12,16 +13,51 @@ Ranking: TypeAlias = Literal["sum", "normalised", "model"]
 Ending: TypeAlias = Literal["candidate", "freeze"]
 Jump: TypeAlias = bool | Literal["text"]
 
+UNLIMITED = 1 << 28
+"""A budget that forces nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Penalties:
+    """Taken off a logit: `presence` where the answer has the token, `frequency` for each time it has.
+
+    Above 1, `repetition` divides a positive logit of a token that the prompt or the answer has, and multiplies a
+    negative one. `bias`: pairs (token, what is added to its logit).
+    """
+
+    presence: float = 0.0
+    frequency: float = 0.0
+    repetition: float = 1.0
+    bias: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def asked(self) -> Mapping[str, bool]:
+        """Fields of a request, and whether each one changes anything."""
+        return {
+            "presence_penalty": self.presence != 0,
+            "frequency_penalty": self.frequency != 0,
+            "repetition_penalty": self.repetition != 1,
+            "logit_bias": bool(self.bias),
+        }
+
+
+NO_PENALTIES = Penalties()
+
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """`budget`: tokens the answer may have (T). `beam_width`: M ≥ 1. `alpha`: α_min of the distance-guided scoring.
 
     `answers`: how many texts are wanted, at most M. `candidates`: the model's top-k tokens that a beam looks at.
-    `temperature` > 0 with M = 1 samples, truncated to `top_k` tokens (0: all), then to the `top_p` nucleus, of the
-    viable ones; with M > 1 it only scales the logits. `seed` None: drawn from the system when an answer begins.
-    `stops`: texts that end a plain answer, and are no part of it. `jump_forward`: whether tokens without an alternative
-    are taken without the model; "text": the language is a `ForcedText`, which has more of them.
+    `temperature` > 0 with M = 1 samples, truncated to `top_k` tokens (0: all), then to the `top_p` nucleus, then to
+    those at least `min_p` times as likely as the best, of the viable ones; with M > 1 it only scales the logits. `seed`
+    None: drawn from the system when an answer begins. `stops`: texts that end a plain answer, and are no part of it.
+    `jump_forward`: whether tokens without an alternative are taken without the model; "text": the language is a
+    `ForcedText`, which has more of them.
+
+    `penalties` change logits before anything else. `stop_ids`: tokens that end a plain answer as end tokens do. No end
+    is taken before `min_tokens` tokens, and no end token of the model at all if `ignore_end`, as long as another token
+    is viable. `logprobs` with M = 1: the log-probabilities of the tokens are told, and of so many likeliest ones.
 
     Beams and greedy answers have variants. `promotion`: which tokens α moves, and where to; `softmax`: what the guided
     scores are normalised over (see `distance_scoring` for both). `ranking`: which complete text is the best (see
@@ -43,11 +79,35 @@ class Parameters:
     softmax: Softmax = "viable"
     ranking: Ranking = "sum"
     ending: Ending = "candidate"
+    min_p: float = 0.0
+    penalties: Penalties = NO_PENALTIES
+    stop_ids: tuple[int, ...] = ()
+    min_tokens: int = 0
+    ignore_end: bool = False
+    logprobs: int | None = None
 
     @property
     def samples(self) -> bool:
         """Whether tokens are drawn rather than ranked."""
         return self.beam_width == 1 and self.temperature > 0
+
+    @property
+    def truncates(self) -> bool:
+        """Whether some viable tokens are not drawn."""
+        return self.top_k > 0 or self.top_p < 1.0 or self.min_p > 0.0
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """Fields of a request that are set here, and that only a decoder beside its engine honours."""
+        asked = {
+            "min_p": self.min_p > 0,
+            **self.penalties.asked,
+            "stop_token_ids": bool(self.stop_ids),
+            "min_tokens": self.min_tokens > 0,
+            "ignore_eos": self.ignore_end,
+            "logprobs": self.logprobs is not None,
+        }
+        return tuple(name for name, is_set in asked.items() if is_set)
 
     @property
     def scale(self) -> float:

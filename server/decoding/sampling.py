@@ -2,11 +2,12 @@
 
 A draw from the whole distribution, repeated until it is viable, is a draw from the viable part of it. So the first
 draw is tried alone: mostly it will do. If not, the model's best tokens are judged together, and what is known of them
-is left out of the next draws: tokens that the grammar refuses first, then those that only the budget does, so that it
-shows whether the budget had a say. A draw among tokens that nobody has looked at needs the full set of viable ones.
-Truncation counts viable tokens only, and mostly the best tokens settle it.
+is left out of the next draws: tokens that the grammar refuses first, then those that only the budget does. A draw among
+tokens that nobody has looked at needs the full set of viable ones. Truncation counts viable tokens only, and mostly the
+best tokens settle it.
 
-All chance is in the numbers that are given: the same ones yield the same token.
+All chance is in the numbers that are given: the same ones yield the same token. What a draw would be without a budget
+is always drawn first, and it stands where it is viable; so it is known whether the budget changed it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from grammar_cache.array_types import Flags
 from server.decoding.candidates import Place, judged, may_follow
 from server.decoding.language import Language
 from server.decoding.logits import Row, Tokens, highest
-from server.decoding.parameters import Parameters
+from server.decoding.parameters import UNLIMITED, Parameters
 
 FIRST_LOOK = 64
 """The model's best tokens, judged together where the first draw is not viable."""
@@ -40,13 +41,20 @@ Noise: TypeAlias = tuple[float, ...]
 
 
 class Draw(NamedTuple):
-    """A viable token, or a stop id where the text may end; and whether the budget kept out what was drawn first.
+    """A viable token, or a stop id where the text may end; and whether there would be another one without a budget.
 
     None where nothing is viable: a complete text, and a model without end tokens.
     """
 
     token: int | None
     forced: bool
+
+
+class _Kept(NamedTuple):
+    """Tokens that truncation leaves, best first, and what they weigh."""
+
+    tokens: NDArray[np.integer]
+    weights: Weights
 
 
 class _Best:
@@ -80,22 +88,31 @@ def noise(seed: int, position: int) -> Noise:
 
 def draw(language: Language, place: Place, row: Row, parameters: Parameters, chance: Noise) -> Draw:
     """One token at the parameters' temperature."""
-    if parameters.top_k > 0 or parameters.top_p < 1.0:
-        return _truncated(language, place, row, parameters, chance[0])
+    if parameters.truncates:
+        return _truncated(language, place, row, parameters, chance)
     best = _Best(row, parameters.temperature)
     token = _first(row, best, parameters, chance)
     if may_follow(language, place, token):
         return Draw(token, False)
-    alive, viable = _judged(language, place, np.append(best.tokens, np.int32(token)))
-    forced = bool(alive[-1])
-    for kept, number in ((alive[:-1], chance[2]), (viable[:-1], chance[3])):
-        at = _reached(np.where(kept, best.weights, 0.0), best.beyond, number)
-        if at is None:
-            return _beyond(language, place, row, best, parameters, forced, chance[4:])
-        token, forced = int(best.tokens[at]), forced or not viable[at]
-        if viable[at]:
-            break
-    return Draw(token, forced)
+    free, viable = _judged(language, place, np.append(best.tokens, np.int32(token)))
+    if free[-1]:
+        return _other(language, place, row, best, viable[:-1], parameters, chance[3:])
+    at = _reached(np.where(free[:-1], best.weights, 0.0), best.beyond, chance[2])
+    if at is None:
+        return _beyond(language, place, row, best, parameters, chance[4:])
+    if viable[at]:
+        return Draw(int(best.tokens[at]), False)
+    return _other(language, place, row, best, viable[:-1], parameters, chance[3:])
+
+
+def _other(
+    language: Language, place: Place, row: Row, best: _Best, viable: Flags, parameters: Parameters, chance: Noise
+) -> Draw:
+    """The draw that the budget leaves where it keeps out what was drawn without it."""
+    at = _reached(np.where(viable, best.weights, 0.0), best.beyond, chance[0])
+    if at is not None:
+        return Draw(int(best.tokens[at]), True)
+    return _beyond(language, place, row, best, parameters, chance[1:])._replace(forced=True)
 
 
 def _first(row: Row, best: _Best, parameters: Parameters, chance: Noise) -> int:
@@ -134,75 +151,98 @@ def _reached_of_many(weights: NDArray[np.float32], beyond: float, number: float)
 
 
 def _judged(language: Language, place: Place, tokens: Tokens) -> tuple[Flags, Flags]:
-    """Flags of the tokens that the grammar allows, and of those that are viable."""
+    """Flags of the tokens that are viable without a budget, and of those that are."""
     after, distances = judged(language, place, tokens)
     viable = distances < place.tokens_left
     if language.accepts(place.configuration):
         viable |= np.isin(tokens, language.vocabulary.stop_ids)
-    return (after >= 0) | viable, viable
+    free = viable.copy()
+    unsure = (after >= 0) & ~viable
+    if unsure.any():
+        free[unsure] = language.distances_behind(place.configuration, after[unsure], UNLIMITED - 1) < UNLIMITED
+    return free, viable
 
 
-def _beyond(
-    language: Language, place: Place, row: Row, best: _Best, parameters: Parameters, forced: bool, chance: Noise
-) -> Draw:
+def _beyond(language: Language, place: Place, row: Row, best: _Best, parameters: Parameters, chance: Noise) -> Draw:
     """The draw is none of the best: it is viable by the share of viable tokens there, else it is drawn anew."""
+    free = language.mask(place.configuration, UNLIMITED)
     viable = language.mask(place.configuration, place.tokens_left)
     if not viable.any():
         return Draw(None, False)
     logits = row.whole() / np.float32(parameters.temperature)
-    weights = np.where(viable, np.exp(logits - logits.max()), np.float32(0.0))
+    weights = np.where(free, np.exp(logits - logits.max()), np.float32(0.0))
     weights[best.tokens] = 0.0
     at = _reached_of_many(weights, max(0.0, best.beyond - float(weights.sum())), chance[0])
-    if at is not None:
-        return Draw(at, forced)
-    for kept, number in ((language.mask(place.configuration), chance[1]), (viable, chance[2])):
-        allowed = np.flatnonzero(kept)
-        at = _reached_of_many(np.exp(logits[allowed] - logits[allowed].max()), 0.0, number)
-        token = int(allowed[at or 0])
-        if viable[token]:
-            break
-        forced = True
-    return Draw(token, forced)
-
-
-def _truncated(language: Language, place: Place, row: Row, parameters: Parameters, number: float) -> Draw:
-    """Mostly the best tokens settle which ones are kept. What the budget keeps out is drawn with the same number."""
-    best = _Best(row, parameters.temperature)
-    alive, viable = _judged(language, place, best.tokens)
-    at = _of_kept(best.scaled[viable], 0.0, best.most, parameters, number)
     if at is None:
-        at = _of_kept(best.scaled[viable], 0.0, best.beyond, parameters, number)
-    if at is not None:
-        first = _of_kept(best.scaled[alive], 0.0, 0.0, parameters, number)
-        return Draw(int(best.tokens[viable][at]), first is not None and not viable[alive][first])
-    viable = language.mask(place.configuration, place.tokens_left)
-    if not viable.any():
+        at = _among(free, logits, chance[1])
+    return Draw(at, False) if viable[at] else Draw(_among(viable, logits, chance[2]), True)
+
+
+def _among(kept: Flags, logits: NDArray[np.float32], number: float) -> int:
+    """The token that a number falls to of these, at least one."""
+    tokens = np.flatnonzero(kept)
+    return int(tokens[_reached_of_many(np.exp(logits[tokens] - logits[tokens].max()), 0.0, number) or 0])
+
+
+def _truncated(language: Language, place: Place, row: Row, parameters: Parameters, chance: Noise) -> Draw:
+    """Mostly the best tokens settle which ones are kept, with the budget and without."""
+    best = _Best(row, parameters.temperature)
+    free, viable = (_kept_of_best(best, flags, parameters) for flags in _judged(language, place, best.tokens))
+    if free is None or viable is None:
+        masks = (language.mask(place.configuration, tokens) for tokens in (UNLIMITED, place.tokens_left))
+        within = (free, viable)
+        free, viable = (kept or _kept_of_all(mask, row, parameters) for kept, mask in zip(within, masks, strict=True))
+    if free is None or viable is None:
         return Draw(None, False)
-    token, first = (
-        _of_all(np.flatnonzero(allowed), row, parameters, number)
-        for allowed in (viable, language.mask(place.configuration))
-    )
-    return Draw(token, not viable[first])
+    first = int(free.tokens[_reached(free.weights, 0.0, chance[0]) or 0])
+    if np.array_equal(free.tokens, viable.tokens):
+        return Draw(first, False)
+    return _coupled(first, free, viable, row.size, chance[1:])
 
 
-def _of_all(allowed: NDArray[np.int64], row: Row, parameters: Parameters, number: float) -> int:
-    """The token that a number falls to among those that are kept of all that are allowed, at least one."""
+def _coupled(first: int, free: _Kept, viable: _Kept, size: int, chance: Noise) -> Draw:
+    """A draw of the viable ones that is the `first` one, drawn without a budget, as often as that can be.
+
+    It stays with the ratio of its two probabilities; else what is left of the viable ones' is drawn from.
+    """
+    without, within = np.zeros(size), np.zeros(size)
+    without[free.tokens] = free.weights / free.weights.sum()
+    within[viable.tokens] = viable.weights / viable.weights.sum()
+    if chance[0] * without[first] < within[first]:
+        return Draw(first, False)
+    rest = np.maximum(within - without, 0.0)[viable.tokens]
+    at = _reached(rest, 0.0, chance[1]) if rest.any() else 0  # none: all of it was a rounding error
+    return Draw(int(viable.tokens[at or 0]), True)
+
+
+def _kept_of_best(best: _Best, flags: Flags, parameters: Parameters) -> _Kept | None:
+    """Tokens that are kept, with these flags of the best; None where the best don't tell."""
+    tokens, scaled = best.tokens[flags], best.scaled[flags]
+    count = _count(scaled, 0.0, best.most, parameters)
+    if count is None:
+        count = _count(scaled, 0.0, best.beyond, parameters)
+    return None if count is None else _Kept(tokens[:count], np.exp(scaled[:count] - scaled[0]))
+
+
+def _kept_of_all(mask: Flags, row: Row, parameters: Parameters) -> _Kept | None:
+    """Tokens that are kept of all that are allowed; None if there are none."""
+    allowed = np.flatnonzero(mask)
+    if not len(allowed):
+        return None
     logits = row.whole()[allowed]
     scaled = (logits.astype(np.float64) - logits.max()) / parameters.temperature
     total = float(np.exp(scaled).sum())
-    at, order = None, np.empty(0, np.int32)
-    for count in (parameters.top_k or SECOND_LOOK, len(allowed)):
-        order = highest(logits, count)
+    for most in (parameters.top_k or SECOND_LOOK, len(allowed)):
+        order = highest(logits, most)
         others = max(0.0, total - float(np.exp(scaled[order]).sum())) if len(order) < len(allowed) else 0.0
-        at = _of_kept(scaled[order], others, 0.0, parameters, number)
-        if at is not None:
-            break
-    assert at is not None, "nothing is unknown of all tokens"
-    return int(allowed[order[at]])
+        count = _count(scaled[order], others, 0.0, parameters)
+        if count is not None:
+            return _Kept(allowed[order[:count]], np.exp(scaled[order[:count]]))
+    raise AssertionError("nothing is unknown of all tokens")
 
 
-def _of_kept(scaled: Weights, others: float, unknown: float, parameters: Parameters, number: float) -> int | None:
-    """Token among the best allowed ones that a number falls to; None where these don't tell which are kept.
+def _count(scaled: Weights, others: float, unknown: float, parameters: Parameters) -> int | None:
+    """Number of the best allowed tokens that are kept, given their logits; None where these don't tell.
 
     Other allowed tokens weigh `others`, or up to `unknown` more.
     """
@@ -210,22 +250,25 @@ def _of_kept(scaled: Weights, others: float, unknown: float, parameters: Paramet
         return None
     weights = np.exp(scaled - scaled[0])  # the first weighs 1, however unlikely it is
     size = float(np.exp(min(-scaled[0], 700.0)))
-    kept = _kept(weights, others * size, unknown * size, parameters)
-    return None if kept is None else _reached(weights[:kept], 0.0, number)
+    return _kept(weights, others * size, unknown * size, parameters)
 
 
 def _kept(weights: Weights, others: float, unknown: float, parameters: Parameters) -> int | None:
     """Number of the best tokens that truncation keeps, at least one: of the best `top_k`, those before `top_p` is
-    full.
+    full, and of these, those that weigh `min_p` at least.
     """
     if parameters.top_k and len(weights) >= parameters.top_k:
         weights, others, unknown = weights[: parameters.top_k], 0.0, 0.0
     complete = others == unknown == 0.0
-    if (parameters.top_k or parameters.top_p >= 1.0) and not complete:
-        return None
+    likely = max(1, int((weights >= parameters.min_p).sum()))
+    cut = complete or likely < len(weights)  # all that are likely enough are known
     if parameters.top_p >= 1.0:
-        return len(weights)
+        return likely if cut else None
+    if parameters.top_k and not complete:
+        return None
     reached = np.cumsum(weights)
     before, total = reached - weights, reached[-1] + others
     least, most = (max(1, int((before < parameters.top_p * whole).sum())) for whole in (total, total + unknown))
-    return least if least == most and (complete or most < len(weights)) else None
+    if cut and likely <= least:
+        return likely
+    return min(likely, least) if least == most and (complete or most < len(weights)) else None

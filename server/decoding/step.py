@@ -19,9 +19,9 @@ from grammar_cache.array_types import Floats
 from server.decoding.beam import NOTHING_SCORED, Scores
 from server.decoding.candidates import Candidates, Place, candidates, may_follow
 from server.decoding.distance_scoring import CHANGES_GREEDY, NORMALISERS, PROMOTIONS
-from server.decoding.language import Language
+from server.decoding.language import Language, going_on
 from server.decoding.logits import ArrayRow, Row
-from server.decoding.parameters import Parameters
+from server.decoding.parameters import UNLIMITED, Parameters
 from server.decoding.sampling import Draw, draw, noise
 
 
@@ -37,7 +37,7 @@ class Successor(NamedTuple):
 class Successors:
     """Successors of one text, best first: not at all where it is complete and a model has no end token.
 
-    `forced`: the budget kept out what the model would rather have.
+    `forced`: the budget kept out what the model would rather have; of a single token, what it would be without one.
     """
 
     ranked: tuple[Successor, ...]
@@ -54,13 +54,25 @@ def steps(
 def step(language: Language, place: Place, row: Row, parameters: Parameters) -> Successors:
     """Successors of the text at a place."""
     if parameters.beam_width > 1:
-        options = candidates(language, place, row, parameters)
-        return successors(language, options, parameters, _log_total(row, parameters))
+        return _several(language, place, row, parameters)
     return taken(language, place, drawn(language, place, row, parameters))
 
 
 def drawn(language: Language, place: Place, row: Row, parameters: Parameters) -> Draw:
     """The one token that M = 1 goes on with: drawn at a temperature, else the best. Needs a seed to draw."""
+    more = going_on(language, parameters, place.tokens_left)
+    if more is None:
+        return _one(language, place, row, parameters)
+    choice = _one(more, place, row, parameters)
+    if choice.token is not None:
+        return choice
+    # Nothing but an end is viable; if the budget alone has it so, another token would have come.
+    free = more.mask(place.configuration, UNLIMITED).any()
+    choice = _one(language, place, row, parameters)
+    return choice._replace(forced=choice.forced or bool(free))
+
+
+def _one(language: Language, place: Place, row: Row, parameters: Parameters) -> Draw:
     if parameters.temperature > 0:
         assert parameters.seed is not None, "see Parameters.seeded"
         chance = noise(parameters.seed, parameters.budget - place.tokens_left)
@@ -68,9 +80,28 @@ def drawn(language: Language, place: Place, row: Row, parameters: Parameters) ->
     best, alone = row.best()  # mostly it is viable, and nothing else need be looked at
     if alone and parameters.promotion not in CHANGES_GREEDY and may_follow(language, place, best):
         return Draw(best, False)
+    token, same = _best(language, place, row, parameters)
+    if same or place.tokens_left >= UNLIMITED // 2:
+        return Draw(token, False)
+    free, _ = _best(language, place._replace(tokens_left=UNLIMITED), row, parameters)
+    return Draw(token, token != free)
+
+
+def _best(language: Language, place: Place, row: Row, parameters: Parameters) -> tuple[int | None, bool]:
+    """The best viable token, None if there is none, and whether it is known to be that without a budget."""
     options = candidates(language, place, row, parameters)
     found = successors(language, options, parameters, _log_total(row, parameters))
-    return Draw(found.ranked[0].token if found.ranked else None, found.forced)
+    same = options.same and parameters.promotion not in CHANGES_GREEDY
+    return (found.ranked[0].token if found.ranked else None), same
+
+
+def _several(language: Language, place: Place, row: Row, parameters: Parameters) -> Successors:
+    """Successors for beams, by their scores."""
+    more = going_on(language, parameters, place.tokens_left)
+    options = candidates(more or language, place, row, parameters)
+    if more is not None and not len(options.tokens):
+        options = candidates(language, place, row, parameters)
+    return successors(language, options, parameters, _log_total(row, parameters))
 
 
 def taken(language: Language, place: Place, choice: Draw) -> Successors:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from jinja2 import TemplateError
+from jinja2 import Environment, TemplateError
+from jinja2.meta import find_undeclared_variables
 from transformers import AutoTokenizer
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.engines.contract import Message, PromptTooLong
+from server.engines import plain_turns
+from server.engines.contract import Message, PromptTooLong, Rendering, UnknownVariable
 from server.engines.prompt_bound import PromptBound
+from server.engines.special_text import SpecialText
 
 BOUND_BYTES = 256 << 10
 """Shorter chats are tokenised without asking first whether they can fit: it takes a tenth of a second."""
+
+_GENERATION = re.compile(r"{%-?\s*(end)?generation\s*-?%}")
+"""Statement of `transformers` in templates, which Jinja doesn't know."""
 
 
 class ChatEncoder:
@@ -27,38 +36,110 @@ class ChatEncoder:
         self._lock = threading.Lock()
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
         self._bound = PromptBound(backend, vocabulary) if backend is not None and vocabulary is not None else None
+        added = self._tokenizer.added_tokens_decoder.values()
+        self._special = SpecialText({token.content for token in added if token.special})
 
-    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
-        """Ids of the rendered chat with the generation prompt. Raises ValueError if the template refuses.
-
-        Raises PromptTooLong for more ids than `most`, before they are made where that can be known.
-        """
-        chat = [dict(message) for message in messages]
-        if not chat:
+    def encode(
+        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
+    ) -> list[int]:
+        """See `ChatModel.encode`. Special tokens in what the messages say are encoded as text."""
+        if not messages:
             raise ValueError("a chat needs at least one message")
-        text = self._rendered(chat)
-        if (
-            most is not None
-            and self._bound is not None
-            and len(text) > BOUND_BYTES
-            and self._bound.more_than(text, most)
-        ):
+        rendering = rendering or Rendering()
+        self._check(rendering)
+        said = [self._in_the_templates_words(messages), rendering.tools, dict(rendering.variables)]
+        marking = self._special.marking(self._template, said)
+        text = self._rendered(marking.marked(said), rendering)
+        pieces = list(marking.pieces(text))
+        if most is not None and self._is_longer("".join(piece for piece, _ in pieces), most):
             raise PromptTooLong(f"the chat has more than {most} tokens")
-        ids = self.split(text)
+        ids = [token for piece, plain in pieces for token in self._split(piece, plain=plain)]
         if most is not None and len(ids) > most:
             raise PromptTooLong(f"the chat has more than {most} tokens: {len(ids)}")
         return ids
 
-    def _rendered(self, chat: list[dict[str, str]]) -> str:
-        try:
-            with self._lock:
-                return str(self._tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False))
-        except (TemplateError, TypeError) as error:
-            # TypeError: the template computes with a field that is missing or of another type.
-            raise ValueError(f"the chat template refuses these messages: {error}") from error
+    def encode_text(self, text: str, most: int | None = None, *, special: bool = True) -> list[int]:
+        """See `ChatModel.encode_text`."""
+        if most is not None and self._is_longer(text, most):
+            raise PromptTooLong(f"the text has more than {most} tokens")
+        ids = self._split(text, marks=special)
+        if not ids:
+            raise ValueError("a prompt needs at least one token")
+        if most is not None and len(ids) > most:
+            raise PromptTooLong(f"the text has more than {most} tokens: {len(ids)}")
+        return ids
 
     def split(self, text: str) -> list[int]:
         """Ids of a text, without marks of begin and end."""
+        return self._split(text)
+
+    def token_names(self, ids: Sequence[int]) -> list[str]:
+        """Names that the tokenizer's file has for tokens; the empty one for an id that it doesn't have."""
         with self._lock:
-            ids = self._tokenizer.encode(text, add_special_tokens=False)
+            return [name or "" for name in self._tokenizer.convert_ids_to_tokens(list(ids))]
+
+    def _split(self, text: str, *, plain: bool = False, marks: bool = False) -> list[int]:
+        """Ids of a text. `plain`: special tokens in it are text. `marks`: with those that the tokenizer puts around."""
+        with self._lock:
+            ids = self._tokenizer.encode(text, add_special_tokens=marks, split_special_tokens=plain)
         return [int(token) for token in ids]
+
+    def _is_longer(self, text: str, most: int) -> bool:
+        return self._bound is not None and len(text) > BOUND_BYTES and self._bound.more_than(text, most)
+
+    def _check(self, rendering: Rendering) -> None:
+        for name, value in rendering.variables.items():
+            if value is not False and name not in self._variables:
+                raise UnknownVariable(name)
+
+    def _in_the_templates_words(self, messages: Sequence[Message]) -> list[plain_turns.Turn]:
+        turns = [dict(message) for message in messages]
+        if any(turn["role"] == "tool" or "tool_calls" in turn for turn in turns) and not self._shows_tools:
+            turns = plain_turns.without_tools(turns)
+        if any("name" in turn for turn in turns) and not self._shows_names:
+            turns = plain_turns.without_names(turns)
+        return turns
+
+    @cached_property
+    def _template(self) -> str:
+        templates = self._tokenizer.chat_template
+        return "".join(templates.values()) if isinstance(templates, dict) else templates or ""
+
+    @cached_property
+    def _variables(self) -> frozenset[str]:
+        """Names of the variables that the template reads."""
+        environment = Environment(extensions=["jinja2.ext.loopcontrols"])
+        return frozenset(find_undeclared_variables(environment.parse(_GENERATION.sub("", self._template))))
+
+    @cached_property
+    def _shows_tools(self) -> bool:
+        return self._shows(plain_turns.PROBE_TOOLS, plain_turns.PROBED_TOOLS)
+
+    @cached_property
+    def _shows_names(self) -> bool:
+        return self._shows(plain_turns.PROBE_NAMES, plain_turns.PROBED_NAMES)
+
+    def _shows(self, turns: Iterable[Mapping[str, Any]], words: Iterable[str]) -> bool:
+        try:
+            shown = self._rendered([list(turns), (), {}], Rendering())
+        except ValueError:
+            return False
+        return all(word in shown for word in words)
+
+    def _rendered(self, said: Any, rendering: Rendering) -> str:
+        turns, tools, variables = said
+        try:
+            with self._lock:
+                return str(
+                    self._tokenizer.apply_chat_template(
+                        turns,
+                        tools=list(tools) or None,
+                        add_generation_prompt=rendering.generation_prompt,
+                        continue_final_message=rendering.continue_final,
+                        tokenize=False,
+                        **variables,
+                    )
+                )
+        except (TemplateError, TypeError) as error:
+            # TypeError: the template computes with a field that is missing or of another type.
+            raise ValueError(f"the chat template refuses these messages: {error}") from error

@@ -4,15 +4,16 @@ A *sequence* is one request's tree of beams over one prompt. A `Forward` says ho
 new step extends row `parents[i]` of the step before by `tokens[i]` (several tokens where the decoder jumped
 forward). The first `Forward` of a sequence is `parents=(0,), tokens=((),)`: the logits after the prompt alone.
 
-One thread, the owner of the engine, calls everything here except `encode` and `split`, which any thread may call.
+One thread, the owner of the engine, calls everything here except what tells of tokens, which any
+thread may call: `encode`, `encode_text`, `split` and `token_names`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,10 @@ from numpy.typing import NDArray
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 SequenceId: TypeAlias = int
-Message: TypeAlias = Mapping[str, str]
+Message: TypeAlias = Mapping[str, Any]
+"""One turn as chat templates take it: `role`, `content`, and maybe `name`, `tool_calls`, `tool_call_id`,
+`reasoning_content`.
+"""
 
 
 class EngineError(RuntimeError):
@@ -29,6 +33,28 @@ class EngineError(RuntimeError):
 
 class PromptTooLong(ValueError):
     """A chat has more tokens than were allowed."""
+
+
+class UnknownVariable(ValueError):
+    """A chat template has no variable of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the model's chat template has no variable {name}")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """Rendering of a chat by its template."""
+
+    variables: Mapping[str, object] = field(default_factory=dict)
+    """Variables of the template. One that is false may be unknown to it."""
+    tools: tuple[Mapping[str, object], ...] = ()
+    """Tools that the template shows, if it has words for them."""
+    generation_prompt: bool = True
+    """Whether a new turn of the assistant is opened after the messages."""
+    continue_final: bool = False
+    """Whether the last turn is left open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +78,29 @@ class ChatModel(ABC):
     """Tokens of prompt and answer together."""
 
     @abstractmethod
-    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
-        """Token ids of a chat, generation prompt appended. Raises ValueError for a chat that the template refuses.
+    def encode(
+        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
+    ) -> list[int]:
+        """Token ids of a chat, generation prompt appended unless `rendering` says otherwise.
 
-        Raises PromptTooLong, as early as it can be known, where there are more than `most`.
+        Raises ValueError for a chat that the template refuses, UnknownVariable for a variable that it doesn't have, and
+        PromptTooLong, as early as it can be known, where there are more than `most`.
+        """
+
+    @abstractmethod
+    def encode_text(self, text: str, most: int | None = None, *, special: bool = True) -> list[int]:
+        """Token ids of a text without a template. `special`: with the marks that the tokenizer puts around a text.
+
+        Raises ValueError for a text of no tokens, and PromptTooLong, as early as it can be known, for more than `most`.
         """
 
     @abstractmethod
     def split(self, text: str) -> list[int]:
         """Token ids of a text, without marks of begin and end."""
+
+    @abstractmethod
+    def token_names(self, ids: Sequence[int]) -> list[str]:
+        """The tokenizer's own names of tokens; a special one's is its text. An id without a token has the empty one."""
 
 
 class Engine(ChatModel):

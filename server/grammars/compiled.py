@@ -3,7 +3,8 @@
 One event loop uses it. The compiling thread also searches the minimum and its witness, so that afterwards
 only the decoding thread touches a grammar's tables. With a store, threads of another pool wait for it and for other
 processes that compile; they hand work to the compiling threads. Cached grammars are bounded by count and by size;
-running requests hold their grammars themselves. A refusal is not kept: it comes again, as cheaply as the first time.
+running requests hold their grammars themselves. No `LruCache` serves: grammars in use grow, so that sizes are counted
+anew when one is asked for. A refusal is not kept: it comes again, as cheaply as the first time.
 """
 
 from __future__ import annotations
@@ -121,11 +122,13 @@ class Grammars:
     async def get(self, constraint: Constraint) -> Certified:
         """Raises GrammarError. Whoever asks for a grammar that is being compiled waits for that.
 
-        One without room to look further is left to the requests under way, and compiled anew.
+        One that was begun anew for want of room is handed out as it is now.
         """
         grammar_id = constraint_id(constraint, self._vocabulary)
         known = self._cached.get(grammar_id)
-        if known is not None and not known.grammar.full:
+        if known is not None and known.grammar.current is not known.grammar:
+            known = self._cached[grammar_id] = replace(known, grammar=known.grammar.current)
+        if known is not None:
             self._cached.move_to_end(grammar_id)
             self._shrink()
             if self._refresh is not None and known.exchange is not None:

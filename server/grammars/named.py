@@ -1,7 +1,8 @@
 """Grammars by name: those that come with the package, and those that were registered.
 
 Registered ones are in the store, so that all who share it know them. Here they are remembered: for some seconds nobody
-asks the store again, and while it doesn't answer what was known goes on being right. One event loop uses this.
+asks the store again, and while it doesn't answer what was known goes on being right. No `LruCache` serves: without a
+store nothing may be dropped, so that a registration is refused where there is no room. One event loop uses this.
 """
 
 from __future__ import annotations

@@ -2,72 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic import Field
 
-from server.protocol.formats import GrammarText, ResponseFormat, Schema
+from server.protocol.constraints.fields import ConstraintFields, ConstraintOptions
+from server.protocol.messages import ChatMessage
+from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
-
-Whitespace = Literal["compact", "bounded", "any"]
-Lexer = Literal["dynamic", "contextual"]
-
 
 MESSAGES = 4_096
 """Turns of one chat."""
-PARTS = 4_096
-"""Parts of one turn's content."""
-STOPS = 4
-
-_PART = frozenset({"type", "text"})
-
-
-class TextPart(StrictModel):
-    """A part of a content, as the description has it; `_joined` reads it."""
-
-    type: Literal["text"]
-    text: str
-
-
-def _joined(content: object) -> object:
-    """The text of a content given in parts, one after the other with nothing between them."""
-    if not isinstance(content, list):
-        return content
-    if len(content) > PARTS:
-        context = {"field_type": "List", "max_length": PARTS, "actual_length": len(content)}
-        raise PydanticKnownError("too_long", context)
-    return "".join(_text_of(part) for part in content)
-
-
-def _text_of(part: object) -> str:
-    if not isinstance(part, dict) or part.get("type") != "text":
-        raise PydanticCustomError("content_part", "only parts of type text are supported")
-    text = part.get("text")
-    if not isinstance(text, str) or any(part[name] is not None for name in part.keys() - _PART):
-        raise PydanticCustomError("content_part", "a text part has a type and a text, and nothing else")
-    return text
-
-
-def _listed(stop: object) -> object:
-    """One stop text is a list of one; the empty text stops nothing."""
-    if isinstance(stop, str):
-        return [stop] if stop else None
-    return stop
-
-
-StopText: TypeAlias = Annotated[str, Field(min_length=1, max_length=1_000)]
-StopTexts: TypeAlias = Annotated[list[StopText], Field(max_length=STOPS, fail_fast=True)]
-
-
-class ChatMessage(StrictModel):
-    """One turn. A `developer` is to the model's template a `system`."""
-
-    role: Literal["system", "developer", "user", "assistant"]
-    content: Annotated[
-        str,
-        BeforeValidator(_joined, json_schema_input_type=str | Annotated[list[TextPart], Field(max_length=PARTS)]),
-    ]
+TOOLS = 1_024
+"""Tools of one request."""
 
 
 class StreamOptions(StrictModel):
@@ -76,21 +23,6 @@ class StreamOptions(StrictModel):
     include_usage: bool | None = None
     include_obfuscation: Literal[False] | None = None
     continuous_usage_stats: Literal[False] | None = None
-
-
-class ConstraintOptions(StrictModel):
-    """Options for reading a constraint; see `grammar_cache.constraint`."""
-
-    whitespace: Whitespace | None = None
-    """White space in JSON (docs/how-to/whitespace.md); null means `bounded`."""
-    lenient: bool | None = None
-    """Drops schema keywords that can't be enforced, and reports them."""
-    start: str | None = Field(default=None, min_length=1, max_length=1_000)
-    """Start rule of a grammar; null means `root` in GBNF, `start` in Lark."""
-    lexer: Lexer | None = None
-    """Way to tell the terminals of a Lark grammar apart (docs/explain/lexing.md); null means `dynamic`, Lark's own
-    default.
-    """
 
 
 class SwybOptions(ConstraintOptions):
@@ -109,27 +41,22 @@ class SwybOptions(ConstraintOptions):
     the tokenizer cuts it, and scores it 0; for beams and greedy answers. Fewer steps, and maybe another answer than
     token by token.
     """
+    on_budget: Literal["close", "refuse"] = "close"
+    """Fate of an answer that another budget might have changed (`budget_affected`): `close` sends it, `refuse` ends
+    with an error that carries it. Then a stream sends no text before that is certain. Not with vLLM.
+    """
 
 
-class ChatRequest(StrictModel):
-    """`POST /v1/chat/completions`. `server.protocol.reading` refuses other servers' fields."""
+class AnswerRequest(SamplingFields, ConstraintFields):
+    """Fields of every request for an answer, in whichever interface: which model, how tokens are chosen, how many, and
+    what they have to be. Subclasses add the prompt, and other interfaces' names of these fields.
+    """
+
+    prompt_field: ClassVar[str]
+    """Name of the field that holds the prompt."""
 
     model: str | None = None
     """Name of the served model. Another name is a 404."""
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
-    """Up to 4,096 turns with `role` (`system`, `developer`, `user`, `assistant`) and `content`: a string, or a list of
-    up to 4,096 parts of type `text`. Nothing adds the schema to them: see docs/how-to/prompt.md.
-    """
-    temperature: float | None = Field(default=None, ge=0.0, le=2.0)
-    """0 is greedy. Above 0 tokens are drawn from the model's distribution over the viable tokens. Default 1; with beams
-    0.
-    """
-    top_p: float | None = Field(default=None, gt=0.0, le=1.0)
-    """Truncates what is drawn from to the likeliest tokens of this mass; counts viable tokens only. Not with beams."""
-    top_k: int | None = Field(default=None, ge=-1)
-    """Truncates what is drawn from to so many tokens; 0 and -1 mean all. Not with beams."""
-    seed: int | None = Field(default=None, ge=-(1 << 63), lt=1 << 64)
-    """Fixes the draws: equal seeds, equal draws."""
     n: int | None = Field(default=None, ge=1, le=128)
     """Number of answers, each within the budget. Drawn ones have the seeds that follow `seed`; a search returns its
     best texts, no two alike, so `n` is at most `swyb.beam_width`. Texts that its beams missed are found without the
@@ -139,25 +66,10 @@ class ChatRequest(StrictModel):
     """Budget T: every token of the answer counts, an end token too. See docs/how-to/budget.md."""
     max_completion_tokens: int | None = Field(default=None, ge=1)
     """Newer name of `max_tokens`; two different numbers are an error."""
-    stop: Annotated[
-        StopTexts | None,
-        BeforeValidator(_listed, json_schema_input_type=Annotated[str, Field(max_length=1_000)] | StopTexts | None),
-    ] = None
-    """One text or up to 4; the empty text stops nothing. Plain text ends before the first of them; with a constraint it
-    is refused.
-    """
     stream: bool | None = None
     """Sends server-sent events."""
     stream_options: StreamOptions | None = None
     """`include_usage` asks for one more chunk with the usage."""
-    response_format: ResponseFormat | None = None
-    """A constraint, by its `type`."""
-    grammar: GrammarText | None = None
-    """A constraint: a grammar, in GBNF if it holds `::=`, else in Lark; or `{"name": "sql"}`, a shipped grammar
-    (docs/reference/grammars.md) or one that was registered.
-    """
-    json_schema: Schema | str | None = None
-    """A constraint: a JSON Schema (docs/reference/json-schema.md), or its text."""
     swyb: SwybOptions | None = None
     """Our own options."""
     user: str | None = None
@@ -168,3 +80,58 @@ class ChatRequest(StrictModel):
     """Names the caller; changes no answer."""
     prompt_cache_key: str | None = None
     """Names a group of calls; changes no answer."""
+
+    @property
+    def told_logprobs(self) -> int | None:
+        """Number of likeliest tokens that are told beside each token; None: no log-probabilities are told."""
+        return None
+
+
+class TemplateFields(StrictModel):
+    """Fields of requests with turns, for the model's chat template."""
+
+    chat_template_kwargs: dict[str, Any] | None = None
+    """Variables of the model's chat template, such as `{"enable_thinking": false}`. One that the template doesn't have
+    is refused, unless it is false; so are names that the chat itself goes by.
+    """
+    enable_thinking: bool | None = None
+    """Variable of that name in the chat template, as in `chat_template_kwargs`."""
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    """Variable of that name in the chat template; refused where the template has none. `none` sets its variables
+    `enable_thinking` and `thinking` to false, and changes nothing where it has neither.
+    """
+    add_generation_prompt: bool | None = None
+    """Opens a new turn of the assistant after the messages. Default true."""
+    continue_final_message: bool | None = None
+    """Leaves the last message open, and the answer continues it: the answer, which a constraint is about, is the
+    continuation alone.
+    """
+
+
+class ChatRequest(AnswerRequest, TemplateFields):
+    """`POST /v1/chat/completions`, and what other interfaces' chats become. `server.protocol.reading` refuses other
+    servers' fields.
+    """
+
+    prompt_field = "messages"
+
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
+    """Up to 4,096 turns with `role` (`system`, `developer`, `user`, `assistant`, `tool`, `function`) and `content`: a
+    string, or a list of up to 4,096 parts of type `text`; see docs/reference/http.md#messages. Nothing adds the schema
+    to them: see docs/how-to/prompt.md.
+    """
+    tools: Annotated[list[dict[str, Any]], Field(max_length=TOOLS, fail_fast=True)] | None = None
+    """Tools that the chat template may show to the model: only with `tool_choice: "none"`, since none is called here.
+    """
+    tool_choice: Literal["none", "auto"] | None = None
+    """`none`: no tool is called; `auto` says nothing where there are no `tools`."""
+    logprobs: bool | None = None
+    """Tells the model's log-probability of every token, and under `swyb` that among the viable ones. For single
+    answers; the model is then asked of tokens that have no alternative too.
+    """
+    top_logprobs: int | None = Field(default=None, ge=0, le=20)
+    """Tells so many of the model's likeliest tokens beside each; needs `logprobs`."""
+
+    @property
+    def told_logprobs(self) -> int | None:
+        return (self.top_logprobs or 0) if self.logprobs else None

@@ -38,8 +38,17 @@ class Certificate(AnswerModel):
     exact: bool | None
     """Whether `min_tokens` can't be lowered; if false, it is an upper bound."""
     budget_forced_tokens: int | None
-    """Number of tokens that the budget chose: where it kept out a likelier one of the model's best `swyb.top_k`, or
-    left only one; null where vLLM decodes single texts (docs/how-to/vllm.md).
+    """Number of tokens that the budget chose. In a single answer: where the same draw would have been another one
+    without a budget, or the budget left only one; in a search: where it kept out a likelier one of the model's best
+    `swyb.top_k`. Null where vLLM decodes single texts (docs/how-to/vllm.md).
+    """
+    budget_affected: bool | None
+    """Whether the budget changed the answer, or may have. False promises the text that the same request gives without
+    a budget. Null for answers that were interrupted, and with vLLM. See docs/explain/budget.md.
+    """
+    budget_ended: list[str] | None
+    """JSON Pointers of the strings, numbers, arrays and objects that the budget ended where they might have gone on;
+    null where `budget_affected` is, and where the constraint is no JSON Schema.
     """
     interrupted: Interruption | None
     """Reason why the server ended the answer before its time, else null: `shutdown`
@@ -67,7 +76,9 @@ class Certificate(AnswerModel):
     server or another one; `miss`: it was compiled for this request.
     """
     ignored: list[str]
-    """Parts of the constraint that are not enforced: annotations, and what `lenient` dropped."""
+    """Parts of the constraint that are not enforced: annotations, and what `lenient` dropped. With `swyb serve
+    --unknown-fields report` also fields of the request that nobody is known to have.
+    """
 
 
 class AssistantMessage(AnswerModel):
@@ -76,12 +87,43 @@ class AssistantMessage(AnswerModel):
     refusal: None = None
 
 
+class Likelihood(AnswerModel):
+    """A token by its text, broken code points replaced, its bytes, and the model's log-probability, -9999 at least."""
+
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class Viability(AnswerModel):
+    """`logprob`: the logarithm of the token's share among those that grammar and budget allowed there. `forced`: see
+    `budget_forced_tokens`.
+    """
+
+    logprob: float
+    forced: bool
+
+
+class TokenLikelihood(Likelihood):
+    """A token of the answer, and the model's likeliest ones in its place."""
+
+    top_logprobs: list[Likelihood]
+    swyb: Viability
+
+
+class ChoiceLogprobs(AnswerModel):
+    """Tokens that the model didn't choose, because the answer was interrupted, are left out."""
+
+    content: list[TokenLikelihood]
+    refusal: None = None
+
+
 class Choice(AnswerModel):
     """`swyb` is sent where there are several."""
 
     index: int
     message: AssistantMessage
-    logprobs: None = None
+    logprobs: ChoiceLogprobs | None = None
     finish_reason: FinishReason
     swyb: Certificate | None = Field(default=None, exclude_if=lambda known: known is None)
 
@@ -108,7 +150,7 @@ class Delta(AnswerModel):
 class ChunkChoice(AnswerModel):
     index: int
     delta: Delta
-    logprobs: None
+    logprobs: ChoiceLogprobs | None
     finish_reason: FinishReason | None
 
 

@@ -1,6 +1,6 @@
 """Every error that a client can meet, as a closed list of codes, and the one shape in which it is told.
 
-    {"error": {"message", "type", "param", "code", ...details}}
+    {"error": {"message", "type", "param", "code", ...details, "request_id"}}
 
 `param` is the path of the field to blame, where one is. Details: a refused grammar has `pointer`, or `line`
 and `column`, and `limit`; `budget_too_small` has `min_tokens`, `exact`, `budget` and `example`.
@@ -8,6 +8,7 @@ and `column`, and `limit`; `budget_too_small` has `min_tokens`, `exact`, `budget
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -48,6 +49,12 @@ class ErrorCode(StrEnum):
     )
     MEMORY_EXCEEDED = "memory_exceeded", 400, "The beams may need more memory than the engine has"
     BUDGET_TOO_SMALL = "budget_too_small", 400, "No answer is known to fit the budget"
+    BUDGET_AFFECTED = (
+        "budget_affected",
+        400,
+        "The budget changed the answer, or may have, and the request has swyb.on_budget: refuse; the error has the "
+        "answer's `text`, its certificate `swyb` and its number `index`",
+    )
     INVALID_GRAMMAR = "invalid_grammar", 400, "The constraint isn't written in its dialect"
     UNSUPPORTED_FEATURE = "unsupported_feature", 400, "The constraint is written well, but can't be enforced"
     EMPTY_LANGUAGE = "empty_language", 400, "No text satisfies it, or the vocabulary can't spell one"
@@ -135,6 +142,17 @@ class ApiError(Exception):
         self.param = param
         self.details = dict(details or {})
 
+    def renamed(self, names: Mapping[str, str]) -> ApiError:
+        """The error of a request whose fields had other names: `names` are those that the client knows, by ours."""
+        # A name that is a word as well may be one in the message, unless it is the field to blame.
+        told = [ours for ours in names if {"_", "."} & set(ours) or (self.param or "").split(".")[0] == ours]
+        # Another error in any case: one that is raised from itself keeps what its frames hold, the body too.
+        ours = "|".join(map(re.escape, sorted(told, key=len, reverse=True))) or "(?!)"
+        pattern = re.compile(rf"(?<![\w.])({ours})(?!\w)")
+        message = pattern.sub(lambda found: names[found[1]], self.message)
+        param = None if self.param is None else pattern.sub(lambda found: names[found[1]], self.param, count=1)
+        return ApiError(self.code, message, param=param, details=self.details)
+
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the HTTP answer."""
@@ -146,15 +164,24 @@ class ApiError(Exception):
         return {**retry, "Connection": "close"} if closes else retry
 
     @property
-    def body(self) -> dict[str, object]:
-        """The JSON object of the HTTP answer."""
+    def problem(self) -> dict[str, object]:
+        """Account of what is wrong, in OpenAI's shape."""
         shape = {
             "message": self.message,
             "type": self.code.type,
             "param": self.param,
             "code": self.code.value,
         }
-        return {"error": {**shape, **self.details}}
+        return {**shape, **self.details}
+
+    @property
+    def body(self) -> dict[str, object]:
+        """The JSON object of an answer that has no id."""
+        return {"error": self.problem}
+
+    def told(self, request_id: str) -> dict[str, object]:
+        """The JSON object of the HTTP answer, or of an event."""
+        return {"error": {**self.problem, "request_id": request_id}}
 
 
 def of_grammar(error: GrammarError, param: str | None) -> ApiError:

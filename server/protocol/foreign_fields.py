@@ -6,132 +6,98 @@ asks for what happens anyway. Fields that nobody is known to have are refused as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-Neutral = Sequence[object]
-"""The values of a field that change nothing; null is always one of them."""
+from server.protocol.foreign.engines import ENGINES
+from server.protocol.foreign.field import EITHER as _EITHER
+from server.protocol.foreign.field import EMPTY_LIST as _EMPTY_LIST
+from server.protocol.foreign.field import EMPTY_OBJECT as _EMPTY_OBJECT
+from server.protocol.foreign.field import NEVER as _NEVER
+from server.protocol.foreign.field import OFF as _OFF
+from server.protocol.foreign.field import ONE as _ONE
+from server.protocol.foreign.field import ZERO as _ZERO
+from server.protocol.foreign.field import Foreign, Neutral
 
-
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """A field that others have: the values that change nothing, and what to send instead of any other one."""
-
-    neutral: Neutral
-    instead: str = "leave it out"
-
-
-_NEVER: Neutral = ()
-_OFF: Neutral = (False,)
-_EITHER: Neutral = (False, True)
-_ZERO: Neutral = (0,)
-_ONE: Neutral = (1,)
-_EMPTY_LIST: Neutral = ([],)
-_EMPTY_OBJECT: Neutral = ({},)
+_BACKENDS: Neutral = ("auto", "guidance", "lm-format-enforcer", "outlines", "xgrammar")
 
 _SCHEMA_FORMAT = 'send response_format {"type": "json_schema", "json_schema": {"name": "answer", "schema": {...}}}'
 _OBJECT = 'send response_format {"type": "json_object"}'
 _REGEX = 'send response_format {"type": "regex", "regex": "..."}'
 _CHOICE = 'send response_format {"type": "choice", "choice": ["...", "..."]}'
 _GRAMMAR = 'send grammar "...", or response_format {"type": "grammar", "grammar": "...", "syntax": "gbnf"} or "lark"'
-_ANY_FORMAT = 'send response_format, of type "json_schema", "json_object", "regex", "choice" or "grammar"'
 _WHOLE = (
     'a constraint is about the whole answer: send grammar "..." in GBNF, in which TagDispatch tells free text from tags'
 )
 _BACKEND = "constraints are enforced by this server itself: leave it out"
 _ENFORCE = "what may be answered is said by response_format, grammar or json_schema"
-_SAMPLING = "what is drawn is said by temperature, top_p, top_k and seed: leave it out"
+_SAMPLING = "what is drawn is said by temperature, top_p, top_k, min_p, penalties and seed: leave it out"
 _STOP = 'send stop ["..."] with plain text, or end the answer by a constraint'
-_MIN = 'send response_format {"type": "regex", "regex": "..."}, or another constraint that says how long the answer is'
-_LOGPROBS = "log-probabilities are not told: leave it out"
+_LOGPROBS = "log-probabilities are told of answers alone: leave it out"
 _SCHEMA_OF_CALL = f"tools are not called here; {_SCHEMA_FORMAT}, with the schema of the arguments"
-_HISTORY = "tools are not called here: tell in content what was called and what came back"
+
+_CACHED = "prompts that begin alike are cached anyway: leave it out"
 
 _OPENAI: Mapping[str, Foreign] = {
     "audio": Foreign(_NEVER, "answers are text: leave it out"),
-    "frequency_penalty": Foreign(_ZERO, _SAMPLING),
     "function_call": Foreign(("none", "auto"), _SCHEMA_OF_CALL),
     "functions": Foreign(_EMPTY_LIST, _SCHEMA_OF_CALL),
-    "logit_bias": Foreign(_EMPTY_OBJECT, _ENFORCE),
-    "logprobs": Foreign(_OFF, _LOGPROBS),
     "modalities": Foreign((["text"],), 'answers are text: leave it out or send ["text"]'),
     "moderation": Foreign(_NEVER),
     "parallel_tool_calls": Foreign(_EITHER),
     "prediction": Foreign(_NEVER, "text that has no alternative is skipped anyway (swyb.jump_forward): leave it out"),
-    "presence_penalty": Foreign(_ZERO, _SAMPLING),
-    "prompt_cache_options": Foreign(_NEVER, "prompts that begin alike are cached anyway: leave it out"),
-    "prompt_cache_retention": Foreign(_NEVER, "prompts that begin alike are cached anyway: leave it out"),
+    "prompt_cache_options": Foreign(_NEVER, _CACHED, ("object",)),
+    "prompt_cache_retention": Foreign(_NEVER, _CACHED, ("string",)),
     "reasoning": Foreign(_NEVER, "whether and how a model reasons is up to its chat template: leave it out"),
-    "reasoning_effort": Foreign(("none",), "whether and how a model reasons is up to its chat template: leave it out"),
-    "service_tier": Foreign(("auto", "default")),
-    "store": Foreign(_OFF, "answers are not kept: leave it out"),
+    "service_tier": Foreign(_NEVER, "there is one tier: leave it out", ("string",)),
+    "store": Foreign(_EITHER, "answers are not kept: leave it out"),
     "text": Foreign(_NEVER, _SCHEMA_FORMAT),
-    "tool_choice": Foreign(("none", "auto"), _SCHEMA_OF_CALL),
-    "tools": Foreign(_EMPTY_LIST, _SCHEMA_OF_CALL),
-    "top_logprobs": Foreign(_ZERO, _LOGPROBS),
     "verbosity": Foreign(("medium",), "send max_tokens, and ask for it in a message"),
     "web_search_options": Foreign(_NEVER, "put what the model should know into messages"),
 }
 
-_CONSTRAINTS_OF_OTHERS: Mapping[str, Foreign] = {
+CONSTRAINTS_OF_OTHERS: Mapping[str, Foreign] = {
     "choice": Foreign(_NEVER, _CHOICE),
-    "ebnf": Foreign(_NEVER, _GRAMMAR),
     "grammar_lazy": Foreign(_OFF, _WHOLE),
     "grammar_triggers": Foreign(_EMPTY_LIST, _WHOLE),
-    "guided_choice": Foreign(_NEVER, _CHOICE),
-    "guided_decoding_backend": Foreign(_NEVER, _BACKEND),
-    "guided_grammar": Foreign(_NEVER, _GRAMMAR),
-    "guided_json": Foreign(_NEVER, _SCHEMA_FORMAT),
-    "guided_json_object": Foreign(_OFF, _OBJECT),
-    "guided_regex": Foreign(_NEVER, _REGEX),
-    "guided_whitespace_pattern": Foreign(_NEVER, 'send swyb {"whitespace": "compact"}, "bounded" or "any"'),
+    "guided_decoding_backend": Foreign(_BACKENDS, _BACKEND),
     "json_object": Foreign(_OFF, _OBJECT),
     "lark": Foreign(_NEVER, _GRAMMAR),
-    "regex": Foreign(_NEVER, _REGEX),
     "structural_tag": Foreign(_NEVER, _WHOLE),
-    "structured_outputs": Foreign(_NEVER, _ANY_FORMAT),
-    "structured_outputs_backend": Foreign(_NEVER, _BACKEND),
+    "structured_outputs_backend": Foreign(_BACKENDS, _BACKEND),
 }
 
 _OTHER_SERVERS: Mapping[str, Foreign] = {
-    "add_generation_prompt": Foreign((True,), "an answer is a turn of its own: leave it out"),
     "add_special_tokens": Foreign(_OFF),
     "allowed_token_ids": Foreign(_NEVER, _ENFORCE),
     "bad_words": Foreign(_EMPTY_LIST, _ENFORCE),
     "best_of": Foreign(_ONE, 'send n, and swyb {"beam_width": 4} for the best of several beams'),
     "cache_prompt": Foreign(_EITHER),
     "chat_template": Foreign(_NEVER, "the model's own template is used: leave it out"),
-    "chat_template_args": Foreign(_EMPTY_OBJECT, "the model's own template is used as it is: leave it out"),
-    "chat_template_kwargs": Foreign(_EMPTY_OBJECT, "the model's own template is used as it is: leave it out"),
-    "continue_final_message": Foreign(_OFF, "an answer is a turn of its own: end with a message of the user"),
+    "cache_control": Foreign(_NEVER, _CACHED, ("object",)),
+    "chat_template_args": Foreign(_EMPTY_OBJECT, "send chat_template_kwargs"),
     "custom_logit_processor": Foreign(_NEVER, _ENFORCE),
     "documents": Foreign(_EMPTY_LIST, "put them into messages"),
     "dry_multiplier": Foreign(_ZERO, _SAMPLING),
     "dynatemp_range": Foreign(_ZERO, _SAMPLING),
     "echo": Foreign(_OFF, "the prompt is not repeated: leave it out"),
-    "enable_thinking": Foreign(_OFF, "whether and how a model reasons is up to its chat template: leave it out"),
     "id_slot": Foreign((-1,), "there are no slots to choose: leave it out"),
-    "ignore_eos": Foreign(_OFF, _MIN),
     "include_reasoning": Foreign(_EITHER),
     "include_stop_str_in_output": Foreign(_OFF),
-    "kv_transfer_params": Foreign(_NEVER, "prompts are computed here: leave it out"),
+    "kv_transfer_params": Foreign(_EMPTY_OBJECT, "prompts are computed here: leave it out"),
     "length_penalty": Foreign(_ONE, "beams are ranked by their scores as they are: leave it out"),
-    "logits_processors": Foreign(_NEVER, _ENFORCE),
+    "logits_processors": Foreign(_EMPTY_LIST, _ENFORCE),
     "lora_path": Foreign(_NEVER, "one model is served: leave it out"),
     "mediaio_kwargs": Foreign(_EMPTY_OBJECT),
-    "min_p": Foreign(_ZERO, _SAMPLING),
-    "min_tokens": Foreign(_ZERO, _MIN),
     "mirostat": Foreign(_ZERO, _SAMPLING),
     "mm_processor_kwargs": Foreign(_EMPTY_OBJECT),
-    "n_keep": Foreign(_ZERO, "messages are never cut: send fewer"),
-    "n_predict": Foreign(_NEVER, "send max_tokens"),
-    "n_probs": Foreign(_ZERO, _LOGPROBS),
+    "n_keep": Foreign((0, -1), "messages are never cut: send fewer"),
+    "n_predict": Foreign((-1,), "send max_tokens"),
+    "n_probs": Foreign(_ZERO, "send logprobs: true, and top_logprobs"),
     "priority": Foreign(_ZERO, "requests are served as they come: leave it out"),
     "prompt": Foreign(_NEVER, 'send messages [{"role": "user", "content": "..."}]'),
     "prompt_logprobs": Foreign(_NEVER, _LOGPROBS),
-    "reasoning_format": Foreign(_NEVER, "the text is sent as it was generated: leave it out"),
-    "repeat_penalty": Foreign(_ONE, _SAMPLING),
-    "repetition_penalty": Foreign(_ONE, _SAMPLING),
+    "reasoning_format": Foreign(("none",), "the text is sent as it was generated: leave it out"),
+    "repeat_penalty": Foreign(_ONE, "send repetition_penalty"),
     "request_id": Foreign(_NEVER, "requests get their ids here: leave it out, or send metadata"),
     "return_tokens_as_token_ids": Foreign(_OFF),
     "return_token_ids": Foreign(_OFF),
@@ -140,7 +106,6 @@ _OTHER_SERVERS: Mapping[str, Foreign] = {
     "skip_special_tokens": Foreign((True,)),
     "spaces_between_special_tokens": Foreign(_EITHER),
     "stop_regex": Foreign(_NEVER, _STOP),
-    "stop_token_ids": Foreign(_EMPTY_LIST, _STOP),
     "structural_tags": Foreign(_EMPTY_LIST, _WHOLE),
     "thinking": Foreign(_NEVER, "whether and how a model reasons is up to its chat template: leave it out"),
     "thinking_budget": Foreign(_NEVER, "whether and how a model reasons is up to its chat template: leave it out"),
@@ -152,18 +117,34 @@ _OTHER_SERVERS: Mapping[str, Foreign] = {
     "xtc_probability": Foreign(_ZERO, _SAMPLING),
 }
 
-REQUEST: Mapping[str, Foreign] = {**_OPENAI, **_CONSTRAINTS_OF_OTHERS, **_OTHER_SERVERS}
+REQUEST: Mapping[str, Foreign] = {**_OPENAI, **CONSTRAINTS_OF_OTHERS, **_OTHER_SERVERS, **ENGINES}
 """Foreign fields of a chat request."""
+
+STRUCTURED_OUTPUTS: Mapping[str, Foreign] = {
+    "disable_additional_properties": Foreign(_OFF, 'put "additionalProperties": false into the schema'),
+    "disable_fallback": Foreign(_EITHER, _BACKEND),
+    "structural_tag": Foreign(_NEVER, _WHOLE),
+}
+"""Foreign members of `structured_outputs`."""
 
 MESSAGE: Mapping[str, Foreign] = {
     "annotations": Foreign(_EMPTY_LIST),
     "audio": Foreign(_NEVER, "messages are text: leave it out"),
-    "function_call": Foreign(_NEVER, _HISTORY),
-    "name": Foreign(_NEVER, "put the name into content"),
-    "reasoning": Foreign(_NEVER, "only content is part of the prompt: leave it out"),
-    "reasoning_content": Foreign(_NEVER, "only content is part of the prompt: leave it out"),
-    "refusal": Foreign(_NEVER, "only content is part of the prompt: leave it out"),
-    "tool_call_id": Foreign(_NEVER, _HISTORY),
-    "tool_calls": Foreign(_EMPTY_LIST, _HISTORY),
+    "cache_control": Foreign(_NEVER, _CACHED, ("object",)),
+    "images": Foreign(_EMPTY_LIST, "messages are text: leave it out"),
+    "prefix": Foreign(_OFF, "send continue_final_message"),
+    "tool_name": Foreign(_NEVER, "send name"),
 }
 """Foreign fields of one message of a chat: what clients send back of an answer they got."""
+
+CALLS: Mapping[str, Foreign] = {
+    "tools": Foreign(_EMPTY_LIST, f'{_SCHEMA_OF_CALL}; or send tool_choice "none"'),
+    "tool_choice": Foreign(("none", "auto"), _SCHEMA_OF_CALL),
+}
+"""Fields that ask for calls of tools."""
+
+LOGPROBS: Mapping[str, Foreign] = {
+    "logprobs": Foreign(_OFF, "log-probabilities are told of chats and completions: leave it out"),
+    "top_logprobs": Foreign(_ZERO, "log-probabilities are told of chats and completions: leave it out"),
+}
+"""Fields that ask for log-probabilities, where there is no place for them."""

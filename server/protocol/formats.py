@@ -1,15 +1,19 @@
-"""The shapes of `response_format`, one model a type; `server.request_constraint` says what they constrain."""
+"""The shapes of `response_format`, one model a type; `server.protocol.constraints.shapes` says what they constrain."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
 
 from server.protocol.strict import StrictModel
 
 Schema = dict[str, Any] | bool
 """A JSON Schema, the order of its keys kept."""
+
+SchemaText = Schema | str
+"""A JSON Schema, or its text."""
 
 
 class TextFormat(StrictModel):
@@ -19,10 +23,19 @@ class TextFormat(StrictModel):
 
 
 class JsonObjectFormat(StrictModel):
-    """Any JSON object; with a `schema` (as llama.cpp and Fireworks have it), what the schema says."""
+    """Any JSON object; with a `schema` (llama.cpp, Fireworks) or `value` (TGI), what the schema says."""
 
     type: Literal["json_object"]
     schema_: Schema | None = Field(default=None, alias="schema")
+    value: SchemaText | None = None
+
+
+class JsonFormat(StrictModel):
+    """A JSON Schema, as `schema` (TensorRT-LLM) or `value` (TGI)."""
+
+    type: Literal["json"]
+    schema_: Schema | None = Field(default=None, alias="schema")
+    value: SchemaText | None = None
 
 
 class NamedSchema(StrictModel):
@@ -35,10 +48,17 @@ class NamedSchema(StrictModel):
 
 
 class JsonSchemaFormat(StrictModel):
-    """A JSON Schema, as OpenAI has it."""
+    """A JSON Schema in `json_schema` (OpenAI's chats), `schema` (OpenAI's responses, Anthropic, llama.cpp), or `value`
+    (TGI), which wraps it with a name.
+    """
 
     type: Literal["json_schema"]
-    json_schema: NamedSchema
+    json_schema: NamedSchema | None = None
+    schema_: Schema | None = Field(default=None, alias="schema")
+    value: SchemaText | None = None
+    name: str | None = None
+    description: str | None = None
+    strict: bool | None = None
 
 
 class NamedGrammar(StrictModel):
@@ -62,8 +82,16 @@ class GrammarFormat(StrictModel):
     """A context-free grammar; without `syntax`, `::=` tells GBNF from Lark."""
 
     type: Literal["grammar"]
-    grammar: GrammarText
+    grammar: GrammarText | None = None
+    value: str | None = None
     syntax: Literal["gbnf", "ebnf", "lark"] | None = None
+
+
+class EbnfFormat(StrictModel):
+    """A grammar in GBNF, as TensorRT-LLM has it."""
+
+    type: Literal["ebnf"]
+    ebnf: str | None = None
 
 
 class RegexFormat(StrictModel):
@@ -75,26 +103,56 @@ class RegexFormat(StrictModel):
     value: str | None = None
 
 
+class RegexSchemaFormat(StrictModel):
+    """A regular expression that the whole answer matches, as LMDeploy has it."""
+
+    type: Literal["regex_schema"]
+    regex_schema: str | None = None
+
+
 CHOICES = 100_000
 """Texts of one list of choices."""
+
+Choices = Annotated[list[str], Field(max_length=CHOICES, fail_fast=True)]
 
 
 class ChoiceFormat(StrictModel):
     """One of the listed texts."""
 
     type: Literal["choice"]
-    choice: Annotated[list[str], Field(max_length=CHOICES, fail_fast=True)]
+    choice: Choices | None = None
+
+
+FOREIGN_FORMAT = "foreign_format"
+"""The type of the validation error for a format of other servers that isn't served."""
+
+_TAGS_OF_OTHERS = (
+    "is not supported: a constraint is about the whole answer; send grammar in GBNF, "
+    "in which TagDispatch tells free text from tags"
+)
 
 
 def _without_null_type(given: object) -> object:
     """Format without a type that is null: it is looked at before the models see that null is absence."""
-    if isinstance(given, dict) and given.get("type", "") is None:
+    if not isinstance(given, dict):
+        return given
+    if given.get("type") in ("structural_tag", "structural"):
+        raise PydanticCustomError(FOREIGN_FORMAT, "type structural_tag {complaint}", {"complaint": _TAGS_OF_OTHERS})
+    if given.get("type", "") is None:
         return {name: value for name, value in given.items() if name != "type"}
     return given
 
 
 ResponseFormat = Annotated[
-    TextFormat | JsonObjectFormat | JsonSchemaFormat | GrammarFormat | RegexFormat | ChoiceFormat,
+    TextFormat
+    | JsonObjectFormat
+    | JsonFormat
+    | JsonSchemaFormat
+    | GrammarFormat
+    | EbnfFormat
+    | RegexFormat
+    | RegexSchemaFormat
+    | ChoiceFormat,
     Field(discriminator="type"),
     BeforeValidator(_without_null_type),
 ]

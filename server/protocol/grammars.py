@@ -1,4 +1,4 @@
-"""`/v1/grammars`: what is asked and answered."""
+"""`/v1/grammars` and `/v1/certify`: what is asked and answered."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from server.protocol.chat import ConstraintOptions
 from server.protocol.completion import AnswerModel
-from server.protocol.formats import GrammarText, ResponseFormat, Schema
+from server.protocol.constraints.fields import ConstraintFields, ConstraintOptions
 from server.protocol.strict import StrictModel
 
 
@@ -20,13 +19,10 @@ class Precompute(StrictModel):
     configurations: int = Field(default=10_000, ge=1, le=50_000)
 
 
-class GrammarRequest(StrictModel):
+class GrammarRequest(ConstraintFields):
     """`POST /v1/grammars`: a name for a constraint, which is told as in a chat request."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
-    response_format: ResponseFormat | None = None
-    grammar: GrammarText | None = None
-    json_schema: Schema | str | None = None
     swyb: ConstraintOptions | None = None
     precompute: Precompute | None = None
 
@@ -54,6 +50,36 @@ class Registered(AnswerModel):
     ignored: list[str]
     table: TableInfo | None
     shared: bool
+
+
+class CertifyRequest(ConstraintFields):
+    """`POST /v1/certify`: one constraint, told as in a chat request."""
+
+    model: str | None = None
+    """Name of the served model. Another name is a 404."""
+    swyb: ConstraintOptions | None = None
+
+
+class Certified(AnswerModel):
+    """Certificate of a constraint with this model's tokenizer. `field`: where the request has it. `example`: a shortest
+    answer that is known, null if it is very long. `exact`: whether `min_tokens` can't be lowered. `size`: see
+    `CompiledGrammar.size`. `ignored`: what is not enforced, annotations and what `lenient` dropped.
+    """
+
+    object: Literal["certificate"] = "certificate"
+    model: str
+    kind: Literal["gbnf", "lark", "regex", "choice", "json_schema"]
+    field: str
+    grammar_id: str
+    min_tokens: int
+    exact: bool
+    example: str | None
+    ignored: list[str]
+    size: Mapping[str, int]
+    distance_version: str
+    compile_ms: float
+    cache: Literal["hit", "miss", "shared"]
+    table: TableInfo | None
 
 
 class Deleted(AnswerModel):

@@ -8,29 +8,43 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import NoReturn, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import NoReturn, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from server.protocol.chat import MESSAGES, ChatMessage, ChatRequest
+from server.protocol.chat import MESSAGES, ChatRequest
+from server.protocol.constraints.fields import ConstraintFields, StructuredOutputs
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.foreign_fields import MESSAGE, REQUEST
+from server.protocol.foreign.field import Foreign
+from server.protocol.foreign.reading import UnknownMembers, unsupported, without_neutral
+from server.protocol.foreign_fields import CALLS, MESSAGE, REQUEST, STRUCTURED_OUTPUTS
+from server.protocol.formats import FOREIGN_FORMAT
 from server.protocol.grammars import GrammarRequest
-from server.protocol.members import LONGEST_TOLD, without_neutral
-from server.protocol.strict import UNKNOWN_MEMBER
+from server.protocol.members import LONGEST_TOLD
+from server.protocol.messages import ChatMessage
+from server.protocol.parts import FOREIGN_PART
+from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, UNKNOWN_MEMBER, StrictModel
+from server.protocol.template_variables import template_variables
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SIGNS = b",", b"[", b"{", b":"
 _STRING_OR_SIGN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[,\[{:]', re.DOTALL)
 _QUOTE = ord('"')
-_TAGGED = "response_format"
-"""The field whose error paths hold the name of the chosen type as well."""
-_JSON_TEXT_OR_OBJECT = "json_schema"
+_TAGGED = "response_format", "format", "output_format"
+"""Fields whose error paths hold the name of the chosen type as well."""
+_OF_MEMBERS = {
+    UNKNOWN_MEMBER: ErrorCode.UNKNOWN_PARAMETER,
+    MISSING_MEMBER: ErrorCode.MISSING_PARAMETER,
+    MISPLACED_MEMBER: ErrorCode.INVALID_VALUE,
+}
+"""Validation errors that are about a member, which their context names."""
 _LISTS = {"content": "parts"}
 """Names of a field's items, where they go by another name."""
 
+Request = TypeVar("Request", bound=StrictModel)
+Constrained = TypeVar("Constrained", bound=ConstraintFields)
 Container: TypeAlias = dict[str, object] | list[object]
 Objects: TypeAlias = Callable[[list[tuple[str, object]]], dict[str, object]]
 
@@ -106,37 +120,84 @@ def _more_values(body: bytes, values: int) -> bool:
     return False
 
 
-def parse_chat(value: object) -> ChatRequest:
-    """The request that a JSON value describes."""
-    if not isinstance(value, dict):
-        raise ApiError(ErrorCode.INVALID_VALUE, "the body has to be a JSON object")
-    fields = without_neutral(value, ChatRequest.member_names(), REQUEST)
+def parse_chat(value: object, *, report_unknown: bool = False) -> ChatRequest:
+    """The request that a JSON value describes. `report_unknown`: see `UnknownMembers`."""
+    unknown = UnknownMembers(report_unknown)
+    fields = with_messages(members_of(value, ChatRequest, REQUEST, unknown), unknown)
+    _refuse_calls(fields)
+    request = parsed_as(ChatRequest, fields)
+    template_variables(request)
+    return request.letting_through(unknown.names)
+
+
+def with_messages(fields: dict[str, object], unknown: UnknownMembers) -> dict[str, object]:
+    """The members of a body, with those of its messages that these have. Raises ApiError."""
     messages = fields.get("messages")
     if isinstance(messages, list) and len(messages) <= MESSAGES:  # the model complains of more
-        fields["messages"] = [_message(message, at) for at, message in enumerate(messages)]
-    try:
-        return ChatRequest.model_validate(fields)
-    except ValidationError as error:
-        raise of_validation(error) from error
+        return {**fields, "messages": [_message(message, at, unknown) for at, message in enumerate(messages)]}
+    return fields
 
 
-def parse_grammar(value: object) -> GrammarRequest:
-    """The grammar to register that a JSON value describes."""
+def parse_grammar(value: object, *, report_unknown: bool = False) -> GrammarRequest:
+    """The grammar to register that a JSON value describes. `report_unknown`: see `UnknownMembers`."""
+    return parse_constrained(GrammarRequest, value, {}, report_unknown=report_unknown)
+
+
+def parse_constrained(
+    model: type[Constrained], value: object, foreign: Mapping[str, Foreign], *, report_unknown: bool = False
+) -> Constrained:
+    """The request of that model, whose answer tells what of it was ignored. `report_unknown`: see `UnknownMembers`."""
+    unknown = UnknownMembers(report_unknown)
+    return parsed_as(model, members_of(value, model, foreign, unknown)).letting_through(unknown.names)
+
+
+def parse_as(model: type[Request], value: object, foreign: Mapping[str, Foreign]) -> Request:
+    """The request of that model, whose answer has no place for what was ignored. `foreign`: fields that others have."""
+    return parsed_as(model, members_of(value, model, foreign, UnknownMembers()))
+
+
+def members_of(
+    value: object, model: type[StrictModel], foreign: Mapping[str, Foreign], unknown: UnknownMembers
+) -> dict[str, object]:
+    """Members of a body that its model has. Raises ApiError for others, unless they are neutral ones of other servers',
+    or let through.
+
+    Those of `structured_outputs` are read too; nothing unknown is let through there.
+    """
     if not isinstance(value, dict):
         raise ApiError(ErrorCode.INVALID_VALUE, "the body has to be a JSON object")
+    fields = without_neutral(value, model.member_names(), foreign, unknown=unknown)
+    wanted = fields.get("structured_outputs")
+    if isinstance(wanted, dict):
+        names = StructuredOutputs.member_names()
+        fields["structured_outputs"] = without_neutral(wanted, names, STRUCTURED_OUTPUTS, "structured_outputs.")
+    return fields
+
+
+def parsed_as(model: type[Request], fields: Mapping[str, object]) -> Request:
+    """The request of these members. Raises ApiError."""
     try:
-        return GrammarRequest.model_validate(value)
+        return model.model_validate(fields)
     except ValidationError as error:
         raise of_validation(error) from error
+
+
+def _refuse_calls(fields: Mapping[str, object]) -> None:
+    """Refuses what asks for calls of tools: with `tool_choice` "none", tools are only shown."""
+    choice = fields.get("tool_choice")
+    if choice not in (None, *CALLS["tool_choice"].neutral):
+        raise unsupported("tool_choice", CALLS["tool_choice"])
+    if fields.get("tools") and choice != "none":
+        raise unsupported("tools", CALLS["tools"])
 
 
 def of_validation(error: ValidationError) -> ApiError:
     """The first complaint, with the path of the field it is about."""
     first = error.errors(include_url=False, include_input=False)[0]
     context = first.get("ctx", {})
-    if first["type"] == UNKNOWN_MEMBER:
+    if first["type"] in _OF_MEMBERS:
         param = _path((*first["loc"], context["member"]))
-        return ApiError(ErrorCode.UNKNOWN_PARAMETER, f"{param}: {first['msg']}", param=param)
+        return ApiError(_OF_MEMBERS[first["type"]], f"{param}: {first['msg']}", param=param)
     param = _path(first["loc"])
     match first["type"]:
         case "too_long":
@@ -146,6 +207,8 @@ def of_validation(error: ValidationError) -> ApiError:
         case "union_tag_invalid":  # pydantic's own words repeat the value, which may be long
             expected = f"{param}: the type is one of {context['expected_tags']}"
             return ApiError(ErrorCode.INVALID_VALUE, expected, param=param)
+        case kind if kind in (FOREIGN_FORMAT, FOREIGN_PART):
+            code = ErrorCode.UNSUPPORTED_PARAMETER
         case "missing" | "union_tag_not_found":
             code = ErrorCode.MISSING_PARAMETER
         case _:
@@ -153,20 +216,20 @@ def of_validation(error: ValidationError) -> ApiError:
     return ApiError(code, f"{param}: {first['msg']}", param=param)
 
 
-def _message(message: object, at: int) -> object:
+def _message(message: object, at: int, unknown: UnknownMembers) -> object:
     if not isinstance(message, dict):
         return message  # the model complains
-    return without_neutral(message, ChatMessage.member_names(), MESSAGE, f"messages.{at}.")
+    return without_neutral(message, ChatMessage.member_names(), MESSAGE, f"messages.{at}.", unknown)
 
 
 def _path(location: tuple[int | str, ...]) -> str:
     parts = [str(part) for part in location]
-    if parts[0] == _TAGGED:
-        del parts[1:2]
-    if parts[0] == _JSON_TEXT_OR_OBJECT:
-        del parts[1:]
+    for tagged in _TAGGED:
+        if tagged in parts:
+            at = parts.index(tagged) + 1
+            del parts[at : at + 1]
     # The names of a union's members are no fields.
-    return ".".join(part for part in parts if "[" not in part and part != "bool")
+    return ".".join(part for part in parts if "[" not in part and part not in ("bool", "str"))
 
 
 def _deeper_than(value: object, nesting: int) -> bool:

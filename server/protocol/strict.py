@@ -13,6 +13,11 @@ from server.protocol.members import LONGEST_TOLD, unknown_member
 UNKNOWN_MEMBER = "unknown_member"
 """The type of the validation error for a member that a model doesn't have; its context has the `member`."""
 
+MISSING_MEMBER = "missing_member"
+"""The type of the validation error for a member that others of the object ask for; its context has the `member`."""
+MISPLACED_MEMBER = "misplaced_member"
+"""The type of the validation error for a member that others of the object don't go with; see above."""
+
 
 class StrictModel(BaseModel):
     """See the module's text. Its first complaint is its last: a body may hold a million wrong members."""
@@ -30,8 +35,8 @@ class StrictModel(BaseModel):
         if not isinstance(given, dict):
             return given
         known = cls.member_names()
-        for name in given:
-            if name not in known:
+        for name, value in given.items():
+            if value is not None and name not in known:
                 context = {"member": str(name)[:LONGEST_TOLD], "complaint": unknown_member(str(name), known)}
                 raise PydanticCustomError(UNKNOWN_MEMBER, "{complaint}", context)
         return {name: value for name, value in given.items() if value is not None}

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from benchmarks import peers
 from benchmarks.__main__ import main
 from benchmarks.core import compile_time
 from benchmarks.core.walks import walks
 from benchmarks.data import Task, tokenizer_folder
+from benchmarks.peers import find as peers
+from benchmarks.peers.peer import Refused
 from grammar_cache import Vocabulary
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    """What a benchmark wrote."""
+    """Rows that a benchmark wrote."""
     return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
 
 
@@ -100,7 +101,7 @@ def test_peers_answer_for_the_same_language(world: Path, tasks: list[Task], name
             assert not session.allows(byte_ids[b"~"])
             assert session.accept(byte_ids[bytes([byte])])
         session.reset()
-    with pytest.raises(peers.Refused):
+    with pytest.raises(Refused):
         peer.compile("{")
 
 
@@ -124,7 +125,7 @@ def test_slow_compiles_are_not_repeated() -> None:
 
 
 def test_missing_data_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """Without the tasks a benchmark ends with a message that names the variable, not with a traceback."""
+    """A benchmark without the tasks ends with a message that names the variable, not with a traceback."""
     monkeypatch.setenv("SWYB_DATA", str(tmp_path))
     assert main(["compile"]) == 2
     assert "SWYB_DATA" in capsys.readouterr().err

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 
-from benchmarks import peers
 from benchmarks.__main__ import main
 from benchmarks.core import grammars
 from benchmarks.core.grammars import GrammarRow, read_texts, report
+from benchmarks.peers import find as peers
 from tests.benchmarks.test_benchmarks import rows
 
 QUERIES = ["SELECT b FROM t", "SELECT a FROM t", "SELECT b FROM t", "SELEC"]
@@ -81,6 +82,24 @@ def test_peers_follow_the_same_texts(texts: Path, name: str) -> None:
     assert {row["left"] for row in (*ours, first, again)} == {0}
 
 
+def test_lark_grammars_are_timed_beside_equal_verdicts(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A Lark grammar has the rows that others have; the peer that reads Lark takes what we take."""
+    pytest.importorskip("llguidance", reason="the package of llguidance (extra: peers) is not installed")
+    arguments = ["grammars", "--grammar", "lark_sql", "--tokenizer", "bytes", "--peers", "llguidance", "xgrammar"]
+    assert main([*arguments, "--repeats", "1", "--n", "2", "--out", str(texts)]) == 0
+    found = rows(texts, "grammar_lark_sql")
+    assert {row["left"] for row in found} == {0}
+    assert [row["measure"] for row in found if row["refusal"] is not None] == ["xgrammar"]
+    assert "llguidance: 0 of " in capsys.readouterr().out
+
+
+def test_python_is_read_from_the_library_that_runs() -> None:
+    """Statements that the grammar takes are many, and Python's own."""
+    found = read_texts("lark_python", 100)
+    assert len(set(found)) == 100
+    assert all(ast.parse(text).body for text in found)
+
+
 def test_refusals_are_reported() -> None:
     """A peer that refuses the grammar, and one that isn't there, have a line without times."""
     table = [
@@ -96,6 +115,6 @@ def test_refusals_are_reported() -> None:
 
 
 def test_missing_texts_are_said(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without the texts it ends with a message that names the variable."""
+    """A benchmark without the texts ends with a message that names the variable."""
     assert main(["grammars", "--tokenizer", "bytes"]) == 2
     assert "SWYB_DATA" in capsys.readouterr().err

@@ -28,7 +28,7 @@ BRIEF: dict[str, Any] = {**BODY, "grammar": "root ::= [a-z]{5}"}
 
 
 def judged(found: Outcomes, answers: int) -> set[str]:
-    """What has become of the long ones, none of which is torn, invalid or lost; short ones know nothing of it."""
+    """Fate of the long answers, none of which is torn, invalid or lost; short ones know nothing of it."""
     assert not [result for result in (*found.long, *found.brief) if result.outcome in UNWANTED]
     assert len(found.long) == answers
     assert {result.outcome for result in found.brief} == {"whole"}
@@ -86,7 +86,9 @@ def chat(client: httpx.Client, body: dict[str, Any]) -> httpx.Response:
 
 
 def test_stages_of_a_process() -> None:
-    """Not ready, yet answering; then nobody gets in; a second signal ends the answers that are left."""
+    """A process that drains isn't ready, yet answers; then nobody gets in; a second signal ends the answers that are
+    left.
+    """
     with serving(delay=0.02, drain=1.5, shutdown=60) as (process, client):
         assert chat(client, BRIEF).status_code == 200
         streamed = client.stream("POST", "/v1/chat/completions", json={**LONG, "stream": True})
@@ -111,14 +113,14 @@ def test_stages_of_a_process() -> None:
 
 @pytest.mark.full
 def test_an_interrupt_drains_nobody() -> None:
-    """Who stops a server from a terminal waits for the answers, and for nothing else."""
+    """Whoever stops a server from a terminal waits for the answers, and for nothing else."""
     with serving(drain=60) as (process, _):
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
 
 
 def test_a_failed_engine_ends_the_process() -> None:
-    """With a status of its own, after the answers that were under way."""
+    """The process ends with a status of its own where its engine has failed, after the answers that were under way."""
     with serving(fails=40) as (process, client):
         response = chat(client, LONG)
         assert response.status_code == 200
@@ -136,7 +138,7 @@ def test_an_engine_that_fails_at_once_ends_the_process() -> None:
 
 @pytest.mark.full
 def test_a_process_may_stay_without_its_engine() -> None:
-    """Then its liveness says so, and signals end it as ever."""
+    """A process without its engine says so by its liveness, and signals end it as ever."""
     with serving(fails=40, on_failure="stay") as (process, client):
         chat(client, LONG)
         health = client.get("/health")

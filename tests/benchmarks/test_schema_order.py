@@ -117,7 +117,7 @@ def test_nothing_but_the_order_changes(data: st.DataObject) -> None:
 @settings(deadline=None)
 @given(schemas(without=(*CHOICES, "enum", "const")), VALUES)
 def test_without_branches_it_is_an_order_that_is_generated(schema: Any, value: Any) -> None:
-    """Where nothing depends on the value, our grammar takes this order if it takes any."""
+    """Our grammar takes this order, if it takes any, where nothing depends on the value."""
     text, table = json.dumps(value), _table(json.dumps(schema))
     if table is not None and member_order.generated(table, member_order.read(text)) is not None:
         assert member_order.derives(table, in_schema_order(text, json.dumps(schema)))

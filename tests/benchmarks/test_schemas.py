@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import peers
 from benchmarks.__main__ import main
+from benchmarks.peers import find as peers
 from benchmarks.schemas.corpus import read_items
 from benchmarks.vllm.workers import Caps, Failed, Worker
 from grammar_cache import Constraint, Limits
@@ -131,7 +131,7 @@ def test_a_worker_that_never_gets_ready_is_an_error() -> None:
 
 
 def test_orders_keep_the_spelling_of_numbers() -> None:
-    """What is read and written again has its numbers as they were, and members as the schema lists them."""
+    """Schemas that are read and written again have their numbers as they were, and members as the schema lists them."""
     value = member_order.read('{"b": 1.50, "a": [1e2, {"d": 0, "c": "é"}]}')
     assert member_order.write(value) == '{"b": 1.50, "a": [1e2, {"d": 0, "c": "é"}]}'
     ordered = member_order.in_schema_order(value, {"properties": {"a": {"items": {"required": ["c"]}}, "b": {}}})

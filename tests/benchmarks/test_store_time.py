@@ -44,7 +44,7 @@ def test_many_ask_at_once(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.full
 def test_throughput_and_learning(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both servers write tokens, and what is known from another server changes no text."""
+    """Two servers write tokens, and nothing that another server has told changes a text."""
     monkeypatch.setattr(sharing, "STARTS", 1)
     monkeypatch.setattr(sharing, "ROUNDS", 2)
     measured(world, "throughput", 1)

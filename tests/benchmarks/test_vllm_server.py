@@ -1,4 +1,4 @@
-"""What is sent to servers and told of them: requests against a server of ours, tables from rows. No vLLM needed."""
+"""Requests that are sent to servers, against a server of ours, and tables from rows. No vLLM needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def row(server: str, turn: int, seconds: float) -> LoadRow:
 
 
 def test_requests_are_answered_and_judged() -> None:
-    """As many at once as asked for, in order; a refusal has its reason."""
+    """Requests run as many at once as asked for, and are answered in order; a refusal has its reason."""
     bodies = [body_of(TASK, size, constrained=True) | HERE for size in (40, 1, 41)]
     with serving() as running:
         seconds, replies = asked(running.base, bodies, 2)

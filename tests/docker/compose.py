@@ -23,7 +23,7 @@ class MissingVariable(ValueError):
 
 
 def composed(*files: str, variables: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """These files, one over the other."""
+    """The services of these files, laid one over the other."""
     whole: dict[str, Any] = {}
     for file in files:
         whole = _laid(whole, filled(raw(file), variables or {}))
@@ -43,7 +43,7 @@ def files() -> list[str]:
 
 
 def filled(value: Any, variables: Mapping[str, str]) -> Any:
-    """With values for its variables. Raises MissingVariable."""
+    """Fills in the values of variables. Raises MissingVariable."""
     match value:
         case str():
             return _VARIABLE.sub(lambda found: _value(found, variables), value)

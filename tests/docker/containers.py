@@ -1,4 +1,4 @@
-"""What stands around the proxy in a test: replicas at addresses of their own, and the name server that knows them."""
+"""Surroundings of the proxy in a test: replicas at addresses of their own, and the name server that knows them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 @dataclass(slots=True)
 class Stage:
-    """From one FROM to the next. `lines`: instruction and value."""
+    """Lines from one FROM to the next. `lines`: instruction and value."""
 
     name: str
     base: str
@@ -43,7 +43,7 @@ class Stage:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What ENV sets; variables in it are left as they are."""
+        """Variables that ENV sets; variables in their values are left as they are."""
         return dict(word.split("=", 1) for value in self.values("ENV") for word in shlex.split(value))
 
     @property

@@ -1,4 +1,6 @@
-"""What .dockerignore keeps from the builder: the last pattern that fits a path, or a folder that it is in, decides."""
+"""Paths that .dockerignore keeps from the builder: the last pattern that fits a path, or a folder around it,
+decides.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the compose files and the image describe, as processes of this machine.
+"""Services of the compose files and the image, run as processes of this machine.
 
-Commands and variables are theirs. What differs is written here and nowhere else: hosts are loopback addresses, ports
-are free ones, folders are a test's own; the embedded model is the one that `make test` made, and loops are this
+Commands and variables are theirs. All that differs is written here and nowhere else: hosts are loopback addresses,
+ports are free ones, folders are a test's own; the embedded model is the one that `make test` made, and loops are this
 machine's.
 """
 
@@ -55,7 +55,7 @@ class Started:
         raise AssertionError("".join(self.said))
 
     def stop(self, number: signal.Signals, seconds: float) -> int:
-        """Its exit status after this signal."""
+        """Exit status of the process after this signal."""
         self.process.send_signal(number)
         status = self.process.wait(seconds)
         self.close()
@@ -75,7 +75,7 @@ class Started:
 
 @contextmanager
 def started(command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Started]:
-    """With these variables and no others."""
+    """The process, started with these variables and no others."""
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     found = Started(subprocess.Popen(command, env=dict(variables), text=True, **output))  # type: ignore[call-overload]
     try:
@@ -154,11 +154,11 @@ class Host:
         return self.folder / "loops"
 
     def written_loops(self, number: int) -> Path:
-        """Where the entry point of one server copies them to."""
+        """Folder to which the entry point of one server copies the compiled loops."""
         return self.folder / "tmp" / f"loops-{number}"
 
     def copy_loops(self) -> None:
-        """This machine's loops, laid out as numba does in a folder of its own, for nobody to write to."""
+        """Copies this machine's loops, laid out as numba does in a folder of its own, for nobody to write to."""
         warm_up(Vocabulary([bytes([byte]) for byte in range(256)], [256]))
         subpath = numba.core.caching._CacheLocator.get_suitable_cache_subpath
         for cache in Path(grammar_cache.__file__).parent.rglob("__pycache__"):

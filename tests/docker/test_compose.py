@@ -55,7 +55,7 @@ def mebibytes(size: str) -> int:
 
 
 def test_files_are_valid() -> None:
-    """By the schema of the Compose specification: each file, and all of them laid over each other."""
+    """Each file is valid by the schema of the Compose specification, and so are all of them laid over each other."""
     text = (resources.files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json").read_text()
     judge = jsonschema.Draft202012Validator(json.loads(text))
     assert not judge.is_valid({"services": {"server": {"no_such_key": 1}}})
@@ -67,7 +67,7 @@ def test_files_are_valid() -> None:
 
 @pytest.mark.parametrize("kind", ["networks", "volumes", "secrets", "configs"])
 def test_names_stand_for_something(whole: dict[str, Any], kind: str) -> None:
-    """What services name is declared, and what is declared is used."""
+    """Names that services use are declared, and all that is declared is used."""
     used: set[str] = set()
     for service in whole["services"].values():
         for entry in service.get(kind, []):
@@ -124,7 +124,7 @@ def test_every_service_is_contained(whole: dict[str, Any]) -> None:
 
 
 def test_servers_can_be_many(whole: dict[str, Any]) -> None:
-    """None has a port or a name of its own: only the proxy is to be seen."""
+    """No server has a port or a name of its own: only the proxy is to be seen."""
     published = [name for name, service in whole["services"].items() if "ports" in service]
     assert published == ["proxy"]
 
@@ -141,7 +141,7 @@ def test_networks_let_only_neighbours_meet() -> None:
 
 
 def test_ports_agree() -> None:
-    """From the host through the proxy to the server."""
+    """Ports agree from the host through the proxy to the server."""
     [port] = base()["services"]["proxy"]["ports"]
     assert port == "127.0.0.1:8000:8000"
     assert re.findall(r"^ *bind (\S+)", PROXY, re.MULTILINE) == [":8000"]
@@ -173,7 +173,9 @@ def test_the_store_is_the_one_that_is_started() -> None:
 
 
 def test_redis_keeps_what_fits() -> None:
-    """Its memory has an end below the container's, what is seldom used goes first, and its file is on a volume."""
+    """Redis has a bound on memory below the container's, drops first what is seldom used, and keeps its file on a
+    volume.
+    """
     service = base()["services"]["redis"]
     words = compose.words(service["command"])
     options = {word[2:]: words[at + 1] for at, word in enumerate(words) if word.startswith("--")}
@@ -186,7 +188,7 @@ def test_redis_keeps_what_fits() -> None:
 
 
 def test_every_service_is_watched() -> None:
-    """By a check of its own, or by that of its image; no probe is longer than its limit."""
+    """Every service has a health check of its own, or that of its image; no probe is longer than its limit."""
     services = base()["services"]
     assert "healthcheck" not in services["server"]
     options, _ = STAGES[-1].healthcheck
@@ -253,4 +255,4 @@ def test_command_lines_of_the_page_name_what_is_there() -> None:
             if option == "--scale":
                 assert value.partition("=")[0] in base()["services"]
             if option == "--build-arg":
-                assert value.partition("=")[0] in {*ARGUMENTS, "TORCH_INDEX"}
+                assert value.partition("=")[0] in {*ARGUMENTS, "TORCH"}

@@ -53,7 +53,9 @@ def running(host: Host) -> Iterator[tuple[Started, list[tuple[Started, int]]]]:
 
 
 def test_two_servers_and_their_redis(host: Host, running: tuple[Started, list[tuple[Started, int]]]) -> None:
-    """They are well, answer, share what they know, compile no loop, and end cleanly; Redis still knows it then."""
+    """Two servers are well, answer, share what they know, compile no loop, and end cleanly; Redis still knows it
+    then.
+    """
     store, servers = running
     assert host.redis_check() == 0
     answers = []
@@ -90,7 +92,7 @@ def host_keys(host: Host) -> set[bytes]:
 
 
 def test_redis_is_as_it_is_told(host: Host) -> None:
-    """By its own words, after it has read the command line."""
+    """Redis says by its own words, after it has read the command line, what it was told."""
     with started(host.redis_command(), {"PATH": host.path}) as store:
         store.until("Ready to accept connections")
         with redis.Redis(port=host.redis_port) as client:

@@ -40,7 +40,7 @@ def test_it_refuses_as_a_server_does() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """It and what is around it. The replicas listen; whether it knows them is up to the name server."""
+    """The proxy and what is around it. The replicas listen; whether it knows them is up to the name server."""
 
     process: Started
     names: NameServer
@@ -48,7 +48,7 @@ class Proxy:
     client: httpx.Client
 
     def know(self, count: int) -> None:
-        """Until it has found so many replicas, and each is ready."""
+        """Names so many replicas, and waits until the proxy has found them, and each is ready."""
         self.names.addresses = ADDRESSES[:count]
         begun = [replica.asked for replica in self.replicas[:count]]
         for replica in self.replicas:
@@ -94,7 +94,9 @@ def _listens(client: httpx.Client) -> bool:
 
 
 def test_replicas_are_found_and_lost(proxy: Proxy) -> None:
-    """By their name alone, while it runs; those that aren't ready get nothing, and without any it says so."""
+    """Replicas are found by their name alone while the proxy runs; unready ones get nothing, and without any it says
+    so.
+    """
     assert proxy.client.get("/v1/x").json()["error"]["code"] == "not_ready"
     proxy.know(1)
     proxy.know(2)
@@ -121,7 +123,7 @@ def _asks(proxy: Proxy, replica: Replica) -> bool:
 
 
 def test_streams_are_streams(proxy: Proxy) -> None:
-    """What a server has said arrives while it goes on; a client that leaves is known to have left."""
+    """A stream's beginning arrives while the server goes on; a client that leaves is known to have left."""
     proxy.know(1)
     [replica, _] = proxy.replicas
     replica.go_on.clear()
@@ -137,7 +139,7 @@ def test_streams_are_streams(proxy: Proxy) -> None:
 
 
 def test_it_ends_after_its_requests(proxy: Proxy) -> None:
-    """By the signal that its image names, an answer that is under way is still finished."""
+    """An answer that is under way is finished after the signal that the image names."""
     proxy.know(1)
     [replica, _] = proxy.replicas
     replica.go_on.clear()

@@ -1,4 +1,4 @@
-"""What the documentation tells to type does what it says: samples, requests and their answers, command lines, links."""
+"""Commands, samples, requests and links of the documentation do what the pages say."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ import pytest
 from grammar_cache import Vocabulary
 from server.backends.loop import EngineLoop
 from server.cli import COMMANDS, main, parse
+from server.job import Job
 from server.protocol.completion import Certificate, ChatCompletion
 from server.protocol.errors import ApiError
 from server.protocol.reading import parse_chat, parse_json
-from server.service import Job, Service
+from server.service import Service
 from server.settings import Settings
 from tests.cached import cache_folder, model_folder
 from tests.documents import ROOT, Document, documents, run, spans
@@ -31,6 +32,7 @@ from tests.server.running import Running, serving
 
 README = Document("README.md")
 BEAMS = Document("docs/how-to/beams.md")
+CLIENTS = Document("docs/how-to/clients.md")
 START = Document("docs/start.md")
 DISTANCE = Document("docs/explain/distance.md")
 ADDRESS = "http://127.0.0.1:8000"
@@ -45,7 +47,7 @@ def running() -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    """What refuses or prepares requests, with the embedded model's tokenizer and no model."""
+    """A service that refuses or prepares requests, with the embedded model's tokenizer and no model."""
     vocabulary = Vocabulary.from_pretrained(model_folder())
     found = Service(Settings(), EngineLoop(ScriptedEngine(vocabulary, uniform(vocabulary.size), context_window=8192)))
     yield found
@@ -65,7 +67,7 @@ def requests_shown() -> list[dict[str, Any]]:
 
 
 def answers_shown() -> list[dict[str, Any]]:
-    """What the examples are answered with."""
+    """Answers that the examples are shown with."""
     return [json.loads(code) for page in (README, BEAMS) for _, code in page.blocks("json")]
 
 
@@ -115,7 +117,7 @@ def test_answers_of_the_curl_examples_are_true(service: Service, number: int) ->
 
 
 def test_the_sample_for_the_openai_client_runs(running: Running) -> None:
-    """It prints what it says, against a real server."""
+    """The sample prints what the page says, against a real server."""
     [code] = [code for _, code in README.blocks("python") if "openai" in code]
     namespace: dict[str, Any] = {}
     try:
@@ -125,8 +127,22 @@ def test_the_sample_for_the_openai_client_runs(running: Running) -> None:
         namespace["client"].close()
 
 
+@pytest.mark.parametrize("number", range(2))
+def test_the_samples_for_other_clients_run(running: Running, number: int) -> None:
+    """Samples print what they say, against a real server."""
+    code = CLIENTS.blocks("python")[number][1].replace(ADDRESS, running.base)
+    namespace: dict[str, Any] = {}
+    try:
+        told = run(code, namespace)
+        assert len(told) >= 3
+        for promised, printed in told:
+            assert printed == promised
+    finally:
+        namespace["client"].close()
+
+
 def test_the_samples_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They run in order and print what they say, with the tokenizer of the embedded model."""
+    """The samples run in order and print what the page says, with the tokenizer of the embedded model."""
     model_folder()
     (tmp_path / ".cache").mkdir()
     (tmp_path / ".cache" / "swyb").symlink_to(cache_folder())
@@ -221,7 +237,7 @@ def test_what_generate_prints_is_shown(capsys: pytest.CaptureFixture[str], monke
 
 
 def test_make_verbs_exist() -> None:
-    """What the pages tell to type, the Makefile knows."""
+    """The Makefile knows each verb that the pages tell to type."""
     known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     told = {verb for page in documents() for verb in re.findall(r"(?:^|`)make ([a-z-]+)", page.text, re.MULTILINE)}
     assert {"serve", "test"} <= told <= known

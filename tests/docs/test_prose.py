@@ -1,17 +1,18 @@
-"""The prose of code: each docstring can be read by itself."""
+"""The prose of code: each docstring and comment can be read by itself."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from tokenize import COMMENT, tokenize
 
 import pytest
 
 from tests.documents import ROOT
 
-FOLDERS = ("grammar_cache", "server", "benchmarks", "examples", "scripts")
+FOLDERS = ("grammar_cache", "server", "benchmarks", "examples", "scripts", "tests")
 
 LEANING = (
     *("Of", "Those", "The same", "That", "These", "This", "Such", "Others?", "Which", "What", "Who", "There"),
@@ -22,9 +23,13 @@ LEANING = (
 )
 """Beginnings of fragments that can be read only together with the line before: what they speak of isn't named yet."""
 
-
-LEANING_IN_TESTS = ("Of", "Those", "The same")
-"""Beginnings that a test's docstring avoids too: the rest of it says what holds, which its name begins."""
+LEANING_COMMENTS = (
+    *("Of", "Those", "The same", "That", "These", "This", "Such", "Others?", "Which", "As", "And", "Or", "But", "So"),
+    *("Likewise", "It", "Its", "They", "Their", "Them"),
+)
+"""Beginnings that comments avoid too. They stand beside code, so that conditions (`Where`, `Without`) may begin
+them.
+"""
 
 
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -37,17 +42,19 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
                     yield statement.lineno, text.strip()
 
 
-def leaning(text: str, beginnings: Sequence[str] = LEANING) -> bool:
-    return re.match(rf"({'|'.join(beginnings)})\b", text) is not None
+def leaning(text: str) -> bool:
+    return re.match(rf"({'|'.join(LEANING)})\b", text) is not None
 
 
-def fragments(paths: Iterable[Path], beginnings: Sequence[str]) -> list[str]:
-    return [
-        f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
-        for path in paths
-        for line, text in docstrings(ast.parse(path.read_text()))
-        if leaning(text, beginnings)
-    ]
+def comments(path: Path) -> Iterator[tuple[int, str]]:
+    """First lines of the comments that have lines of their own."""
+    last = 0
+    with path.open("rb") as file:
+        for token in tokenize(file.readline):
+            if token.type == COMMENT and token.line.lstrip().startswith("#"):
+                if token.start[0] > last + 1:
+                    yield token.start[0], token.string.removeprefix("#").strip()
+                last = token.start[0]
 
 
 @pytest.mark.parametrize(
@@ -66,15 +73,28 @@ def test_sentences_are_left_alone(text: str) -> None:
     assert not leaning(text)
 
 
+def paths() -> list[Path]:
+    return [ROOT / "swyb.py", *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))]
+
+
 def test_docstrings_stand_alone() -> None:
-    """Each docstring of the code begins with what it is about, a verb or a noun."""
-    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-    found = fragments([ROOT / "swyb.py", *paths], LEANING)
-    assert len(paths) > 300
-    assert not found, "\n".join(found)
+    """Each docstring begins with what it is about, a verb or a noun."""
+    files = paths()
+    assert len(files) > 700
+    assert not [
+        f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
+        for path in files
+        for line, text in docstrings(ast.parse(path.read_text()))
+        if leaning(text)
+    ]
 
 
-def test_docstrings_of_tests_stand_alone() -> None:
-    """Docstrings of tests name what they are about."""
-    found = fragments(sorted((ROOT / "tests").rglob("*.py")), LEANING_IN_TESTS)
-    assert not found, "\n".join(found)
+def test_comments_stand_alone() -> None:
+    """A comment's first line needs no line before it: it may state a condition, but not lean on what wasn't named."""
+    pronouns = re.compile(rf"({'|'.join(LEANING_COMMENTS)})\b")
+    assert not [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in paths()
+        for line, text in comments(path)
+        if pronouns.match(text)
+    ]

@@ -27,7 +27,7 @@ def pages(nav: object) -> Iterator[str]:
 
 
 def test_the_navigation_has_every_page_once() -> None:
-    """And no file that isn't there."""
+    """Each page is in the navigation once, and no file that isn't there."""
     told = list(pages(CONFIG["nav"]))
     assert len(told) == len(set(told))
     assert set(told) == {page.name for page in documents()}

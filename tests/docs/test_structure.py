@@ -17,14 +17,14 @@ WHERE = Document("docs/where.md")
 
 ORDER = (
     ("array_types", "jit"),
-    ("algorithms", "constraint", "errors", "limits", "lexeme"),
+    ("algorithms", "constraint", "errors", "limits"),
     ("arrays", "grammars", "expression", "interrupt"),
     ("automata",),
     ("dialects", "network", "vocabulary"),
     ("configurations",),
     ("successors",),
     ("distances",),
-    ("masks", "lexer"),
+    ("masks",),
     ("grammar",),
     ("compile", "offline"),
     ("artefact",),
@@ -71,7 +71,7 @@ def first_line(path: Path) -> str:
 
 
 def test_imports_go_down() -> None:
-    """In `grammar_cache`, folders and files at the root import in one order."""
+    """Folders and files at the root of `grammar_cache` import in one order."""
     level = {name: number for number, names in enumerate(ORDER) for name in names}
     core = ROOT / "grammar_cache"
     for path in modules("grammar_cache"):
@@ -94,8 +94,16 @@ def test_nothing_flows_back_up(folder: str) -> None:
             assert not re.match(FORBIDDEN[folder], module), f"{path.name} imports {module}"
 
 
+def test_only_the_store_knows_databases() -> None:
+    """No file of `grammar_cache` outside `store/` imports a library of databases."""
+    for path in modules("grammar_cache"):
+        if "store" not in path.parts:
+            found = {module.partition(".")[0] for module in imports(path)} & {"sqlite3", "redis", "dbm", "sqlalchemy"}
+            assert not found, f"{path} imports {found}"
+
+
 def test_folders_of_the_server_hold_no_circle() -> None:
-    """What a folder, or a file at the root of `server/`, imports never imports it in turn."""
+    """A folder or file at the root of `server/` is never imported by what it imports."""
     needs: dict[str, set[str]] = defaultdict(set)
     for path in modules("server"):
         here = path.relative_to(ROOT / "server").with_suffix("").parts[0]
@@ -151,7 +159,7 @@ def test_classes_have_names_of_their_own() -> None:
 
 
 def test_the_life_of_a_request_is_short_and_its_files_are_there() -> None:
-    """At most ten steps, numbered; whatever file a page of the structure names exists."""
+    """The life of a request has at most ten steps, numbered; whatever file a page of the structure names exists."""
     life = ARCHITECTURE.text.split("\n## ")[0]
     steps = re.findall(r"^(\d+)\. ", life, re.MULTILINE)
     assert steps == [str(number) for number in range(1, len(steps) + 1)]
@@ -159,3 +167,10 @@ def test_the_life_of_a_request_is_short_and_its_files_are_there() -> None:
     for page in (ARCHITECTURE, WHERE):
         for file in re.findall(r"`((?:server|grammar_cache|tests|benchmarks)/[^`*]*)`", page.text):
             assert (ROOT / file).exists(), file
+
+
+def test_each_change_has_one_place() -> None:
+    """Each row of the page of places names first a file or a folder that exists, and no two begin with the same one."""
+    rows = re.findall(r"^\| (?!To change|---)[^|]+ \| `([^`]+)`", WHERE.text, re.MULTILINE)
+    assert len(rows) == len(set(rows)) >= 14
+    assert all((ROOT / place).exists() for place in rows)

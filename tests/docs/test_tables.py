@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-import server.api
+import server.routes
 from benchmarks.schemas import keywords as figures
 from grammar_cache import Constraint, GrammarError, Limits, Vocabulary
 from grammar_cache.compile import parse
@@ -22,12 +22,16 @@ from grammar_cache.dialects.json_schema.schema import keywords
 from grammar_cache.dialects.json_schema.strings import formats
 from grammar_cache.dialects.regex import syntax as regex_syntax
 from scripts.reference.http import values
-from server.protocol import chat
+from server.protocol import chat, messages, parts, sampling
 from server.protocol import formats as formats_of_requests
+from server.protocol.anthropic import request as anthropic
 from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.completion import Certificate
+from server.protocol.completions import request as completions
+from server.protocol.constraints.fields import ConstraintFields
 from server.protocol.errors import ErrorCode
-from server.protocol.foreign_fields import MESSAGE, REQUEST
+from server.protocol.foreign_fields import REQUEST
+from server.protocol.responses import request as responses
 from server.settings import Intake, Settings
 from tests.cached import model_folder
 from tests.documents import Document, Row, name_of, spans
@@ -107,11 +111,18 @@ def test_the_embedded_vocabulary_lacks_bytes() -> None:
     assert sum(len(string) == 1 for string in strings) == 235
 
 
-@pytest.mark.parametrize(("heading", "model"), [("Request fields", ChatRequest), ("Options under `swyb`", SwybOptions)])
-def test_field_tables(heading: str, model: type[BaseModel]) -> None:
+@pytest.mark.parametrize(
+    ("heading", "model", "without"),
+    [
+        ("Request fields", ChatRequest, ConstraintFields.model_fields),
+        ("Constraints", ConstraintFields, {}),
+        ("Options under `swyb`", SwybOptions, {}),
+    ],
+)
+def test_field_tables(heading: str, model: type[BaseModel], without: Mapping[str, Any]) -> None:
     """Names, in the order of the model, with types, bounds and defaults."""
     told = [(name_of(row), row[1]) for row in API.table(heading)]
-    fields = model.model_json_schema()["properties"]
+    fields = {name: field for name, field in model.model_json_schema()["properties"].items() if name not in without}
     assert told == [(name, values(field)) for name, field in fields.items()]
     if model is SwybOptions:
         assert [values_of(row[2]) for row in API.table(heading)] == [[field["default"]] for field in fields.values()]
@@ -126,7 +137,7 @@ def test_format_table() -> None:
     """Every type of response_format is listed, with its fields."""
     schema = ChatRequest.model_json_schema()
     kinds = schema["properties"]["response_format"]["anyOf"][0]["discriminator"]["mapping"]
-    rows = {name_of(row): spans(row[1]) for row in API.table("Constraints")}
+    rows = {name_of(row): spans(row[1]) for row in API.table("Constraints", 1)}
     assert set(rows) == set(kinds)
     for kind, reference in kinds.items():
         fields = set(schema["$defs"][reference.rsplit("/", 1)[1]]["properties"]) - {"type"}
@@ -139,17 +150,26 @@ def test_error_table() -> None:
     assert told == [(code.value, code.status, [code.type]) for code in ErrorCode]
 
 
-@pytest.mark.parametrize(("number", "fields"), [(0, REQUEST), (1, MESSAGE)])
-def test_tables_of_foreign_fields(number: int, fields: Mapping[str, Any]) -> None:
-    """Every field that is known and refused, its values that change nothing, and what to send instead."""
-    told = {name_of(row): (values_of(row[1]), row[2]) for row in API.table("Fields of other servers", number)}
-    assert told == {name: (list(field.neutral), field.instead) for name, field in fields.items()}
+@pytest.mark.parametrize(
+    ("heading", "fields"),
+    [
+        ("Completions", completions.FOREIGN),
+        ("Responses", responses.FOREIGN),
+        ("Anthropic's messages", anthropic.FOREIGN),
+    ],
+)
+def test_tables_of_other_interfaces(heading: str, fields: Mapping[str, Any]) -> None:
+    """Every field that an interface refuses, unless chats refuse it alike; and every field that is its own."""
+    told = {name_of(row): (values_of(row[1]), row[2]) for row in API.table(heading, 1)}
+    alike = {name: (list(field.neutral), field.instead) for name, field in REQUEST.items()}
+    assert {**alike, **told}.items() >= {name: (list(f.neutral), f.instead) for name, f in fields.items()}.items()
+    assert set(told) <= set(fields)
 
 
 def test_route_table() -> None:
     """Every route of the server."""
     modules = [
-        importlib.import_module(f"server.api.{found.name}") for found in pkgutil.iter_modules(server.api.__path__)
+        importlib.import_module(f"server.routes.{found.name}") for found in pkgutil.iter_modules(server.routes.__path__)
     ]
     routes = [route for module in modules for route in getattr(getattr(module, "router", None), "routes", ())]
     assert set(names(API.table("HTTP interface"))) == {
@@ -170,9 +190,14 @@ def test_the_table_of_list_limits() -> None:
     told = {name_of(row): int(row[1].replace(",", "")) for row in SECURITY.table("Limits", 3)}
     assert told == {
         "messages": chat.MESSAGES,
-        "parts": chat.PARTS,
-        "stop": chat.STOPS,
+        "parts": parts.PARTS,
+        "tools": chat.TOOLS,
+        "tool_calls": messages.TOOL_CALLS,
+        "stop": sampling.STOPS,
+        "stop_token_ids": sampling.STOP_IDS,
+        "logit_bias": sampling.BIASES,
         "choice": formats_of_requests.CHOICES,
+        "prompt": completions.PROMPTS,
     }
 
 

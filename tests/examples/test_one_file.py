@@ -224,7 +224,7 @@ def test_its_distances_are_those_of_the_core(case: Case) -> None:
 @given(cases())
 @examples(2000)
 def test_its_distances_are_those_of_the_core_at_length(case: Case) -> None:
-    """As in the quick tier, on many more grammars and vocabularies."""
+    """The quick test, on many more grammars and vocabularies."""
     check_distances(case)
 
 
@@ -245,7 +245,7 @@ def check_masks(case: Case) -> None:
 @given(cases())
 @examples(50)
 def test_its_masks_and_minimum_are_those_of_the_core(case: Case) -> None:
-    """At every token boundary and for small budgets, the end token included."""
+    """Masks and minimum agree at every token boundary and for small budgets, the end token included."""
     check_masks(case)
 
 
@@ -307,7 +307,7 @@ def test_its_answers_are_those_of_the_core(case: Case, seed: int, width: int, al
 @given(cases(distinct=True), st.integers(0, 99), st.sampled_from([1, 2, 3, 5]), st.sampled_from([0.0, 0.25, 1.0]))
 @examples(1500)
 def test_its_answers_are_those_of_the_core_at_length(case: Case, seed: int, width: int, alpha: float) -> None:
-    """As in the quick tier, on many more grammars, vocabularies and models."""
+    """The quick test, on many more grammars, vocabularies and models."""
     check_answers(case, seed, width, alpha)
 
 
@@ -372,7 +372,9 @@ def test_it_reads_the_notation() -> None:
 
 
 def test_it_runs_and_is_short() -> None:
-    """It prints a cut text, a complete one and the worked example, with nothing installed, in at most 400 lines."""
+    """The file prints a cut text, a complete one and the worked example, with nothing installed, in at most 400
+    lines.
+    """
     done = subprocess.run([sys.executable, "-I", "-S", str(FILE)], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     texts = [line.partition(": {")[2] for line in lines if line.startswith("T = 12")]
@@ -384,7 +386,7 @@ def test_it_runs_and_is_short() -> None:
 
 @pytest.mark.full
 def test_it_is_typed() -> None:
-    """As strictly as the packages, beside which mypy doesn't look at it."""
+    """The file is typed as strictly as the packages, beside which mypy doesn't look at it."""
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", str(FILE)], capture_output=True, text=True, check=False
     )

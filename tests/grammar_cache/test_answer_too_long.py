@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from grammar_cache import AnswerTooLong, CompiledGrammar, Constraint, EmptyLanguage, Limits, Vocabulary
 from grammar_cache import compile_grammar as compile_constraint
+from grammar_cache.compile import compile_expression
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import compile_expression
 
 LETTERS = Vocabulary([b"a", b"b", None], [2])
-"""Nothing spells c."""
+"""No token spells c."""
 JSON_BYTES = Vocabulary([*(bytes([byte]) for byte in range(128)), None], [128])
 LIMITS = Limits(start_fuel=1000)
 
@@ -76,7 +76,7 @@ def grammars(draw: st.DrawFn) -> Grammar:
 @settings(max_examples=300)
 @given(grammars())
 def test_empty_unspellable_and_too_long_are_told_apart(grammar: Grammar) -> None:
-    """By a fixpoint over whole numbers, however large: no text, one too long to be counted, or its length."""
+    """A fixpoint over whole numbers, however large, says which: no text, one too long to be counted, or its length."""
     expected = shortest(grammar)
     if expected is None:
         with pytest.raises(EmptyLanguage):
@@ -123,7 +123,9 @@ def _made(constraint: Constraint) -> CompiledGrammar:
 
 @pytest.mark.parametrize("name", TOO_LONG)
 def test_what_is_only_too_long_is_said_to_be(name: str) -> None:
-    """In every dialect, with the number of tokens up to which answers are counted."""
+    """Every dialect says of an answer that it is too long, with the number of tokens up to which answers are
+    counted.
+    """
     with pytest.raises(AnswerTooLong, match=str(INFINITE - 1)) as refusal:
         _made(TOO_LONG[name])
     assert (refusal.value.code, refusal.value.min_tokens) == ("answer_too_long", INFINITE - 1)

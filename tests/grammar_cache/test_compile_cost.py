@@ -76,6 +76,18 @@ MANY: dict[str, Callable[[], Any]] = {
     "alternatives that are objects": lambda: {"anyOf": _each(10_000, lambda n: {"required": [f"p{n}"]})},
     "patterns of keys": lambda: {"patternProperties": {f"^p{n}_": STRING for n in range(1_000)}},
     "patterns of keys and names": lambda: _members(1_000, patternProperties={f"q{n}$": {} for n in range(1_000)}),
+    "many patterns of keys": lambda: {"patternProperties": {f"^p{n}_": {"const": n} for n in range(10_000)}},
+    "members of distinct values": lambda: _members(10_000, lambda n: {"const": f"value {n}"}),
+    "members of distinct objects as values": lambda: _members(10_000, lambda n: {"const": {"a": n, "b": [n]}}),
+    "members of distinct bounds": lambda: _members(
+        10_000, lambda n: {"type": "integer", "minimum": n, "maximum": 9 * n}
+    ),
+    "members of distinct multiples": lambda: _members(2_000, lambda n: {"type": "integer", "multipleOf": n + 1}),
+    "members of distinct objects": lambda: _members(5_000, lambda n: _members(1, properties={f"q{n}": STRING})),
+    "places of distinct objects": lambda: {
+        "prefixItems": _each(3_000, lambda n: _members(0, properties={f"q{n}": {}}))
+    },
+    "dependent names": lambda: {"type": "object", "dependentRequired": {f"p{n}": [f"q{n}"] for n in range(10_000)}},
     "references in a chain": lambda: {
         "$ref": "#/$defs/0",
         "$defs": {**{str(n): {"$ref": f"#/$defs/{n + 1}"} for n in range(2_000)}, "2000": STRING},
@@ -125,7 +137,7 @@ def test_what_only_looks_like_a_bomb_is_answered(vocabulary: Vocabulary, name: s
 
 
 def test_a_choice_of_tens_of_thousands_of_texts_costs_less_than_a_second(vocabulary: Vocabulary) -> None:
-    """As many as a request's grammar may hold, and more than that."""
+    """A choice costs little with as many texts as a request's grammar may hold, and with more than that."""
     for count, answered in ((70_000, True), (100_000, False)):
         constraint = Constraint("choice", json.dumps([f"v {number}" for number in range(count)]))
         with within(1):

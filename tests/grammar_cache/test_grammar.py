@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from grammar_cache.compile import compile_expression, grammar_id
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import EMPTY, Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression, grammar_id
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.grammar_cache.distances.test_additive import boundaries
@@ -185,7 +186,7 @@ def test_ids_with_equal_bytes_are_all_allowed_and_never_forced() -> None:
 
 
 def test_the_horizon_forces_the_only_way_home() -> None:
-    """With as many tokens left as are needed, opening another bracket is no longer viable."""
+    """Opening another bracket is no longer viable with as many tokens left as are needed."""
     grammar = compiled([b"[", b"]", b"x"], [3], Alt((Seq((Bytes(b"["), Ref("s"), Bytes(b"]"))), Bytes(b"x"))))
     assert grammar.mask(grammar.start, 3).tolist() == [True, False, True, False]
     assert grammar.mask(grammar.start, 2).tolist() == [False, False, True, False]
@@ -205,7 +206,7 @@ def test_distances_take_any_shape_and_dead_ones() -> None:
 
 
 def test_tables_out_of_memory_are_made_again() -> None:
-    """With no room for whole-vocabulary tables and masks they are not kept, and come out the same again."""
+    """Tables and masks for which there is no room are not kept, and come out the same again."""
     rules = Grammar({"s": Alt((Seq((A, Ref("s"), B)), C, EMPTY))}, "s")
     vocabulary = Vocabulary([b"a", b"ab", b"b", b"bb", b"c"], [5])
     roomy, tight = (compile_expression(rules, vocabulary, Limits(table_bytes=size)) for size in (1 << 20, 0))
@@ -217,24 +218,11 @@ def test_tables_out_of_memory_are_made_again() -> None:
     assert roomy._masks is not None
     assert tight._masks is not None
     assert len(roomy._masks._masks) == len(set(texts))
-    assert len(tight._tables._tables) == 0
-
-
-def test_tables_in_use_are_kept_longest() -> None:
-    """With room for some tables, the one that was asked for last stays and the oldest goes."""
-    rules = Grammar({"s": Alt((Seq((A, Ref("s"), B)), C))}, "s")
-    vocabulary = Vocabulary([b"a", b"b", b"c"], [3])
-    size = compile_expression(rules, vocabulary, Limits())._tables.table(0).size_bytes
-    grammar = compile_expression(rules, vocabulary, Limits(table_bytes=2 * size))
-    at = [grammar.consume_bytes(grammar.start, b"a" * depth) or 0 for depth in range(3)]
-    for configuration in (at[0], at[1], at[0], at[2]):
-        grammar._tables.table(configuration)
-    cached = [configuration for configuration in at if grammar._tables._tables.get(configuration) is not None]
-    assert cached == [at[0], at[2]]
+    assert len(tight._tables._successors) == len(tight._tight_masks) == 0
 
 
 def test_a_grammar_too_large_for_the_configurations_is_refused_when_compiled() -> None:
-    """Where even the states don't fit the limit of configurations, compiling says so."""
+    """Compiling says so where even the states don't fit the limit of configurations."""
     with pytest.raises(LimitExceeded) as refusal:
         compile_expression(Grammar({"s": Bytes(b"a" * 100)}, "s"), Vocabulary([b"a"], [1]), Limits(configurations=50))
     assert refusal.value.limit == "configurations"

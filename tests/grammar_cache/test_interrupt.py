@@ -48,7 +48,7 @@ class Late(Interrupt):
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_compile_stops_wherever_it_is(kind: str) -> None:
-    """At every point where a compile looks whether it is still wanted, it stops by raising Interrupted."""
+    """A compile that isn't wanted any more raises Interrupted at every point where it looks."""
     whole = Late(1 << 60)
     _ = compile_grammar(HOSTILE[kind], VOCABULARY, Limits(start_fuel=1_000_000), whole).minimum
     looks = (1 << 60) - whole.left

@@ -29,7 +29,7 @@ def schemas() -> list[dict[str, Any]]:
 
 
 def test_answers_to_real_schemas_are_valid() -> None:
-    """At the minimum and a little above it, random logits give valid JSON; few schemas are refused."""
+    """Random logits give valid JSON at the minimum and a little above it; few schemas are refused."""
     vocabulary = Vocabulary.from_pretrained(tokenizer_folder(EMBEDDED_MODEL))
     random = np.random.default_rng(0)
     refused = 0

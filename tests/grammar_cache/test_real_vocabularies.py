@@ -145,7 +145,7 @@ def test_distances_are_consistent(grammar: CompiledGrammar) -> None:
 
 
 def test_mask_is_consumption_and_distance(grammar: CompiledGrammar) -> None:
-    """For every id of the vocabulary the mask says what consuming it byte by byte and its distance say."""
+    """A mask says of every id of the vocabulary what consuming it byte by byte and its distance say."""
     for seed in range(3):
         configuration = walked(grammar, seed, 12)[-1]
         budget = (grammar.distance(configuration) or 0) + 3
@@ -196,7 +196,7 @@ def fewest(text: bytes, vocabulary: Vocabulary) -> int:
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_a_long_witness_has_no_shorter_spelling(name: str) -> None:
-    """Where no search proves the minimum, it is below the additive bound, and its own text takes no fewer tokens."""
+    """A minimum that no search proves is below the additive bound, and its own text takes no fewer tokens."""
     vocabulary = Vocabulary.from_pretrained(tokenizer_folder(name))
     grammar = compile_grammar(Constraint("json_schema", large_schema()), vocabulary)
     minimum, witness = grammar.minimum, grammar.witness(grammar.start)

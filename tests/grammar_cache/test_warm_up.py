@@ -38,7 +38,7 @@ assert sum(map(len, after.values())) > 10
 
 
 def test_nothing_is_compiled_after_the_warm_up() -> None:
-    """In a new process, other grammars find every loop there, for the types they call it with; progress is told."""
+    """Every loop is there for further grammars in a new process, for the types they call it with; progress is told."""
     done = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
+import anthropic
 import httpx
 import openai
 import uvicorn
@@ -68,6 +69,10 @@ class Running:
     def openai(self) -> openai.OpenAI:
         """The official client, to be closed by who asked: the collector may end its socket before the client does."""
         return openai.OpenAI(base_url=f"{self.base}/v1", api_key="unused", max_retries=0)
+
+    def anthropic(self) -> anthropic.Anthropic:
+        """Anthropic's client, to be closed by who asked."""
+        return anthropic.Anthropic(base_url=self.base, api_key="unused", max_retries=0)
 
 
 def request(**fields: Any) -> dict[str, Any]:

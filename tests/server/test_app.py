@@ -19,7 +19,7 @@ from tests.server.engines.scripts import uniform
 from tests.server.running import JSON, VOCABULARY, Running, error_of, request, serving
 
 KEY = "kéy-1"
-OPEN = ("/health", "/ready", "/docs", "/docs/{asset}", "/openapi.json")
+OPEN = ("/", "/version", "/health", "/ping", "/ready", "/docs", "/docs/{asset}", "/openapi.json")
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +40,14 @@ def test_the_model_is_listed(running: Running) -> None:
 
 
 def test_health_and_readiness(running: Running) -> None:
-    """Both answer in JSON, with what an operator wants to know."""
+    """Either route answers in JSON, with what an operator wants to know."""
     health = running.client.get("/health")
     assert (health.status_code, health.json()["status"], health.json()["ready"]) == (200, "ok", True)
     assert running.client.get("/ready").json() == {"status": "ready", "model": "scripted"}
 
 
 def test_before_the_model_is_warm() -> None:
-    """Until the model is warm the server lives, is not ready, and tells requests to come back."""
+    """The server lives until the model is warm, is not ready, and tells requests to come back."""
     goes_on = threading.Event()
     plain = uniform(VOCABULARY.size)
 
@@ -80,7 +80,7 @@ def test_before_the_model_is_warm() -> None:
 
 
 def test_the_key_opens(keyed: Running) -> None:
-    """With the key all routes answer; the health of the process needs none."""
+    """All routes answer with the key; the health of the process needs none."""
     # Header values are bytes: a key beyond ASCII is sent as UTF-8.
     headers = {"Authorization": f"Bearer {KEY}".encode()}
     assert keyed.client.get("/v1/models", headers=headers).status_code == 200
@@ -135,9 +135,10 @@ def test_the_key_is_in_no_representation() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [
-        ("GET", "/", 404, "not_found"),
+        ("GET", "/nowhere", 404, "not_found"),
         ("GET", "/docs/other.js", 404, "not_found"),
-        ("POST", "/v1/responses", 404, "not_found"),
+        ("POST", "/v1/audio/speech", 404, "not_found"),
+        ("GET", "/v1/responses", 405, "method_not_allowed"),
         ("GET", "/v1/chat/completions", 405, "method_not_allowed"),
         ("DELETE", "/v1/models", 405, "method_not_allowed"),
         ("GET", "/v1/models/none", 404, "model_not_found"),

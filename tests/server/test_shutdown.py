@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -20,12 +21,15 @@ from server.backends.loop import EngineLoop
 from server.engines.contract import EngineError, Forward
 from server.service import Service, Stage
 from server.settings import Settings
+from tests.server import running
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import ScriptedError, seeded
 from tests.server.examples import CONSTRAINTS, belongs
+from tests.server.routes.interfaces import INTERFACES, Interface
 from tests.server.running import VOCABULARY, error_of, request
 
 LONG: dict[str, Any] = {"response_format": {"type": "regex", "regex": "[ab]{200,300}"}}
+OTHERS = ["completions", "responses", "messages"]
 HOW: dict[str, dict[str, Any]] = {"one": {}, "drawn": {"n": 3, "temperature": 1.0}, "beams": {"n": 3}}
 HOW["beams"]["swyb"] = {"beam_width": 3}
 
@@ -80,9 +84,9 @@ def asked(client: httpx.AsyncClient, **fields: Any) -> asyncio.Task[httpx.Respon
 
 
 async def standing(engine: Paced, after: int, together: int = 1) -> None:
-    """Once so many more steps were taken, the last of them by so many requests together.
+    """Waits until so many more steps were taken, the last of them by so many requests together.
 
-    What is asked just before has no turn until this waits: no answer is over before the engine stands still.
+    A request asked just before has no turn until this waits: no answer is over before the engine stands still.
     """
     engine.stand_at, engine.together = engine.steps + after, together
     async with asyncio.timeout(10):
@@ -138,6 +142,49 @@ def test_answers_under_way_are_completed(kind: str, how: str, stream: bool) -> N
     assert any(certificate["interrupted"] for _, _, certificate in found)
 
 
+@pytest.mark.parametrize("how", [INTERFACES[name] for name in OTHERS], ids=OTHERS)
+@pytest.mark.parametrize("stream", [False, True])
+def test_other_interfaces_complete_theirs(how: Interface, stream: bool) -> None:
+    """Answers of other interfaces are completed by the witness, as chats are; a plain text is cut, and says so."""
+
+    async def test() -> list[httpx.Response]:
+        engine = Paced()
+        async with serving(engine) as (service, client):
+            bodies = [how.body(**fields, max_tokens=400, stream=stream, seed=5) for fields in (LONG, {})]
+            answering = [asyncio.create_task(client.post(how.path, json=body)) for body in bodies]
+            await standing(engine, 2, together=2)
+            service.advance(Stage.FINISHING)
+            engine.go_on.set()
+            return [await each for each in answering]
+
+    for response, text in zip(asyncio.run(test()), ("[ab]{200,300}", ".*"), strict=True):
+        told, certificate = how.streamed(response) if stream else (how.text(response.json()), response.json()["swyb"])
+        assert re.fullmatch(text, told, re.DOTALL)
+        assert (certificate["interrupted"], certificate["complete"]) == ("shutdown", text != ".*")
+        cut = f'"{how.cut}"' in response.text if stream else how.end(response.json()) == how.cut
+        assert cut is (text == ".*")
+
+
+@pytest.mark.parametrize("how", INTERFACES.values(), ids=list(INTERFACES))
+@pytest.mark.parametrize("stream", [False, True])
+def test_who_goes_away_is_forgotten(how: Interface, stream: bool) -> None:
+    """The engine goes on without them, and their places are free."""
+    with running.serving(slow) as server:
+        body = json.dumps(how.body(max_tokens=400, stream=stream)).encode()
+        host, port = server.base.removeprefix("http://").split(":")
+        head = f"POST {how.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            running.eventually(lambda: server.engine.open_sequences > 0)
+        running.eventually(lambda: server.engine.open_sequences == server.service.present == 0)
+        assert server.chat(max_tokens=1).status_code == 200
+
+
+def slow(history: tuple[int, ...]) -> Any:
+    time.sleep(0.02)
+    return seeded(VOCABULARY.size, seed=3)(history)
+
+
 def test_what_waits_is_refused_or_completed() -> None:
     """Requests that the model hasn't seen are told to go elsewhere if they have no stream."""
 
@@ -178,9 +225,16 @@ def test_stages_in_their_order() -> None:
             while service.present < 2:
                 await asyncio.sleep(0.005)
             service.advance(Stage.CLOSED)
-            for path, body in (("chat/completions", request()), ("grammars", {"name": "g", "grammar": 'root ::= "a"'})):
-                refused = await client.post(f"/v1/{path}", json=body)
-                assert (refused.status_code, error_of(refused)["code"]) == (503, "shutting_down")
+            for path, body in (
+                *((how.path, how.body()) for how in INTERFACES.values()),
+                ("/v1/messages/count_tokens", {"messages": request()["messages"]}),
+                ("/v1/certify", {"regex": "a"}),
+                ("/tokenize", {"prompt": "a"}),
+                ("/v1/grammars", {"name": "g", "grammar": 'root ::= "a"'}),
+            ):
+                refused = await client.post(path, json=body)
+                assert (refused.status_code, refused.json()["error"]["code"]) == (503, "shutting_down")
+                assert (refused.headers["retry-after"], refused.headers["connection"]) == ("1", "close")
             assert (await client.get("/health")).status_code == 200
             engine.stand_at = None
             engine.go_on.set()
@@ -251,7 +305,7 @@ def test_an_engine_that_fails_every_request_has_failed() -> None:
 
 
 def test_a_model_that_fails_in_its_first_answer() -> None:
-    """It never gets ready, and says that it won't."""
+    """A server whose model fails in its first answer never gets ready, and says that it won't."""
 
     async def test() -> None:
         engine = Paced()

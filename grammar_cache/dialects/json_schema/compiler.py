@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
 from itertools import chain
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema.containers import arrays, objects
@@ -40,8 +40,11 @@ from grammar_cache.limits import Limits
 START_RULE = "root"
 VALUE_RULE = "json.value"
 _DEFAULT = Limits()
-_MEMBER_SIZE = 40
-"""Nodes that a member of an object makes, with what goes round it."""
+_USE = 40
+"""Nodes that a use of a subschema makes, with what goes round it."""
+_NEW_VALUE, _NEW_NUMBER, _NEW_STRING, _NEW_RULE, _NEW_CONTAINER = 120, 250, 180, 400, 400
+"""Nodes that translating something new is charged as more, by its time: what a schema may ask for takes some 0.8 s.
+MaskBench's schemas need up to 1.34 million."""
 _INLINE = 8
 """Nodes up to which an expression is written out wherever it is used, instead of becoming a rule."""
 
@@ -106,6 +109,7 @@ class _Translator:
             matches=self._patterns.matches,
             is_key=lambda conjunction, name: self._literals.satisfies(name, conjunction),
             listed=self._listed,
+            types=lambda conjunction: frozenset().union(*(s.types for s in self._conjunctions.shapes(conjunction))),
             define=self._rule,
             refuse=reader.refuse,
             states=limits.rule_states,
@@ -131,12 +135,13 @@ class _Translator:
         """The values that satisfy all these schemas."""
         conjunction = tuple(atom for atom in dict.fromkeys(conjunction) if atom != TRUE)
         if conjunction not in self._values:
+            self._spend(_NEW_VALUE)
             shapes = self._conjunctions.shapes(conjunction)
             if len(shapes) == 1 and shapes[0].unrestricted:
                 self._values[conjunction] = self._any_of(shapes[0].types, conjunction, shapes)
             else:
                 self._values[conjunction] = self._written(conjunction, shapes)
-        self._spend()
+        self._spend(_USE)
         return self._values[conjunction]
 
     def _any_of(self, types: frozenset[str], conjunction: Conjunction, shapes: tuple[Shape, ...]) -> Expression:
@@ -172,7 +177,8 @@ class _Translator:
         several = [shape for shape in shapes if "string" in shape.types and shape.key and not shape.values]
         if not several:
             return []
-        found = strings.string([shape.text for shape in several], self._patterns)
+        self._spend(_NEW_STRING * len(several))
+        found = strings.string([shape.text for shape in several], self._patterns, self._rule)
         if len(several) == 1:
             return [self._shared("string", several[0].key, found)]
         return [self._shared("strings", conjunction, found)]
@@ -217,6 +223,7 @@ class _Translator:
     def _number(self, shape: Shape, interval: Interval, *, integral: bool) -> Expression:
         known = (interval, integral)
         if known not in self._numbers:
+            self._spend(_NEW_NUMBER)
             name = f"{'integer' if integral else 'number'} {interval.name}"
             with _blaming(pointer(shape.key[0])):
                 found = numbers.number(interval, name, self._rule, integral=integral)
@@ -229,12 +236,14 @@ class _Translator:
 
     def _rule(self, name: str, expression: Expression) -> Ref:
         self._claim(name)
+        self._spend(_NEW_RULE)
         self._rules[name] = expression
         return Ref(name)
 
     def _later(self, name: str, shape: Shape, body: Callable[[], Expression]) -> Ref:
         if name not in self._names:
             self._claim(name)
+            self._spend(_NEW_CONTAINER)
             self._waiting.append((name, pointer(shape.key[0]), body))
         return Ref(name)
 
@@ -243,9 +252,9 @@ class _Translator:
         if len(self._names) > self._limits.rules:
             raise LimitExceeded(f"the schema makes more than {self._limits.rules} rules", limit="rules")
 
-    def _spend(self) -> None:
+    def _spend(self, nodes: int) -> None:
         """Each use of a subschema is a node or more: a schema of a few kilobytes can ask for millions."""
-        self._fuel -= _MEMBER_SIZE
+        self._fuel -= nodes
         if self._fuel < 0:
             message = f"the schema makes expressions of more than {self._limits.expression_size} nodes"
             raise LimitExceeded(message, limit="expression_size")
@@ -270,6 +279,15 @@ def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:
             yield part
         if isinstance(part, Ref):
             named.add(part.name)
+
+
+def pointer_of(rule: str, grammar: Grammar) -> str:
+    """The pointer to the schema that a rule is named by, "" where it is named by none. Names of made-up rules begin
+    with that of the rule that they are made for."""
+    while rule not in grammar.rules and rule:
+        rule = rule[:-1]
+    _, _, place = rule.partition(" #")
+    return unquote(place.partition(" ")[0])
 
 
 def _name(kind: str, key: Conjunction) -> str:

@@ -4,30 +4,29 @@ The contextual lexer is in `contextual`.
 
 There is no tokenizer beforehand. Wherever the grammar can go on with a terminal, Lark matches its regular expression
 there, and where it ends is decided by the expression alone: greedy, the first alternative that fits. Ignored terminals
-may stand before any terminal and at the end of the text, in any number, and nowhere split a terminal. So a rule is a
-rule here, a terminal a `Lexeme`, and what is ignored is written out before each terminal. This module knows no
-automaton.
+may stand before any terminal and at the end of the text, in any number, and nowhere split a terminal. So a terminal is
+a `Lexeme` here, and the grammar is multiplied with what lexemes forbid behind them (`product`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from grammar_cache.dialects.lark.contextual import contextual
 from grammar_cache.dialects.lark.loading import Loaded, Terminal, load
 from grammar_cache.dialects.lark.outline import outline
-from grammar_cache.dialects.lark.tokens import Source, tokenize
+from grammar_cache.dialects.lark.product import START, product
+from grammar_cache.dialects.lark.terminals import LabelledLexeme, LexedGrammar, Token
+from grammar_cache.dialects.lark.tokens import Source, refusal, tokenize
+from grammar_cache.dialects.lexemes.fragments import ANY
+from grammar_cache.dialects.lexemes.lexeme import Lexeme
 from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.dialects.lexemes.reader import parse as parse_pattern
 from grammar_cache.dialects.lexemes.reader import unwarned
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded
-from grammar_cache.expression import Alt, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.lexeme import Lexeme
+from grammar_cache.expression import Grammar
 from grammar_cache.limits import Limits
-
-START = "whole text"
-"""The made-up rule for whole texts, and the one for what is ignored: names of Lark's have no spaces."""
-IGNORED = "ignored text"
 
 LexerName: TypeAlias = Literal["dynamic", "contextual"]
 
@@ -36,24 +35,28 @@ _DEFAULT = Limits()
 
 def parse(text: str, *, start: str = "start", lexer: LexerName = "dynamic", limits: Limits = _DEFAULT) -> Grammar:
     """The grammar whose whole texts are those of the rule `start`. Raises a `GrammarError` with line and column."""
+    found = read(text, start=start, lexer=lexer, limits=limits)
+    try:
+        return Grammar(product(found, limits), START)
+    except LimitExceeded as error:
+        raise refusal(LimitExceeded, error.message, text, 0, limit=error.limit) from error
+
+
+def read(text: str, *, start: str = "start", lexer: LexerName = "dynamic", limits: Limits = _DEFAULT) -> LexedGrammar:
+    """The grammar over terminals. Raises a `GrammarError` with line and column."""
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
         raise LimitExceeded(f"Lark: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1)
     source = tokenize(text, limits)
     with unwarned(source.canonical):
-        return _grammar(source, start, lexer, limits)
+        loaded = load(source, outline(source, limits), start, limits)
+        if len(loaded.rules) > limits.rules:
+            raise source.error(LimitExceeded, f"more than {limits.rules} rules", 0, limit="rules")
+        if lexer == "contextual":
+            return _contextual(source, loaded, start, limits)
+        return _dynamic(loaded, start, _lexemes(source, loaded, limits))
 
 
-def _grammar(source: Source, start: str, lexer: LexerName, limits: Limits) -> Grammar:
-    loaded = load(source, outline(source, limits), start, limits)
-    if len(loaded.rules) > limits.rules:
-        raise source.error(LimitExceeded, f"more than {limits.rules} rules", 0, limit="rules")
-    if lexer == "contextual":
-        return _contextual(source, loaded, start, limits)
-    lexemes = _lexemes(source, loaded, limits)
-    return Grammar(_rules(loaded, start), START, lexemes=lexemes)
-
-
-def _contextual(source: Source, loaded: Loaded, start: str, limits: Limits) -> Grammar:
+def _contextual(source: Source, loaded: Loaded, start: str, limits: Limits) -> LexedGrammar:
     """Grammar for the contextual lexer. A refusal there concerns the grammar as a whole: its place is the beginning."""
     try:
         return contextual(*loaded.compiled, loaded.ignored, start, limits)
@@ -97,20 +100,11 @@ def _placed(source: Source, terminal: Terminal, error: GrammarError) -> GrammarE
     return source.error(type(error), message, terminal.offset)
 
 
-def _rules(loaded: Loaded, start: str) -> dict[str, Expression]:
-    """Each rule as its alternatives, and the rules for what is ignored and for whole texts."""
-    rules: dict[str, Expression] = {START: Ref(start)}
-    skipped: tuple[Expression, ...] = ()
-    if loaded.ignored:
-        rules[START] = Seq((Ref(start), Ref(IGNORED)))
-        rules[IGNORED] = Repeat(Alt(tuple(Ref(name) for name in loaded.ignored)), 0, None)
-        skipped = (Ref(IGNORED),)
-    for name, bodies in loaded.rules.items():
-        alternatives: list[Expression] = []
-        for body in bodies:
-            items: list[Expression] = []
-            for symbol in body:
-                items += (*skipped, Ref(symbol.name)) if symbol.is_terminal else (Ref(symbol.name),)
-            alternatives.append(Seq(tuple(items)))
-        rules[name] = alternatives[0] if len(alternatives) == 1 else Alt(tuple(alternatives))
-    return rules
+def _dynamic(loaded: Loaded, start: str, lexemes: Mapping[str, Lexeme]) -> LexedGrammar:
+    """The rules over terminals, which all are read by one lexer."""
+    tokens = {name: Token(name, {0: LabelledLexeme(lexeme, ANY)}, None) for name, lexeme in lexemes.items()}
+    bodies = {
+        name: [[tokens[symbol.name] if symbol.is_terminal else symbol.name for symbol in body] for body in alternatives]
+        for name, alternatives in loaded.rules.items()
+    }
+    return LexedGrammar(bodies, start, {0: [LabelledLexeme(lexemes[name], ANY) for name in loaded.ignored]}, 0)

@@ -10,7 +10,7 @@ is then no longer that of the grammar.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -23,10 +23,10 @@ from lark.lexer import BasicLexer, ContextualLexer, TerminalDef
 from lark.parsers.lalr_analysis import LALR_Analyzer
 from lark.parsers.lalr_analysis import Shift as ShiftAction
 
+from grammar_cache.dialects.lark.terminals import LabelledLexeme, LexedGrammar, Symbol, Token
+from grammar_cache.dialects.lexemes.lexeme import DEAD, OPEN, Lexeme
 from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import NOTHING, Alt, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.lexeme import DEAD, OPEN, Lexeme, Lexer, Shift
 from grammar_cache.limits import Limits
 
 IGNORED = 0
@@ -35,15 +35,15 @@ IGNORED = 0
 
 def contextual(
     terminals: Sequence[TerminalDef], rules: Sequence[Rule], ignored: Sequence[str], start: str, limits: Limits
-) -> Grammar:
-    """Grammar made of Lark's compiled grammar. Raises UnsupportedFeature for conflicts, GrammarSyntaxError,
-    LimitExceeded.
+) -> LexedGrammar:
+    """Grammar over terminals, made of Lark's compiled grammar.
+
+    Raises UnsupportedFeature for conflicts, GrammarSyntaxError, LimitExceeded.
     """
     table = _ParseTable.of(rules, start)
     lexers = _Lexers(terminals, ignored, table.accepts, limits)
     translation = _Translation(rules, table, lexers, limits)
-    expressions = translation.translate(start)
-    return Grammar(expressions, translation.START, lexer=lexers.lexer(table.start), shifts=translation.shifts)
+    return translation.translate(start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,9 @@ class _Lexers:
         """Number of the automaton in force in a state of the parser."""
         return self._of_state[state]
 
-    def lexer(self, start: int) -> Lexer:
-        return Lexer(tuple(self._automata), self._of_state[start])
+    def choices(self, label: int) -> dict[int, LabelledLexeme]:
+        """Automata that close with a label, by number."""
+        return {i: LabelledLexeme(made, label) for i, made in enumerate(self._automata) if (made.label == label).any()}
 
     def _automaton(self, lexer: BasicLexer) -> Lexeme:
         scanner = lexer.scanner
@@ -200,8 +201,6 @@ def _with_keywords(lexeme: Lexeme, keywords: Mapping[int, Sequence[tuple[int, Le
 class _Translation:
     """Rules by the parser state in which they begin."""
 
-    START = "start"
-
     def __init__(self, rules: Sequence[Rule], table: _ParseTable, lexers: _Lexers, limits: Limits) -> None:
         self._productions: dict[str, list[Rule]] = {}
         for rule in rules:
@@ -209,41 +208,44 @@ class _Translation:
         self._table = table
         self._lexers = lexers
         self._limits = limits
-        self.shifts: dict[str, Shift] = {"ignored": Shift(IGNORED, None)}
-        self._waiting: dict[str, tuple[int, str]] = {}
+        self._begun: dict[str, tuple[int, str]] = {}
+        self._todo: list[str] = []
+        self._tokens: dict[tuple[str, int], Token] = {}
 
-    def translate(self, start: str) -> dict[str, Expression]:
-        ignored = Repeat(Ref("ignored"), 0, None)
-        found: dict[str, Expression] = {self.START: Seq((self._rule(self._table.start, start), ignored))}
-        while self._waiting:
-            name, (state, origin) = self._waiting.popitem()
-            found[name] = Alt(())
-            found[name] = Alt(
-                tuple(Seq(tuple(self._symbols(rule, state, ignored))) for rule in self._productions[origin])
-            )
-            self._waiting = {n: w for n, w in self._waiting.items() if n not in found}
-            if len(found) > self._limits.rules:
+    def translate(self, start: str) -> LexedGrammar:
+        bodies: dict[str, list[list[Symbol]]] = {}
+        first = self._begin(self._table.start, start)
+        for name in self._todo:  # grows while it is read
+            state, origin = self._begun[name]
+            made = (self._body(rule, state) for rule in self._productions[origin])
+            bodies[name] = [body for body in made if body is not None]
+            if len(bodies) > self._limits.rules:
                 raise LimitExceeded(f"the parse table makes more than {self._limits.rules} rules", limit="rules")
+        ignored = {lexer: [choice] for lexer, choice in self._lexers.choices(IGNORED).items()}
+        return LexedGrammar(bodies, first, ignored, self._lexers.of_state(self._table.start))
+
+    def _body(self, rule: Rule, state: int) -> list[Symbol] | None:
+        """The symbols of a rule that begins in a state; None if one of them is never given to the parser."""
+        found: list[Symbol] = []
+        for symbol in rule.expansion:
+            after = self._table.after[state][symbol.name]
+            if not symbol.is_term:
+                found.append(self._begin(state, symbol.name))
+            elif self._lexers.taken(symbol.name):
+                found.append(self._token(symbol.name, self._lexers.of_state(after)))
+            else:
+                return None
+            state = after
         return found
 
-    def _symbols(self, rule: Rule, state: int, ignored: Expression) -> Iterator[Expression]:
-        for symbol in rule.expansion:
-            if symbol.is_term:
-                yield ignored
-                yield self._terminal(symbol.name, self._table.after[state][symbol.name])
-            else:
-                yield self._rule(state, symbol.name)
-            state = self._table.after[state][symbol.name]
+    def _token(self, name: str, lexer: int) -> Token:
+        if (name, lexer) not in self._tokens:
+            self._tokens[name, lexer] = Token(name, self._lexers.choices(self._lexers.label(name)), lexer)
+        return self._tokens[name, lexer]
 
-    def _terminal(self, name: str, after: int) -> Expression:
-        if not self._lexers.taken(name):
-            return NOTHING
-        lexer = self._lexers.of_state(after)
-        shift = f"{name}>{lexer}"
-        self.shifts[shift] = Shift(self._lexers.label(name), lexer)
-        return Ref(shift)
-
-    def _rule(self, state: int, origin: str) -> Ref:
+    def _begin(self, state: int, origin: str) -> str:
         name = f"{origin}@{state}"
-        self._waiting[name] = (state, origin)
-        return Ref(name)
+        if name not in self._begun:
+            self._begun[name] = (state, origin)
+            self._todo.append(name)
+        return name

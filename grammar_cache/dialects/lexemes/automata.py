@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+from grammar_cache.dialects.lexemes.lexeme import FATAL, HARMLESS, OPEN
 from grammar_cache.dialects.lexemes.minimal import Moves, blocks, living
 from grammar_cache.dialects.lexemes.program import Chars, Match, Program, too_large
 from grammar_cache.dialects.lexemes.threads import FREE, GOOD, PAST, Front, Runner, Thread, waiting
 from grammar_cache.errors import UnsupportedFeature
-from grammar_cache.lexeme import FATAL, HARMLESS, OPEN
 
 
 @dataclass(frozen=True, slots=True)

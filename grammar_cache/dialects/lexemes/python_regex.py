@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from grammar_cache.dialects.lexemes.alphabet import Alphabet, alphabet, fragment, leads_to
 from grammar_cache.dialects.lexemes.automata import automata
+from grammar_cache.dialects.lexemes.lexeme import DEAD, FATAL, HARMLESS, OPEN, Lexeme
 from grammar_cache.dialects.lexemes.minimal import Moves
 from grammar_cache.dialects.lexemes.program import too_large
 from grammar_cache.dialects.lexemes.reader import parse, read
-from grammar_cache.lexeme import DEAD, FATAL, HARMLESS, OPEN, Lexeme
 from grammar_cache.limits import Limits
 
 

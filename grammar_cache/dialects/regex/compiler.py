@@ -5,13 +5,14 @@ ECMA-262 matches anywhere. Anchors, word boundaries, lookaheads and lookbehinds 
 condition on the text alone (atomic groups) or on no regular language (back-references) is refused.
 
 Anchors and lookaheads outside repetitions are resolved as expressions (`regex_fragment`). The rest goes by way of
-an automaton (`regex_looking`), which unrolls counts and so has a limit of its own.
+an automaton (`looking`), which unrolls counts and so has a limit of its own.
 """
 
 from __future__ import annotations
 
+from grammar_cache.dialects.regex.closing import close
 from grammar_cache.dialects.regex.elimination import expression_of
-from grammar_cache.dialects.regex.fragment import BeyondFragments, close
+from grammar_cache.dialects.regex.fragment import BeyondFragments
 from grammar_cache.dialects.regex.looking import automaton_of
 from grammar_cache.dialects.regex.pieces import piece_of
 from grammar_cache.dialects.regex.syntax import Flags, RegexReader

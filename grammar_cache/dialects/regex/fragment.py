@@ -4,9 +4,9 @@ A piece matches a part of the text. Whether `^` holds at its left edge, or `$` a
 what stands around it, so a `Fragment` holds four languages, one for each pair (left edge is the text's start,
 right edge is the text's end). They are monotone: an edge *not known* to be the text's may well be, and then
 only more matches; `join` and `times` lean on that. A lookahead speaks of all that follows it, so a piece
-that holds one is kept as `Paths`, alternative sequences of steps, until `close` knows the remainder.
+that holds one is kept as `Paths`, alternative sequences of steps, until `closing.close` knows the remainder.
 
-Where that is not enough, `BeyondFragments` is raised, and `regex_looking` takes over.
+Where that is not enough, `BeyondFragments` is raised, and `looking` takes over.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from grammar_cache.expression import (
     ANY_CHAR,
     EMPTY,
     NOTHING,
-    And,
     CharClass,
     Expression,
-    Not,
     Repeat,
     Seq,
 )
@@ -36,7 +34,7 @@ Flags: TypeAlias = "tuple[bool, bool, bool, bool]"
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A piece without lookahead: its language, and whether that has the empty string, by context (`_at`)."""
+    """A piece without lookahead: its language, and whether that has the empty string, by `context_of`."""
 
     languages: ByContext
     nullable: Flags
@@ -47,7 +45,7 @@ class Fragment:
     @property
     def whole(self) -> Expression:
         """Language of the fragment as a whole text."""
-        return self.languages[_at(True, True)]
+        return self.languages[context_of(True, True)]
 
     @property
     def plain(self) -> bool:
@@ -85,7 +83,8 @@ MAX_PATHS = 256
 """Paths through the lookaheads of one pattern: alternatives multiply along a sequence."""
 
 
-def _at(start: bool, end: bool) -> int:
+def context_of(start: bool, end: bool) -> int:
+    """Place of a context in `ByContext`."""
     return 2 * start + end
 
 
@@ -143,19 +142,19 @@ def _join_anchored(fragments: Sequence[Fragment]) -> Fragment:
 
 def _pair(first: Fragment, second: Fragment) -> Fragment:
     def language(start: bool, end: bool) -> Expression:
-        first_empty = first.nullable[_at(start, False)]
-        second_empty = second.nullable[_at(False, end)]
-        options = [_sequence(first.languages[_at(start, False)], second.languages[_at(False, end)])]
+        first_empty = first.nullable[context_of(start, False)]
+        second_empty = second.nullable[context_of(False, end)]
+        options = [sequenced(first.languages[context_of(start, False)], second.languages[context_of(False, end)])]
         if start and second.starts and first_empty:
-            options.append(second.languages[_at(start, end)])
+            options.append(second.languages[context_of(start, end)])
         if end and first.ends and second_empty:
-            options.append(first.languages[_at(start, end)])
-        if nullable[_at(start, end)] and not (first_empty or second_empty):
+            options.append(first.languages[context_of(start, end)])
+        if nullable[context_of(start, end)] and not (first_empty or second_empty):
             options.append(EMPTY)
         return union(options)
 
     starts, ends = first.starts or second.starts, first.ends or second.ends
-    nullable = _both(first.nullable, second.nullable)
+    nullable = both(first.nullable, second.nullable)
     height = 1 + max(first.height, second.height)
     return Fragment(_by_context(language, starts, ends), nullable, height, starts, ends)
 
@@ -172,7 +171,7 @@ def choice(pieces: Sequence[Piece]) -> Piece:
         ends = any(piece.ends for piece in fragments)
 
         def language(start: bool, end: bool) -> Expression:
-            return union(piece.languages[_at(start, end)] for piece in fragments)
+            return union(piece.languages[context_of(start, end)] for piece in fragments)
 
         empty = [any(piece.nullable[context] for piece in fragments) for context in range(4)]
         nullable = (empty[0], empty[1], empty[2], empty[3])
@@ -212,26 +211,26 @@ def _repeated_at_edges(piece: Fragment, least: int, most: int | None, start: boo
     Matches of the empty string change nothing but the count, so where one is possible at an edge, it makes up
     for any number of missing ones.
     """
-    inner = piece.languages[_at(False, False)]
+    inner = piece.languages[context_of(False, False)]
     if not (start or end):
         return repetition(inner, least, most)
-    if piece.nullable[_at(start, False)] or piece.nullable[_at(False, end)]:
+    if piece.nullable[context_of(start, False)] or piece.nullable[context_of(False, end)]:
         least = min(least, 1)
     options: list[Expression] = []
-    if least == 0 or piece.nullable[_at(start, end)]:
+    if least == 0 or piece.nullable[context_of(start, end)]:
         options.append(EMPTY)
-    first, last = piece.languages[_at(start, False)], piece.languages[_at(False, end)]
+    first, last = piece.languages[context_of(start, False)], piece.languages[context_of(False, end)]
     others = repetition(inner, max(least - 1, 0), None if most is None else most - 1)
     if not end:
-        options.append(_sequence(first, others))
+        options.append(sequenced(first, others))
     elif not start:
-        options.append(_sequence(others, last))
+        options.append(sequenced(others, last))
     else:
         if least <= 1:
-            options.append(piece.languages[_at(start, end)])
+            options.append(piece.languages[context_of(start, end)])
         if most is None or most >= 2:
             middle = repetition(inner, max(least - 2, 0), None if most is None else most - 2)
-            options.append(_sequence(_sequence(first, middle), last))
+            options.append(sequenced(sequenced(first, middle), last))
     return union(options)
 
 
@@ -240,79 +239,8 @@ def lookahead(body: Piece, wanted: bool) -> Paths:
     return Paths(((Lookahead(body, wanted),),), 1 + body.height)
 
 
-def close(piece: Piece, *, search: bool) -> Fragment:
-    """The piece as whole texts (`Fragment.whole`): those that match, or (`search`) hold a match."""
-    return _whole(join([ANY_TEXT, piece, ANY_TEXT]) if search else piece)
-
-
-def _whole(piece: Piece) -> Fragment:
-    """The piece as a `Fragment` whose right edge is the end of the text; its other contexts are invalid."""
-    if isinstance(piece, Fragment):
-        return piece
-    wholes = [_remainder(path) for path in piece.paths]
-    inner, outer = (union(whole.languages[_at(start, True)] for whole in wholes) for start in (False, True))
-    empty = [any(whole.nullable[_at(start, True)] for whole in wholes) for start in (False, True)]
-    starts = any(whole.starts for whole in wholes)
-    return Fragment((NOTHING, inner, NOTHING, outer), (False, empty[0], False, empty[1]), piece.height, starts, True)
-
-
-def _remainder(path: Sequence[Fragment | Lookahead]) -> Fragment:
-    rest = END
-    exact = False  # whether a lookahead further right asks where the text starts: then knowing is not enough
-    for step in reversed(path):
-        if isinstance(step, Fragment):
-            rest = _before(step, rest, exact)
-        else:
-            body = _whole(join([step.body, ANY_TEXT]))
-            rest = _looking(body, step.wanted, rest)
-            exact = exact or body.starts
-    return rest
-
-
-def _looking(body: Fragment, wanted: bool, rest: Fragment) -> Fragment:
-    languages, nullable = [], []
-    for start in (False, True):
-        here = body.languages[_at(start, True)]
-        condition = here if wanted else Not(here)
-        language = rest.languages[_at(start, True)]
-        if NOTHING in (language, condition):
-            language = NOTHING
-        elif condition != Not(NOTHING):
-            earlier = language.items if isinstance(language, And) else (language,)
-            language = And((*earlier, condition))
-        languages.append(language)
-        nullable.append(rest.nullable[_at(start, True)] and body.nullable[_at(start, True)] is wanted)
-    by_context = (NOTHING, languages[0], NOTHING, languages[1])
-    flags = (False, nullable[0], False, nullable[1])
-    return Fragment(by_context, flags, 1 + rest.height, rest.starts or body.starts, True)
-
-
-def _before(step: Fragment, rest: Fragment, exact: bool) -> Fragment:
-    """`_pair` where `rest` reaches the end of the text; `exact`: it need not be monotone in its left edge."""
-
-    def language(start: bool) -> Expression:
-        apart, closed = step.languages[_at(start, False)], step.languages[_at(start, True)]
-        if start and exact:
-            apart, closed = _not_empty(apart), _not_empty(closed)
-        options = [_sequence(apart, rest.languages[_at(False, True)])]
-        if start and rest.starts and step.nullable[_at(start, False)]:
-            options.append(rest.languages[_at(True, True)])
-        if step.ends and rest.nullable[_at(False, True)]:
-            options.append(closed)
-        if nullable[_at(start, True)] and not step.nullable[_at(start, False)]:
-            options.append(EMPTY)
-        return union(options)
-
-    nullable = _both(step.nullable, rest.nullable)
-    by_context = (NOTHING, language(False), NOTHING, language(True))
-    return Fragment(by_context, nullable, 1 + max(step.height, rest.height), step.starts or rest.starts, True)
-
-
-def _not_empty(expression: Expression) -> Expression:
-    return expression if expression == NOTHING else And((expression, Repeat(ANY_CHAR, 1, None)))
-
-
-def _both(first: Flags, second: Flags) -> Flags:
+def both(first: Flags, second: Flags) -> Flags:
+    """Flags that hold of both, by context."""
     pairs = [one and other for one, other in zip(first, second, strict=True)]
     return pairs[0], pairs[1], pairs[2], pairs[3]
 
@@ -324,7 +252,8 @@ def _by_context(language: Callable[[bool, bool], Expression], starts: bool, ends
     return found[keys[0]], found[keys[1]], found[keys[2]], found[keys[3]]
 
 
-def _sequence(first: Expression, second: Expression) -> Expression:
+def sequenced(first: Expression, second: Expression) -> Expression:
+    """One expression after the other, flat unless that copies too much."""
     if NOTHING in (first, second):
         return NOTHING
     if first == EMPTY:

@@ -1,7 +1,6 @@
 """Reading a pattern, with an explicit stack of open groups, into the piece that it means.
 
-The dialect is what Python's `re` and ECMA-262 have in common; where they differ, `ecma` chooses. Whether a
-match must cover the text is not decided here.
+The dialect is what Python's `re` and ECMA-262 have in common; where they differ, `ecma` chooses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A pattern as it was read, before anything is decided about what it means where.
 
-`regex_syntax` builds it; `regex_fragment` and `regex_looking` give it its meaning. `height` counts constructs inside
+`syntax` builds it; `fragment` and `looking` give it its meaning. `height` counts constructs inside
 each other; `ahead` says that a piece holds a lookahead.
 """
 

@@ -21,7 +21,7 @@ from transformers import AutoConfig
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines.chat import ChatEncoder
-from server.engines.contract import Engine, EngineError, Forward, Message, SequenceId
+from server.engines.contract import Engine, EngineError, Forward, Message, Rendering, SequenceId
 from server.engines.hugging_face.batching import Demand, batches
 from server.engines.hugging_face.causal_model import CausalModel
 from server.engines.hugging_face.kv import KeyValueRows, RowReference, gather
@@ -101,11 +101,19 @@ class TransformersEngine(Engine):
         self._sequences: dict[SequenceId, _Sequence] = {}
         self._ids = count(1)
 
-    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
-        return self._chat.encode(messages, most)
+    def encode(
+        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
+    ) -> list[int]:
+        return self._chat.encode(messages, most, rendering)
+
+    def encode_text(self, text: str, most: int | None = None, *, special: bool = True) -> list[int]:
+        return self._chat.encode_text(text, most, special=special)
 
     def split(self, text: str) -> list[int]:
         return self._chat.split(text)
+
+    def token_names(self, ids: Sequence[int]) -> list[str]:
+        return self._chat.token_names(ids)
 
     def open(self, prompt: Sequence[int]) -> SequenceId:
         if not 0 < len(prompt) <= self.context_window:

@@ -76,6 +76,6 @@ def _align(picks: Sequence[RowReference], layer: int, part: int, width: int) -> 
         padding = width - columns.shape[1]
         target[:, padding:] = columns
         if padding:
-            # It repeats the row's own first column: a masked value still counts 0 times, and 0 times NaN is NaN.
+            # Padding repeats the row's own first column: a masked value still counts 0 times, and 0 times NaN is NaN.
             target[:, :padding] = columns[:, :1]
     return aligned

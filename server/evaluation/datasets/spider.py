@@ -15,9 +15,9 @@ from random import Random
 from typing import Literal, TypeAlias
 
 from grammar_cache import Constraint
-from grammar_cache.grammars.database_names import tables_of
 from grammar_cache.grammars.shipped import shipped
 from grammar_cache.grammars.sql_schema import sql_grammar
+from server.evaluation.sql.database_names import tables_of
 from server.evaluation.sql.judge import QueryJudge
 from server.evaluation.sql.outline import outline, spelled
 from server.evaluation.task import Task

@@ -10,21 +10,23 @@ distances are consistent for every B ≥ 1, but the least budget, `minimum`, may
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
+from grammar_cache.configurations.content_keys import StackDigests
 from grammar_cache.configurations.interner import DEAD, Configurations, Item
-from grammar_cache.configurations.stack_digests import StackDigests
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.distances.minimum_replay import Findings
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.lexer.distances import LexedDistances
-from grammar_cache.successors.tables import Successors, SuccessorTable, SuccessorTables
+from grammar_cache.successors.tables import Successors, SuccessorTables
+from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _UNKNOWN = -2
@@ -50,9 +52,14 @@ class BoundedGrammar(CompiledGrammar):
         self._tables = _BoundedTables(self._configurations, grammar.vocabulary, grammar.limits.table_bytes, least)
         self._tightening = ExactSearch(self._tables)
         self._minimum, self._path = None, {}
+        self._begin_searches()
         self.start = least.of_one(self.start)
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
             raise EmptyLanguage(f"no text of this grammar is found with {bound} items kept")
+
+    def _told(self) -> Findings | None:
+        """Findings in the whole grammar: nothing of what the bound's own search finds holds there."""
+        return self._found
 
     def anew(self) -> BoundedGrammar:
         return BoundedGrammar(super().anew(), self.bound)
@@ -64,7 +71,7 @@ class _LeastItems:
     The remainder of a configuration is made beyond the limit too: a text that was chosen needs it.
     """
 
-    def __init__(self, configurations: Configurations, distances: Distances | LexedDistances, bound: int) -> None:
+    def __init__(self, configurations: Configurations, distances: Distances, bound: int) -> None:
         self._configurations = configurations
         self._distances = distances
         self._bound = bound
@@ -128,6 +135,9 @@ class _BoundedTables(SuccessorTables):
     def follow_reserved(self, configuration: int, data: bytes) -> int:
         return self._least.of_one(super().follow_reserved(configuration, data))
 
+    def follow_alone(self, configuration: int, data: bytes) -> int:
+        return self._least.of_one(super().follow_alone(configuration, data))
+
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """Follows the bytes as one token."""
         return self._least.of_one(super().consume_bytes(configuration, data))
@@ -149,10 +159,8 @@ class _BoundedTables(SuccessorTables):
         """Whether it is the shorter one, or else the lesser."""
         return (self.length(string), string) < (self.length(other), other)
 
-    def _walk(self, configuration: int) -> SuccessorTable:
-        successors = self.successors(configuration)
+    def bits_into(self, configuration: int, targets: Ints, also: Iterable[int]) -> Bits:
         after = self.consume(np.array([configuration], np.int32), self._spellings)[0]
-        strings = np.flatnonzero(after != DEAD).astype(np.int32)
-        order = np.argsort(successors.configurations)
-        which = order[np.searchsorted(successors.configurations, after[strings], sorter=order)].astype(np.int32)
-        return SuccessorTable(strings, which, successors)
+        found = np.isin(after, targets[targets != DEAD])
+        tokens = np.flatnonzero(np.append(found, False)[self._vocabulary.string_of])
+        return allowed([*tokens.tolist(), *also], mask_bytes(self._vocabulary.size))

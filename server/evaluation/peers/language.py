@@ -62,6 +62,9 @@ class PeerLanguage:
     def take(self, configuration: int, token: int) -> int:
         return self._after(configuration, np.array([token], np.int32))[0]
 
+    def renewed(self) -> PeerLanguage:
+        return self
+
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         """0 for whatever is allowed: nobody knows how far its end is."""
         return np.where(configurations == DEAD, np.iinfo(np.int32).max, 0).astype(np.int32)
@@ -93,7 +96,10 @@ class PeerLanguage:
     def proposals(self, configuration: int) -> NDArray[np.int32]:
         return np.empty(0, np.int32)
 
-    def witness(self, configuration: int) -> tuple[int, ...]:
+    def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        return self.distances(after, tokens)
+
+    def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
         """Raises the peer's failure: no witness is known, and who asks for one does so because the peer has failed, or
         knows no token.
         """

@@ -7,8 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from grammar_cache.grammars.database_names import tables_of
 from grammar_cache.grammars.sql_schema import RESERVED
+from server.evaluation.sql.database_names import tables_of
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIZE = re.compile(r"\s*\([^)]*\)")

@@ -1,4 +1,4 @@
-"""What is kept within bounds: the last used, as they came."""
+"""A bounded cache keeps what was used last."""
 
 from __future__ import annotations
 

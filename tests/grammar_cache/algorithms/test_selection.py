@@ -17,7 +17,9 @@ COUNTS = (0, 1, 2, 5, 64, 300, 5000)
 @given(st.sampled_from(SIZES), st.sampled_from(COUNTS), st.integers(0, 2**32), st.integers(1, 4), st.booleans())
 @examples(200)
 def test_the_highest_are_those_of_a_sort(size: int, count: int, seed: int, values: int, mostly_impossible: bool):
-    """With many ties, which go by their index, zeros of both signs too, and with -inf."""
+    """The highest of many values are those of a sort: with ties, which go by their index, zeros of both signs and
+    -inf.
+    """
     rng = np.random.default_rng(seed)
     given = rng.integers(-values, values, size).astype(np.float32) * rng.choice(np.array([1, -1], np.float32), size)
     if mostly_impossible:
@@ -43,7 +45,7 @@ def test_the_highest_of_any_bits(size: int, count: int, seed: int):
 @given(st.sampled_from(SIZES[1:]), st.data(), st.sampled_from([np.nan, np.inf, 2.5]))
 @examples(60)
 def test_values_without_an_order(size: int, data: st.DataObject, odd: float):
-    """Not a number, or above the most, anywhere."""
+    """Values without an order, not a number or above the most, may stand anywhere."""
     values = np.random.default_rng(size).uniform(0, 2, size).astype(np.float32)
     assert highest(values, 3, 2.0) is not None
     values[data.draw(st.integers(0, size - 1))] = odd

@@ -38,7 +38,7 @@ def kept(folder: Path) -> Path:
 
 
 def test_arrays_come_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """What was saved is loaded, by its key only; the folder is made."""
+    """Saved arrays are loaded by their key only; the folder is made."""
     folder = tmp_path / "not" / "there"
     assert load(folder, KEY) is None
     assert save(folder, KEY, ARRAYS)
@@ -49,7 +49,7 @@ def test_arrays_come_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_any_damaged_byte_is_seen(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """With any one byte changed there is nothing, and the log says so; saving again mends it."""
+    """A file with any one byte changed is nothing, and the log says so; saving again mends it."""
     path = kept(tmp_path)
     whole = path.read_bytes()
     for place in range(len(whole)):
@@ -61,7 +61,7 @@ def test_any_damaged_byte_is_seen(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 
 
 def test_a_cut_file_is_seen(tmp_path: Path) -> None:
-    """So is a file of any shorter length, and one with something behind it."""
+    """A file of any shorter length is seen, and one with something behind it."""
     path = kept(tmp_path)
     whole = path.read_bytes()
     for size in range(len(whole)):
@@ -72,7 +72,7 @@ def test_a_cut_file_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_foreign_file_is_seen(tmp_path: Path) -> None:
-    """What was saved under another key, an archive of somebody else, or a folder is not taken for ours."""
+    """A file saved under another key, an archive of somebody else, or a folder is not taken for ours."""
     path = kept(tmp_path)
     path.rename(tmp_path / "b2.npz")
     assert load(tmp_path, "b2") is None
@@ -89,7 +89,7 @@ def test_a_foreign_file_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing is kept, and the log says why."""
+    """A folder that can't be written to keeps nothing, and the log says why."""
     (tmp_path / "file").write_text("")
     assert not save(tmp_path / "file", KEY, ARRAYS)
     assert not save(tmp_path / "file" / "below", KEY, ARRAYS)
@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path, caplog: pytest.LogCa
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What couldn't be written whole leaves nothing behind."""
+    """A file that couldn't be written whole leaves nothing behind."""
 
     def full(number: int, mode: str) -> None:
         os.close(number)

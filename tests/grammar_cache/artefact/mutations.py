@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import ArtefactError, LimitExceeded
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq, char_class
-from grammar_cache.grammar import compile_expression
 from grammar_cache.grammars.shipped import shipped
 
 LIMITS = Limits(start_fuel=2_000_000, step_fuel=20_000, configurations=20_000)
@@ -48,7 +48,7 @@ SOURCES: Mapping[str, Constraint] = {
 _LONG = Bytes(b"x" * 30)
 _PART = Seq((_LONG, Alt((Bytes(b"ab"), Bytes(b"cd")))))
 SPANNING = Grammar({"s": Repeat(Seq((Ref("part"), char_class([(0x61, 0x62)]))), 3, 3), "part": _PART}, "s")
-"""Without tokens that end where parts end, no additive distance is known, and the exact search finds all there is."""
+"""No tokens end where parts end, so that no additive distance is known, and the exact search finds all there is."""
 SPANS = Vocabulary([_LONG.data + b"a", _LONG.data + b"c", b"ba", b"bb", b"da", b"db"], [6])
 Arrays = dict[str, NDArray[Any]]
 Mutation = Callable[[dict[str, Any], Arrays, random.Random], None]
@@ -86,7 +86,7 @@ def sources() -> tuple[tuple[bytes, Vocabulary], ...]:
 def taken_apart(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """The header and copies of the arrays, by what the format is said to be."""
     what, version, length = struct.unpack_from("<8sII", data)
-    assert (what, version) == (b"swyb-cfg", 2)
+    assert (what, version) == (b"swyb-cfg", 3)
     header = json.loads(data[16 : 16 + length])
     arrays = {}
     for name, listed in header["arrays"].items():
@@ -97,7 +97,7 @@ def taken_apart(data: bytes) -> tuple[dict[str, Any], Arrays]:
 
 
 def listed(arrays: Arrays) -> tuple[dict[str, Any], bytes]:
-    """What the header says of these arrays, and their bytes."""
+    """Entries of the header for these arrays, and their bytes."""
     table, body = {}, b""
     for name, array in sorted(arrays.items()):
         table[name] = {"dtype": array.dtype.str, "shape": list(array.shape), "offset": len(body)}
@@ -105,7 +105,7 @@ def listed(arrays: Arrays) -> tuple[dict[str, Any], bytes]:
     return table, body
 
 
-def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 2) -> bytes:
+def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 3) -> bytes:
     """An artefact of this header as it is, with the right checksum."""
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -212,25 +212,14 @@ def _flip(header: dict[str, Any], arrays: Arrays, draw: random.Random) -> None:
     if draw.random() < 0.2:
         header["nullable"] = not header["nullable"]
         return
-    flags = arrays[draw.choice(["final", "final", "watch_ends"])].view(np.uint8)
+    flags = arrays["final"].view(np.uint8)
     for _ in range(draw.randint(1, 5)):
         if len(flags):
             flags[draw.randrange(len(flags))] ^= 1
 
 
-def _lexical(header: dict[str, Any], arrays: Arrays, draw: random.Random) -> None:
-    """What lexers do, within what there is."""
-    watches, automata = len(arrays["watch_ends"]), len(arrays["lexer_entries"])
-    name, past = draw.choice([("closes", watches), ("watches", watches), ("labels", 9), ("return_lexer", automata),
-                              ("return_label", 9), ("return_state", len(arrays["final"]))])  # fmt: skip
-    values = arrays[name].reshape(-1)
-    if len(values):
-        values[draw.randrange(len(values))] = draw.randrange(-1, past)
-    header["lexer_start"] = draw.choice([header["lexer_start"], draw.randrange(-1, automata)])
-
-
 _MUTATIONS: tuple[Mutation, ...] = (
-    _value, _value, _size, _exchange, _redirect, _redirect, _redirect, _new_call, _new_call, _flip, _flip, _lexical
+    _value, _value, _size, _exchange, _redirect, _redirect, _redirect, _new_call, _new_call, _flip, _flip
 )  # fmt: skip
 
 
@@ -273,7 +262,7 @@ def finish(grammar: CompiledGrammar, configuration: int, most: int) -> None:
 
 
 def outcome(data: bytes, vocabulary: Vocabulary, draw: random.Random) -> str:
-    """Why it is refused, or that it was walked."""
+    """The reason why an artefact is refused, or that it was walked."""
     try:
         grammar = from_bytes(data, vocabulary, LIMITS)
     except ArtefactError as error:

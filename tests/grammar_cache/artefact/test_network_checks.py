@@ -1,4 +1,4 @@
-"""What the arrays of a network are asked, beside the same questions put to whole columns."""
+"""Checks of a network's arrays, beside the same questions put to whole columns."""
 
 from __future__ import annotations
 
@@ -35,20 +35,14 @@ def right_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> bo
     return bool(ordered and (rule[to] == np.repeat(rule, np.diff(first))).all())
 
 
-def right_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, opened: Ints, lexer: int) -> bool:
+def right_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int) -> bool:
     whole = len(callee) == len(back) and len(first) == len(rule) + 1 and first[0] == 0 and first[-1] == len(back)
     if not whole or (np.diff(first.astype(np.int64)) < 0).any() or ((callee < 0) | (callee >= rules)).any():
         return False
-    behind = {**dict(enumerate(range(len(rule)))), **dict(enumerate(opened.tolist(), len(rule) + 1))}
-    for state, (begin, past) in enumerate(pairwise(first.tolist())):
-        for called, number in zip(callee[begin:past].tolist(), back[begin:past].tolist(), strict=True):
-            if number not in behind or rule[behind[number]] != rule[state]:
-                return False
-            if (number > len(rule)) != (called == lexer):
-                return False
-        if lexer < 0 and (np.diff(callee[begin:past]) <= 0).any():
-            return False
-    return True
+    if ((back < 0) | (back >= len(rule))).any():
+        return False
+    ordered = all((np.diff(callee[begin:past]) > 0).all() for begin, past in pairwise(first.tolist()))
+    return bool(ordered and (rule[back] == np.repeat(rule, np.diff(first))).all())
 
 
 @examples(60)
@@ -56,7 +50,7 @@ def right_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int, o
 def test_what_is_wrong_is_found_and_nothing_else(name: str, data: st.DataObject) -> None:
     """Whatever is written into one place of one column, or cut off it."""
     net = network(name)
-    s, opened = net.states, np.array([back.state for back in net.returns], np.int32)
+    s = net.states
     moves = [s.move_first.copy(), s.move_class.copy(), s.move_to.copy()]
     calls = [s.call_first.copy(), s.call_rule.copy(), s.call_back.copy()]
     columns = data.draw(st.sampled_from([moves, calls]))
@@ -64,13 +58,13 @@ def test_what_is_wrong_is_found_and_nothing_else(name: str, data: st.DataObject)
     if data.draw(st.booleans()):
         columns[number] = columns[number][:-1].copy()
     else:
-        near = st.integers(-1, s.count + len(opened) + 2)
+        near = st.integers(-1, s.count + 2)
         at = data.draw(st.integers(0, len(columns[number]) - 1))
         columns[number][at] = data.draw(near | st.sampled_from([MOST.min, MOST.max]))
     wrong = wrong_moves(*moves, s.rule, net.class_count)
     assert (wrong == 0) == right_moves(moves[0], moves[1], moves[2], s.rule, net.class_count), MOVES[wrong]
-    wrong = wrong_calls(*calls, s.rule, len(net.entry), opened, net.lexer)
-    right = right_calls(calls[0], calls[1], calls[2], s.rule, len(net.entry), opened, net.lexer)
+    wrong = wrong_calls(*calls, s.rule, len(net.entry))
+    right = right_calls(calls[0], calls[1], calls[2], s.rule, len(net.entry))
     assert (wrong == 0) == right, CALLS[wrong]
 
 

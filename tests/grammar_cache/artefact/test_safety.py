@@ -41,7 +41,7 @@ def saved() -> tuple[bytes, Vocabulary]:
 
 
 def tampered(data: bytes, change: Callable[[dict[str, Any], Arrays], object]) -> bytes:
-    """With the right checksum."""
+    """The artefact with other contents and the right checksum."""
     header, arrays = taken_apart(data)
     change(header, arrays)
     header["arrays"], body = listed(arrays)
@@ -49,7 +49,7 @@ def tampered(data: bytes, change: Callable[[dict[str, Any], Arrays], object]) ->
 
 
 def test_other_bytes_are_refused(saved: tuple[bytes, Vocabulary]) -> None:
-    """Nothing, something else, another format, parts of it, a flipped bit anywhere: all are refused as such."""
+    """Bytes are refused as such: none, others, those of another format, a part, and with any bit flipped."""
     data, vocabulary = saved
     header, arrays = taken_apart(data)
     body = listed(arrays)[1]
@@ -69,19 +69,21 @@ def test_other_bytes_are_refused(saved: tuple[bytes, Vocabulary]) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("algorithm", "0"), ("vocabulary", ""), ("nullable", 1), ("lexer_start", True), ("rules", ["s"]),
-        ("rules", "s"), ("ignored", [1]), ("least", -1), ("least", None), ("dry", 0), ("lexer_start", 0),
+        ("algorithm", "0"), ("vocabulary", ""), ("nullable", 1), ("rules", ["s"]),
+        ("rules", "s"), ("ignored", [1]), ("least", -1), ("least", None), ("dry", 0),
     ],
 )  # fmt: skip
 def test_other_headers_are_refused(saved: tuple[bytes, Vocabulary], name: str, value: object) -> None:
-    """What doesn't belong to this code, or isn't of its kind."""
+    """Headers that don't belong to this code, or aren't of its kind, are refused."""
     data, vocabulary = saved
     with pytest.raises(ArtefactError):
         from_bytes(tampered(data, lambda header, arrays: header.update({name: value})), vocabulary, LIMITS)
 
 
 def test_a_grammar_is_for_its_vocabulary_and_its_limits(saved: tuple[bytes, Vocabulary]) -> None:
-    """With others it would answer otherwise. What isn't as compiled is no whole grammar either."""
+    """A vocabulary or limits other than its own are refused: answers would differ. A network that isn't as compiled is,
+    too.
+    """
     data, vocabulary = saved
     assert from_bytes(data, vocabulary, LIMITS).minimum.tokens > 1
     other = Vocabulary(vocabulary.token_bytes, [0])
@@ -95,7 +97,7 @@ def test_a_grammar_is_for_its_vocabulary_and_its_limits(saved: tuple[bytes, Voca
 
 @pytest.mark.parametrize("source", range(len(SOURCES) + 1))
 def test_a_language_without_texts_is_refused(source: int) -> None:
-    """Where no state ends a rule, with a lexer or without, it is an artefact that isn't right: no user's grammar."""
+    """An artefact in which no state ends a rule isn't right: no user's grammar is to blame."""
     data, vocabulary = sources()[source]
 
     def change(header: dict[str, Any], arrays: Arrays) -> None:
@@ -111,8 +113,7 @@ def test_every_index_is_checked() -> None:
     for data, vocabulary in (sources()[4], sources()[-1]):
         arrays = taken_apart(data)[1]
         for name in [name for name in arrays if arrays[name].dtype == np.int32 and arrays[name].size]:
-            named = name in ("labels", "return_label")  # terminals, by which nothing is found
-            for value in (-3, -(1 << 31)) if named else (-3, -(1 << 31), (1 << 31) - 1):
+            for value in (-3, -(1 << 31), (1 << 31) - 1):
                 for at in (0, -1):
 
                     def change(_: object, arrays: Arrays, name: str = name, at: int = at, to: int = value) -> None:
@@ -132,8 +133,7 @@ def check_tampering(count: int, seed: int) -> None:
         grammars = [compile_grammar(constraint, v, LIMITS) for v in (originals[0][1], letters())]
         assert grammars[0].minimum == grammars[1].minimum
         assert (grammars[0].mask(grammars[0].start) == grammars[1].mask(grammars[1].start)).all()
-        if not grammars[0].network.lexed:
-            assert known(grammars[0]) == known(grammars[1]), name
+        assert known(grammars[0]) == known(grammars[1]), name
 
 
 def test_tampering_is_refused_or_harmless() -> None:

@@ -67,7 +67,7 @@ def test_schemas_are_the_same_in_any_order() -> None:
 
 
 def test_what_recurs_is_made_once() -> None:
-    """Nothing but what it brings is new of a second schema with the same parts."""
+    """A second schema with the same parts makes only what it brings anew."""
     automata = AutomatonCache()
     sizes = [0]
     for schema in SCHEMAS[1:3]:
@@ -78,7 +78,7 @@ def test_what_recurs_is_made_once() -> None:
 
 
 def test_a_smaller_limit_refuses_what_a_larger_one_allowed() -> None:
-    """What is known under one limit isn't taken for another."""
+    """An automaton that is known under one limit isn't taken for that under another."""
     grammar = Grammar({"s": And((Repeat(char_class([(97, 122)]), 0, 90), Not(Bytes(b"x" * 80))))}, "s")
     automata = AutomatonCache()
     outcomes = []
@@ -88,7 +88,7 @@ def test_a_smaller_limit_refuses_what_a_larger_one_allowed() -> None:
             outcomes.append("fine")
         except GrammarError as error:
             outcomes.append(str(error))
-    assert outcomes == ["fine", "a rule needs more than 20 automaton states", "fine"]
+    assert outcomes == ["fine", "a rule needs more than 20 automaton states, in the rule 's'", "fine"]
 
 
 @given(st.data())

@@ -95,7 +95,7 @@ def reader(expression: Expression) -> Callable[[bytes], bool]:
 
 
 def classes_of_states(dfa: Spelled) -> int:
-    """How many states have different futures (Moore): tell apart by what is known until that says no more."""
+    """Number of states with different futures (Moore): told apart by what is known until that says no more."""
     block = [int(final) for final in dfa.final]
     while True:
         number: dict[object, int] = {}
@@ -213,7 +213,7 @@ def test_a_complement_is_one_of_all_byte_strings() -> None:
 
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_more_than_at_most_is_nothing(wrapped: bool) -> None:
-    """At least three and at most two of something is the empty language, also inside an intersection."""
+    """A repetition of at least three and at most two is the empty language, also inside an intersection."""
     impossible = Repeat(A, 3, 2)
     [dfa] = automata(And((impossible,)) if wrapped else impossible)
     assert dfa == Spelled([{}], [[]], [False])

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 
 from hypothesis import given
 
 from grammar_cache import Constraint, Vocabulary, compile_grammar
-from grammar_cache.configurations.content_keys import ConfigurationKeys
+from grammar_cache.configurations.content_keys import ConfigurationKeys, StackDigests
 from grammar_cache.configurations.interner import DEAD, Configurations
-from grammar_cache.errors import EmptyLanguage, GrammarError
-from grammar_cache.lexer.configurations import configurations_of
+from grammar_cache.errors import EmptyLanguage
+from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
 from tests import oracle
 from tests.documents import ROOT
 from tests.grammar_cache.configurations.test_interner import Reader, reader_of
-from tests.grammar_cache.configurations.test_stack_digests import node_contents, read
-from tests.grammar_cache.dialects.lark.grammars import LETTERS, random_grammar
-from tests.server.decoding.trials.lexed_trials import random_vocabulary
 from tests.strategies import Case, cases, examples
 
 GRAMMARS = (
@@ -29,7 +25,7 @@ GRAMMARS = (
 
 
 def keys_after_texts() -> list[str]:
-    """Keys of configurations with recursive stacks and with lexer contexts."""
+    """Keys of configurations with recursive stacks and of a grammar with a lexer."""
     tokens = Vocabulary([bytes([byte]) for byte in b"()1+"], [])
     found = []
     for constraint in GRAMMARS:
@@ -42,10 +38,29 @@ def keys_after_texts() -> list[str]:
     return found
 
 
+def node_contents(table: Configurations, depth: int) -> dict[int, object]:
+    """Every node as the tree of its edges, cut at a depth: what digests stand for, spelled out."""
+    known: dict[int, object] = dict.fromkeys(range(table.node_count), ())
+    known[-1] = "bottom"
+    for _ in range(depth):
+        known |= {n: frozenset((r, known[p]) for r, p in table.edges(n)) for n in range(table.node_count)}
+    return known
+
+
+def read(reader: Reader, texts: list[bytes]) -> None:
+    for text in texts:
+        reader.after(text)
+
+
+def items_of(reader: Reader, text: bytes) -> list[tuple[int, int]]:
+    configuration = reader.after(text)
+    return [] if configuration < 0 else reader.table.items(configuration)
+
+
 @given(cases())
 @examples(40)
 def test_keys_are_of_the_content(case: Case) -> None:
-    """Two tables that have read texts in opposite orders give the same key to the same text."""
+    """Two tables that have read texts in opposite orders give the same key to a text, and digests to its stacks."""
     try:
         one, two = reader_of(case), reader_of(case)
     except EmptyLanguage:
@@ -54,9 +69,13 @@ def test_keys_are_of_the_content(case: Case) -> None:
     read(one, texts)
     read(two, texts[::-1])
     first, second = ConfigurationKeys(one.table), ConfigurationKeys(two.table)
+    digests, others = StackDigests(one.table), StackDigests(two.table)
     for text in texts:
         if one.after(text) != DEAD:
             assert first.of(one.after(text)) == second.of(two.after(text))
+        assert sorted((state, digests.of(node)) for state, node in items_of(one, text)) == sorted(
+            (state, others.of(node)) for state, node in items_of(two, text)
+        )
 
 
 @given(cases())
@@ -75,39 +94,35 @@ def test_keys_tell_configurations_apart(case: Case) -> None:
         assert of_key.setdefault(keys.of(c), content) == content
 
 
-def test_lexer_contexts_count_by_their_content() -> None:
-    """With a lexer, states are read in contexts that are numbered as they are met: keys don't depend on that."""
-    compared = 0
-    for number in range(30):
-        rng = random.Random(number)
-        lexer = rng.choice(("dynamic", "contextual"))
-        try:
-            constraint = Constraint("lark", random_grammar(rng), lexer=lexer)  # type: ignore[arg-type]
-            network = compile_grammar(constraint, random_vocabulary(rng)).network
-        except GrammarError:
-            continue
-        texts = ["".join(rng.choices(LETTERS, k=rng.randint(0, 5))).encode() for _ in range(20)]
-        one, two = reader_over(configurations_of(network, 100_000)), reader_over(configurations_of(network, 100_000))
-        read(one, texts)
-        read(two, texts[::-1])
-        first, second = ConfigurationKeys(one.table), ConfigurationKeys(two.table)
-        for text in texts:
-            if one.after(text) != DEAD:
-                assert first.of(one.after(text)) == second.of(two.after(text))
-                compared += 1
-    assert compared > 80
-
-
-def reader_over(table: Configurations) -> Reader:
-    reader = Reader.__new__(Reader)
-    reader.table = table
-    return reader
-
-
 def test_keys_are_the_same_in_another_process() -> None:
     """Python's random hashes are others there."""
     code = f"from {__name__} import keys_after_texts as keys; print(*keys(), sep=chr(10))"
     seed = {**os.environ, "PYTHONHASHSEED": "1"}
     run = subprocess.run([sys.executable, "-c", code], env=seed, cwd=ROOT, capture_output=True, check=True, text=True)
     assert run.stdout.split() == keys_after_texts()
-    assert len(set(keys_after_texts())) == 10
+    assert all(len(set(keys_after_texts()[begin : begin + 5])) == 5 for begin in (0, 5))
+
+
+@given(cases())
+@examples(20)
+def test_digests_tell_nodes_apart(case: Case) -> None:
+    """Nodes whose trees of edges differ somewhere near have different digests."""
+    try:
+        reader = reader_of(case)
+    except EmptyLanguage:
+        return
+    read(reader, sorted(oracle.all_words(case.letters, 3)))
+    digests = StackDigests(reader.table)
+    used = {node for c in range(reader.table.count) for _, node in reader.table.items(c)}
+    contents = node_contents(reader.table, 4)
+    of_digest: dict[bytes, object] = {}
+    for node in used:
+        assert of_digest.setdefault(digests.of(node), contents[node]) == contents[node]
+
+
+def test_high_stacks() -> None:
+    """A stack of thousands of nodes is no recursion of Python's."""
+    nest = Grammar({"root": Alt((Seq((Bytes(b"("), Ref("root"), Bytes(b")"))), Bytes(b"x")))}, "root")
+    reader = Reader(nest)
+    [(_, node), *_] = reader.table.items(reader.after(b"(" * 5_000))
+    assert len(StackDigests(reader.table).of(node)) == 16

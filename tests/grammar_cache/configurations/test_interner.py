@@ -178,7 +178,7 @@ def test_nesting_is_as_deep_as_the_text() -> None:
 
 
 def test_ambiguity_grows_the_items_and_not_the_number_of_configurations() -> None:
-    """With S → S S | a every text of a's is accepted, by one configuration a byte, with items linear in it."""
+    """Every text of a's is accepted by S → S S | a, by one configuration a byte, with items linear in it."""
     reader = Reader(Grammar({"s": Alt((Seq((Ref("s"), Ref("s"))), A))}, "s"))
     assert all(reader.accepts(b"a" * n) for n in range(1, 100))
     assert reader.table.count <= 102

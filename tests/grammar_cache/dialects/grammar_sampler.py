@@ -47,7 +47,7 @@ class Sampler:
         return {text for text in (self.text() for _ in range(count)) if text is not None}
 
     def _height(self, node: Expression) -> int:
-        """How deep the rules below a node go at least."""
+        """Least depth of the rules below a node."""
         match node:
             case Ref(name):
                 return self._heights[name]

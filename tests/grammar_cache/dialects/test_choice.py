@@ -67,7 +67,7 @@ def test_what_is_no_list_of_texts_is_refused_with_a_pointer(text: str, pointer: 
     ],
 )
 def test_malformed_json_is_refused_with_its_place(text: str, line: int, column: int) -> None:
-    """What is not JSON is refused, and the error has line and column."""
+    """A text that is not JSON is refused, and the error has line and column."""
     with pytest.raises(GrammarSyntaxError) as refusal:
         parse(text)
     assert (refusal.value.line, refusal.value.column) == (line, column)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import EMPTY, Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.expression_matcher import matches
@@ -79,7 +80,7 @@ def check_witness(case: Case, grammar: CompiledGrammar, text: bytes, configurati
 @given(cases())
 @examples(120)
 def test_distances_are_consistent_upper_bounds(case: Case) -> None:
-    """At every token boundary: 0 iff accepting, never below the truth, lowered by some token, witnessed."""
+    """A distance at a token boundary is 0 iff accepting, never below the truth, lowered by some token, witnessed."""
     check_distances(case)
 
 
@@ -94,7 +95,7 @@ def test_distances_are_consistent_upper_bounds_at_length(case: Case) -> None:
 @given(cases(single_bytes=True))
 @examples(60)
 def test_a_living_text_has_a_distance_where_every_byte_is_a_token(case: Case) -> None:
-    """With all single bytes in the vocabulary no living prefix is without a known completion, search or not."""
+    """A vocabulary with all single bytes leaves no living prefix without a known completion, search or not."""
     grammar = case.compiled(Limits(start_fuel=0, step_fuel=0))
     if grammar is None:
         assert not case.words
@@ -157,7 +158,7 @@ def test_the_papers_worked_example() -> None:
 
 
 def test_a_token_that_spans_the_end_of_a_rule_is_found_by_search() -> None:
-    """Where only a token across the end of a rule goes on, the additive bound knows no end, and the search does."""
+    """A search knows the end where only a token across the end of a rule goes on, and the additive bound does not."""
     rules = {"x": Alt((Bytes(b"xa"), Seq((Ref("x"), C))))}
     grammar = compiled([b"x", b"ab"], Seq((Ref("x"), B)), **rules)
     assert grammar._distances.additive[grammar.start] == INFINITE
@@ -176,7 +177,7 @@ def test_a_token_may_be_a_whole_text_of_several_rules() -> None:
 
 
 def test_an_item_at_the_end_of_its_rule_leaves_the_witness_to_what_follows() -> None:
-    """Where a rule may end or go on, the witness is a token of what comes behind it, not of the rule."""
+    """The witness is a token of what comes behind a rule that may end or go on, not of the rule."""
     body = Alt((A, Seq((A, C, Ref("x")))))
     grammar = compiled([b"a", b"b", b"c"], Seq((Ref("x"), B)), x=body)
     configuration = grammar.consume_bytes(grammar.start, b"aca")
@@ -213,7 +214,7 @@ def test_long_texts_have_their_length_as_distance() -> None:
 
 
 def test_distances_of_deep_stacks_are_sums() -> None:
-    """After n opening brackets the distance is n + 1, for any n, without a search for each."""
+    """The distance after n opening brackets is n + 1, for any n, without a search for each."""
     grammar = compiled([b"[", b"]", b"x"], Alt((Seq((Bytes(b"["), Ref("s"), Bytes(b"]"))), Bytes(b"x"))))
     configuration: int | None = grammar.start
     for depth in range(300):
@@ -224,14 +225,14 @@ def test_distances_of_deep_stacks_are_sums() -> None:
 
 
 def test_pruning_never_loses_what_single_bytes_spell() -> None:
-    """Under a loop every longer token is left out of the additive bound, which still finds the end."""
+    """The additive bound leaves out every longer token under a loop, and still finds the end."""
     grammar = compiled([b"a", b"ab", b"b"], Seq((Repeat(A, 0, None), B)))
     assert grammar.minimum.tokens == 1
     assert grammar.witness(grammar.start) in ((1,), (2,))
 
 
 def test_a_minimum_without_fuel_is_a_bound_and_says_so() -> None:
-    """Where no search is paid for, the minimum is the additive bound and not called exact."""
+    """The minimum is the additive bound and not called exact where no search is paid for."""
     start = Seq((Ref("x"), B))
     grammar = Grammar({"s": start, "x": Alt((Bytes(b"xa"), Seq((Ref("x"), C))))}, "s")
     vocabulary = Vocabulary([b"x", b"a", b"ab", b"b"], [4])

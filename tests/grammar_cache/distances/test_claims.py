@@ -1,4 +1,4 @@
-"""What others claim: believed exactly where it can be followed, and then nothing but searches is saved."""
+"""Claims of others: believed exactly where they can be followed, and then nothing but searches is saved."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.distances.claims import Claim, follow
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.evaluation.methods.exploration_bound import BoundedGrammar
@@ -51,7 +52,9 @@ def claimed(draw: st.DrawFn) -> tuple[Case, list[tuple[bytes, Claim]]]:
 
 
 def stands(case: Case, text: bytes, claim: Claim) -> bool:
-    """By enumeration: the text with the witness is a word, with less of it it is none, and the distance is enough."""
+    """Whether a claim stands by enumeration: the text with the witness is a word, with less of it none, and the
+    distance is enough.
+    """
     texts = [text]
     for token in claim.witness:
         data = case.vocabulary.token_bytes[token] if 0 <= token < case.vocabulary.size else None
@@ -134,7 +137,7 @@ def test_no_claim_breaks_the_promise(drawn: tuple[Case, list[tuple[bytes, Claim]
             distance = int(grammar.distances(np.array([configuration], np.int32), tokens)[0])
             assert distance >= truth.least
             if distance <= tokens:
-                assert len(grammar.witness(configuration)) <= distance
+                assert len(grammar.witness(configuration, tokens)) <= tokens
 
 
 def test_a_claim_saves_the_search() -> None:
@@ -152,7 +155,7 @@ def test_a_claim_saves_the_search() -> None:
 
 
 def nest_searches() -> int:
-    """How many it takes to know the fewest tokens."""
+    """Number of searches until the fewest tokens are known."""
     grammar = nest()
     _ = grammar.minimum
     return grammar._tightening.searches
@@ -203,7 +206,7 @@ def test_a_claim_against_what_is_known_is_rejected() -> None:
 
 
 def test_nothing_is_told_of_the_start() -> None:
-    """Its search has more fuel and is part of the grammar: neither told, nor taken from others."""
+    """The search at the start has more fuel and is part of the grammar: neither told, nor taken from others."""
     grammar = nest()
     assert grammar.minimum.tokens == 1
     assert grammar.learned() == {}
@@ -213,7 +216,7 @@ def test_nothing_is_told_of_the_start() -> None:
 
 
 def test_a_bounded_grammar_tells_nothing() -> None:
-    """What it finds holds for the items that it keeps, not for the whole grammar."""
+    """A bounded grammar's findings hold for the items that it keeps, not for the whole grammar: none is told."""
     bounded = BoundedGrammar(nest(), 1)
     assert fits(bounded, b"aaaac", 2)
     assert bounded.learned() == {}

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.exact_search import ExactSearch
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.grammar_cache.distances.test_additive import boundaries
@@ -75,13 +76,13 @@ def check_horizon(case: Case) -> None:
                 assert truth.most is None or truth.most > tokens or tokens < 0
             else:
                 assert distance >= truth.least
-                assert len(grammar.witness(configuration)) <= distance
+                assert len(grammar.witness(configuration, tokens)) <= tokens
 
 
 @given(cases())
 @examples(80)
 def test_what_is_viable_at_the_horizon_is_exact(case: Case) -> None:
-    """With few tokens left a configuration is viable iff brute force completes it, and then its witness fits."""
+    """A configuration is viable with few tokens left iff brute force completes it, and then its witness fits."""
     check_horizon(case)
 
 
@@ -200,7 +201,7 @@ def test_a_search_without_fuel_finds_only_what_is_there_already() -> None:
 
 
 def test_a_search_runs_once() -> None:
-    """What a search found, it knows for every configuration on its path; asking again searches no more."""
+    """A search's finding is known for every configuration on its path; asking again searches no more."""
     grammar = compile_expression(
         Grammar({"s": Alt((Seq((A, Ref("s"), B)), C))}, "s"), Vocabulary([b"a", b"b", b"c"], [3]), Limits()
     )

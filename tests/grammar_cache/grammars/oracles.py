@@ -1,4 +1,4 @@
-"""Who else judges the shipped languages: libraries that know them, or a few lines of recursive descent.
+"""Judges of the shipped languages: libraries that know them, or a few lines of recursive descent.
 
 Each oracle answers whether a text is right. None of them knows a grammar of ours. `json`, `ast` and the like take more
 than our grammars do (any white space, for example), so that they are asked about accepted texts only.
@@ -32,7 +32,7 @@ FUNCTIONS = re.compile(
 
 
 def sql(text: str, database: sqlite3.Connection, *, any_function: bool = False) -> str | None:
-    """What SQLite has against the syntax of a query, None where nothing."""
+    """Objection of SQLite to the syntax of a query, or None."""
     try:
         database.execute(f"EXPLAIN {text}")
     except sqlite3.Error as error:

@@ -17,7 +17,7 @@ from tests.server.running import request
 
 
 def asked(**fields: Any) -> Asked | None:
-    """What a request asks for."""
+    """Constraint that a request asks for."""
     return asked_for(parse_chat(request(**fields)))
 
 
@@ -53,7 +53,7 @@ def test_by_name(name: str) -> None:
     ],
 )
 def test_refusals(fields: dict[str, Any], code: ErrorCode, param: str) -> None:
-    """What is no name is refused, with the field to blame."""
+    """A value that is no name is refused, with the field to blame."""
     with pytest.raises(ApiError) as refusal:
         asked(**fields)
     assert (code, param) == (refusal.value.code, refusal.value.param)

@@ -38,7 +38,7 @@ ORACLES: dict[str, Callable[[str], bool]] = {
     "s_expression": oracles.is_s_expression,
     "sql": is_sql,
 }
-"""Who judges the texts of each grammar."""
+"""Judges of the texts of each grammar."""
 
 OUT_OF_TASTE = {
     "arithmetic": {"1.", ".5", "1  + 2", "( 1)"},

@@ -15,10 +15,10 @@ import pytest
 
 from grammar_cache import Constraint, EmptyLanguage, UnsupportedFeature
 from grammar_cache.compile import parse
-from grammar_cache.grammars.database_names import tables_of
 from grammar_cache.grammars.shipped import samples, shipped
 from grammar_cache.grammars.sql_schema import ALIAS_LENGTH, sql_grammar
 from server.checking.membership import Recogniser
+from server.evaluation.sql.database_names import tables_of
 from tests.documents import ROOT
 from tests.grammar_cache.dialects.grammar_sampler import Sampler
 from tests.grammar_cache.grammars import oracles
@@ -42,7 +42,7 @@ CONCERTS = {
     "concert": ["concert_id", "title", "day", "year", "stadium_id", "attendance"],
     "singer_in_concert": ["concert_id", "singer_id"],
 }
-"""What most samples of `sql` ask about."""
+"""Tables that most samples of `sql` ask about."""
 
 
 def questions() -> Iterator[tuple[str, str]]:
@@ -188,7 +188,7 @@ def test_queries_of_odd_names(database: Path) -> None:
     ],
 )
 def test_names_of_elsewhere(query: str) -> None:
-    """Other tables, other columns and another table's columns are no names."""
+    """Names of other tables, of other columns and of another table's columns are refused."""
     grammar = Recogniser(parse(Constraint("gbnf", sql_grammar(TABLES))))
     assert not grammar.judge(query.encode()).accepted
 
@@ -216,7 +216,7 @@ def _runs(query: str, connection: sqlite3.Connection) -> bool:
 
 @pytest.mark.parametrize("query", samples("sql").rejected)
 def test_rejected_by_grammars_of_databases(query: str) -> None:
-    """What isn't SQL isn't a query of any database, whatever its tables."""
+    """A text that isn't SQL isn't a query of any database, whatever its tables."""
     grammar = Recogniser(parse(Constraint("gbnf", sql_grammar({"t": ["a", "b", "c"], "u": ["b", "c"]}))))
     assert not grammar.judge(query.encode()).accepted
 
@@ -229,7 +229,7 @@ def test_aliases_are_no_tables() -> None:
 
 
 def test_grammars_of_databases_in_llguidance() -> None:
-    """Its translation of GBNF reads the grammar of a database, with odd names in it."""
+    """llguidance's translation of GBNF reads the grammar of a database, with odd names in it."""
     library = pytest.importorskip("llguidance", reason="the package llguidance (extra: peers) is not installed")
     translate = pytest.importorskip("llguidance.gbnf_to_lark").gbnf_to_lark
     for text in (shipped("sql").text, sql_grammar(TABLES), sql_grammar(CONCERTS)):
@@ -237,7 +237,7 @@ def test_grammars_of_databases_in_llguidance() -> None:
 
 
 def test_databases_without_queries() -> None:
-    """What has no query is refused, and so are names that no query can hold."""
+    """A database without a query is refused, and so are names that no query can hold."""
     with pytest.raises(EmptyLanguage):
         sql_grammar({})
     with pytest.raises(EmptyLanguage):

@@ -19,7 +19,7 @@ def bytewise() -> Vocabulary:
 
 
 def compiled(text: str) -> CompiledGrammar:
-    """With little fuel for searches: near the end of the budget a walk may give up a way that would fit."""
+    """The grammar with little fuel for searches: near the end of the budget a walk may give up a way that would fit."""
     return compile_grammar(Constraint("gbnf", text), bytewise(), Limits(start_fuel=20_000, step_fuel=200))
 
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache import CompiledGrammar, Limits, Vocabulary
+from grammar_cache.compile import compile_expression
+from grammar_cache.configurations.interner import DEAD
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Repeat, Seq, char_class
-from grammar_cache.grammar import compile_expression
 from tests.strategies import examples
 
 QUOTE = Bytes(b'"')
@@ -25,9 +26,14 @@ def string(least: int, most: int) -> Expression:
 
 
 def expected(grammar: CompiledGrammar, configuration: int, budget: int | None) -> list[bool]:
-    after = [grammar.consume(configuration, token) for token in range(grammar.vocabulary.size)]
+    """Ids that decoding lets through, each consumed by itself; a search from behind each agrees that it fits."""
     left = (1 << 28) if budget is None else budget - 1
-    found = [a is not None and int(grammar.distances(np.array([a]), left)[0]) <= left for a in after]
+    found = []
+    for token in range(grammar.vocabulary.size):
+        after = grammar.consume(configuration, token)
+        place = np.array([DEAD if after is None else after], np.int32)
+        found.append(int(grammar.distances_behind(configuration, place, left)[0]) <= left)
+        assert not found[-1] or int(grammar.distances(place, left)[0]) <= left
     return [
         grammar.accepts(configuration) if i in grammar.vocabulary.stop_ids else alive for i, alive in enumerate(found)
     ]
@@ -42,7 +48,7 @@ def expected(grammar: CompiledGrammar, configuration: int, budget: int | None) -
 def test_states_before_a_bound_have_the_masks_of_their_own(
     bounds: list[tuple[int, int]], budget: int | None, data: st.DataObject
 ) -> None:
-    """Wherever a bounded text stands, its mask is what can be consumed, in whatever order masks were asked."""
+    """Masks of a bounded text are what decoding lets through wherever it stands, in whatever order they were asked."""
     strings = [string(least, least + more) for least, more in bounds]
     listed = [part for item in strings for part in (Bytes(b","), item)][1:]
     grammar = compile_expression(Grammar({"s": Seq((*listed, Bytes(b"}")))}, "s"), VOCABULARY, Limits())

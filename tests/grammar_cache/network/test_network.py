@@ -59,7 +59,7 @@ def reads(net: Network, text: bytes) -> bool:
 @pytest.mark.parametrize("most", [0, 1, 2, 5, 95, 96, 97, 98, 200, 1000, None])
 @pytest.mark.parametrize("least", [0, 1, 3, 96, 97, 130])
 def test_counts_are_exact_however_they_are_spelled(least: int, most: int | None) -> None:
-    """From `least` to `most` times means just that, below, at and above the size where unrolling ends."""
+    """Counts from `least` to `most` mean just that, below, at and above the size where unrolling ends."""
     if most is not None and most < least:
         with pytest.raises(EmptyLanguage):
             network(Repeat(A, least, most))
@@ -171,7 +171,7 @@ def check_structure(case: Case) -> None:
 
 
 def distinct_futures(listed: list[NetworkState], states: list[int]) -> int:
-    """How many states of a rule differ when calls are symbols like any other (Moore)."""
+    """Number of a rule's states that differ when calls are symbols like any other (Moore)."""
     block = {s: int(listed[s].final) for s in states}
     while True:
         number: dict[object, int] = {}
@@ -266,7 +266,7 @@ def test_what_is_no_grammar_is_refused(rules: dict[str, Expression], error: type
     ],
 )
 def test_limits_are_kept(limits: Limits, limit: str) -> None:
-    """Too many states, states of a rule, parts or made-up rules are refused by the name of their limit."""
+    """States, states of a rule, parts or made-up rules that are too many are refused by the name of their limit."""
     unrolled = Bytes(b"ab" * 600)
     counts = Seq(tuple(Repeat(Bytes(b"%d" % i), 0, 10**6) for i in range(300)))
     words: dict[str, Expression] = {f"x{i}": Seq((Bytes(b"xy" * 30), A)) for i in range(30)}

@@ -24,7 +24,7 @@ ENTRIES = st.dictionaries(KEYS, st.builds(Entry, st.integers(1, 99), st.integers
 @given(ENTRIES, KEYS)
 @examples(150)
 def test_entries_are_found_by_key(entries: dict[bytes, Entry], other: bytes) -> None:
-    """Also where a key ends with zeros, and from bytes."""
+    """Entries are found also where a key ends with zeros, and from bytes."""
     table = DistanceTable.of("id", LETTERS, 3, 1, entries)
     read = DistanceTable.from_bytes(table.data, "id", LETTERS)
     assert len(read) == len(entries)

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache import Constraint, compile_grammar
+from grammar_cache.compile import compile_expression
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.distances.exact_search import ExactSearch
 from grammar_cache.errors import Interrupted
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.offline.distance_table import DistanceTable
@@ -23,7 +24,7 @@ from tests.grammar_cache.distances.test_claims import LETTERS, NEST, at, nest
 from tests.strategies import Case, cases, examples
 
 ADDITIVE = Limits(start_fuel=0, step_fuel=0)
-"""What is below the additive distance comes from a table then."""
+"""A distance below the additive one comes from a table then."""
 MOST = 60
 FUEL = 1_000_000
 
@@ -70,7 +71,7 @@ def test_distances_agree_with_brute_force_at_length(case: Case, height: int) -> 
 @given(cases(), st.integers(0, 3), st.integers(1, MOST))
 @examples(40)
 def test_what_is_proved_exact_is_what_a_search_finds(case: Case, height: int, most: int) -> None:
-    """So many distances at least are those of a search; all are that everything is enumerated for."""
+    """Distances proved exact are those of a search: so many at least, and all that everything is enumerated for."""
     grammar = case.compiled(ADDITIVE)
     if grammar is None:
         return
@@ -96,7 +97,7 @@ def test_what_is_proved_exact_is_what_a_search_finds(case: Case, height: int, mo
 @given(cases(), st.data())
 @examples(25)
 def test_missing_pieces_make_distances_higher_at_most(case: Case, data: st.DataObject) -> None:
-    """What is left can still be followed."""
+    """Pieces that are left can still be followed where others are missing."""
     grammar = case.compiled(ADDITIVE)
     if grammar is None:
         return

@@ -70,7 +70,7 @@ def ways(graph: list[Edges], bounds: list[int]) -> list[int]:
 @given(graphs, st.lists(st.sampled_from([0, 1, 4, 9, INFINITE]), min_size=PLACES, max_size=PLACES))
 @examples(150)
 def test_ways_are_shortest(graph: list[Edges], bounds: list[int]) -> None:
-    """And each is begun by the shortest, then least string that leads to one that is a token shorter."""
+    """A way is begun by the shortest, then least string that leads to one that is a token shorter."""
     piece = SuccessorGraph.joined([piece_of(graph[:2]), piece_of(graph[2:3]), piece_of(graph[3:])])
     bounded = [min(bound, own.beyond + 1) for bound, own in zip(bounds, graph, strict=True)]
     solved = piece.solved(np.array(bounded, np.int32))

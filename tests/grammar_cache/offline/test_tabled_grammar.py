@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
+from grammar_cache.compile import compile_expression
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.offline.distance_table import DistanceTable, Entry
 from grammar_cache.offline.precompute import Precomputation, computed_table
@@ -107,7 +108,7 @@ def test_tables_beside_an_exploration_bound(case: Case, bound: int) -> None:
 @given(cases(), st.randoms(use_true_random=False))
 @examples(25)
 def test_answers_do_not_depend_on_what_was_asked_before(case: Case, rng: random.Random) -> None:
-    """With any table: each distance is that of a grammar that has been asked nothing else."""
+    """A distance with any table is that of a grammar that has been asked nothing else."""
     grammar = case.compiled(LITTLE)
     if grammar is None:
         return
@@ -123,7 +124,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(case: Case, rng: random.
 
 
 def accepts(trial: Trial, text: bytes) -> bool:
-    """By brute force; of a Lark grammar, by one that has met nothing yet."""
+    """Whether brute force accepts; for a Lark grammar, whether one that has met nothing yet does."""
     if isinstance(trial.grammar, Grammar):
         return matches(trial.grammar, text)
     fresh = trial.compiled()
@@ -132,7 +133,7 @@ def accepts(trial: Trial, text: bytes) -> bool:
 
 
 def check_decoding(drawn: Iterable[Trial]) -> int:
-    """How many entries were refused on the way."""
+    """Number of entries that were refused on the way."""
     rejected = 0
     for trial in drawn:
         grammar = trial.compiled()
@@ -165,7 +166,7 @@ def test_answers_are_complete_at_length() -> None:
 
 
 def nest_with(entries: dict[bytes, Entry]) -> TabledGrammar:
-    """With entries by the text whose configuration they are about."""
+    """The nested grammar with entries by the text whose configuration they are about."""
     grammar = compile_expression(NEST, LETTERS, ADDITIVE)
     keys = ConfigurationKeys(grammar._configurations)
     listed = {keys.of(at(grammar, text)): entry for text, entry in entries.items()}
@@ -211,7 +212,7 @@ def test_the_minimum_is_lowered_and_proved() -> None:
 
 
 def test_a_table_travels_with_its_grammar() -> None:
-    """What is loaded has it, answers as what was saved, and is the same bytes; of another grammar it is refused."""
+    """A loaded artefact has the table, answers as the saved one, and is the same bytes; another grammar refuses it."""
     grammar = compile_expression(NEST, LETTERS, ADDITIVE)
     saved = TabledGrammar(grammar, computed_table(grammar, "id", 3))
     loaded = from_bytes(to_bytes(saved), LETTERS, grammar.limits)

@@ -17,7 +17,7 @@ Opener = Callable[..., Store]
 
 @pytest.fixture(scope="session")
 def shared_server() -> Iterator[RedisServer]:
-    """For tests that don't harm it."""
+    """A server for tests that don't harm it."""
     with running() as server:
         yield server
 

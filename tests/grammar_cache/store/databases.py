@@ -47,5 +47,5 @@ def until(ask: Callable[[], T], seconds: float = 60) -> T:
 
 
 def counted(opened: Database) -> dict[str, int]:
-    """What has happened."""
+    """Events, counted."""
     return {event: times for event, times in opened.counters.snapshot.items() if times}

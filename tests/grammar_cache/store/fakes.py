@@ -24,7 +24,7 @@ class Clock:
 
 
 class MemoryStore(Store):
-    """In this process. `before` runs before each call: it may raise, or wait."""
+    """A store in this process. `before` runs before each call: it may raise, or wait."""
 
     def __init__(self, before: Callable[[], None] = lambda: None) -> None:
         self.before = before
@@ -76,16 +76,16 @@ class MemoryStore(Store):
 
 
 class Broken(StoreError):
-    """What a store of the tests fails with."""
+    """Error with which a store of the tests fails."""
 
 
 def breaking() -> None:
-    """For `before`."""
+    """A `before` that raises."""
     raise Broken("broken")
 
 
 class Gate:
-    """For `before`: calls wait until it is opened."""
+    """A `before` that lets calls wait until it is opened."""
 
     def __init__(self) -> None:
         self.opened = Event()

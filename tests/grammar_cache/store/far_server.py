@@ -53,13 +53,13 @@ class Far:
             self._loop.call_later(self.seconds if late else 0, writer.write, data)
 
     def close(self) -> None:
-        """At once, whatever is under way."""
+        """Closes the server at once, whatever is under way."""
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
 
 
 @contextmanager
 def far(address: str, seconds: float) -> Iterator[Far]:
-    """Until the block ends."""
+    """A far server, until the block ends."""
     with closing(Far(address, seconds)) as made:
         yield made

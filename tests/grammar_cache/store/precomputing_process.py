@@ -15,7 +15,7 @@ MADE = 3
 
 
 class Hanging(Precomputation):
-    """Its fourth piece never ends."""
+    """Precomputation whose fourth piece never ends."""
 
     def __init__(self) -> None:
         super().__init__(nest(), 20, 60, size=4)

@@ -52,7 +52,7 @@ def test_a_grammar_outlives_its_store() -> None:
 
 
 def test_what_another_process_has_compiled_is_copied_too() -> None:
-    """By whoever loads it."""
+    """A grammar that another process has compiled is copied by whoever loads it."""
     store = MemoryStore()
     one, two = (Database(store, Seals(SECRET), Limits(), name, timing=PATIENT) for name in ("one", "two"))
     SharedGrammars(one, VOCABULARY, Limits()).get("id", compiled, 5)

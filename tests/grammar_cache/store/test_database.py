@@ -43,7 +43,7 @@ def test_the_lesser_distance_stays(address: str) -> None:
 
 
 def test_other_secrets_tenants_and_limits_are_apart(address: str) -> None:
-    """None finds what the others have kept, though all write for the same grammar."""
+    """Secrets, tenants and limits keep entries apart, though all write for the same grammar."""
     with database(address) as one:
         one.keep("grammar", b"ours")
     others = [
@@ -103,7 +103,7 @@ def test_one_compiles_and_the_others_wait(address: str) -> None:
 
 
 def test_an_error_of_ours_is_raised() -> None:
-    """Only what a store does is forgiven."""
+    """An error that isn't a store's is raised."""
     store = MemoryStore()
 
     def wrong() -> None:

@@ -27,7 +27,7 @@ def values(rows: list[tuple[str, ...]]) -> dict[str, float]:
 
 
 def test_the_sample_runs() -> None:
-    """It prints what it says."""
+    """The sample prints what the page says."""
     namespace: dict[str, Any] = {}
     told = [line for _, code in STORE.blocks("python") for line in run(code, namespace)]
     assert len(told) == 4
@@ -73,7 +73,7 @@ def test_times_are_options_and_variables(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_keys_of_a_server(shared_server: RedisServer) -> None:
-    """What is written is under the keys that the page has, of these types."""
+    """Written keys are those that the page has, of these types."""
     with shared_server.client() as client:
         client.flushall()
         store = open_store(shared_server.address)

@@ -46,7 +46,7 @@ def test_it_opens_after_failures_in_a_row(breaker: Breaker) -> None:
 
 
 def test_behind_each_pause_one_looks(breaker: Breaker, clock: Clock) -> None:
-    """And as long as it fails, pauses double, up to the longest."""
+    """Pauses double, up to the longest, as long as the store fails."""
     fail(breaker, FAILURES)
     pause = FIRST_PAUSE
     for _ in range(12):
@@ -72,7 +72,9 @@ def test_behind_each_pause_one_looks(breaker: Breaker, clock: Clock) -> None:
 def test_who_fails_now_and_then_is_left_alone_for_longer_and_longer(
     breaker: Breaker, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It answers, fails, answers: in an hour the log has hardly more than two lines for each of the longest pauses."""
+    """A store that answers, fails, answers has in an hour hardly more than two lines in the log for each of the longest
+    pauses.
+    """
     ends = clock.now + 3600
     while clock.now < ends:
         if breaker.admits():
@@ -128,14 +130,14 @@ def counted(guard: Guard) -> dict[str, int]:
 
 
 def test_answers_pass(guard: Guard, store: MemoryStore) -> None:
-    """What the store says, it says."""
+    """Answers and errors of the store come through as they are."""
     store.artefacts[A] = b"123"
     assert held(guard) == Held(b"123")
     assert counted(guard) == {"calls": 1}
 
 
 def test_a_store_that_fails_is_left_alone(guard: Guard, store: MemoryStore) -> None:
-    """After some failures it isn't asked any more, and writing doesn't suffer from what reading does."""
+    """A store isn't asked any more after some failures, and writing doesn't suffer from what reading does."""
     store.before = breaking
     assert [held(guard) for _ in range(10)] == [None] * 10
     assert counted(guard) == {"calls": FAILURES, "errors": FAILURES, "skipped": 10 - FAILURES}

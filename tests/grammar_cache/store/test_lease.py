@@ -59,7 +59,7 @@ def test_what_is_there_is_not_made(table: Table) -> None:
 
 
 def test_who_gets_the_lease_makes_it_and_releases_it(table: Table, clock: Clock) -> None:
-    """Without a pause."""
+    """The first to ask makes it without a pause, and releases the lease."""
     assert once(table, A, table.look, table.make, 1, clock.sleep, clock) == "made"
     assert table.holder is None
     assert clock.slept == []
@@ -73,7 +73,7 @@ def test_who_gets_the_lease_looks_once_more(table: Table) -> None:
 
 
 def test_the_others_wait_and_look(table: Table, clock: Clock) -> None:
-    """More and more seldom; what the holder made is theirs too."""
+    """Waiting processes look more and more seldom; what the holder made is theirs too."""
     table.holder = "somebody"
 
     def pause(seconds: float) -> None:
@@ -88,7 +88,7 @@ def test_the_others_wait_and_look(table: Table, clock: Clock) -> None:
 
 
 def test_if_the_holder_dies_another_one_makes_it(table: Table, clock: Clock) -> None:
-    """Its lease ends, and who comes next gets it."""
+    """The lease of a dead holder ends, and who comes next gets it."""
     table.holder = "somebody"
 
     def pause(seconds: float) -> None:
@@ -102,7 +102,7 @@ def test_if_the_holder_dies_another_one_makes_it(table: Table, clock: Clock) -> 
 
 
 def test_nobody_waits_longer_than_agreed(table: Table, clock: Clock) -> None:
-    """Then it is made all the same, without the lease, which stays whose it is."""
+    """A process that has waited as long as agreed makes it all the same, without the lease, which stays whose it is."""
     table.holder = "somebody"
     assert once(table, A, table.look, table.make, 2.0, clock.sleep, clock) == "made"
     assert clock.now == pytest.approx(1002.0)
@@ -110,7 +110,7 @@ def test_nobody_waits_longer_than_agreed(table: Table, clock: Clock) -> None:
 
 
 def test_without_a_store_everybody_makes_it(table: Table, clock: Clock) -> None:
-    """At once."""
+    """Everybody makes it at once where there is no store."""
     table.away = True
     assert once(table, A, lambda: None, table.make, 60, clock.sleep, clock) == "made"
     assert clock.slept == []
@@ -128,7 +128,7 @@ def test_a_failure_releases_the_lease(table: Table) -> None:
 
 
 def test_who_waits_can_be_stopped(table: Table, clock: Clock) -> None:
-    """By what looking raises: nobody wants it any more."""
+    """Looking stops a wait by what it raises: nobody wants it any more."""
     table.holder = "somebody"
 
     def look() -> str | None:
@@ -165,7 +165,9 @@ def test_of_many_at_once_one_makes_it(table: Table) -> None:
 
 
 def test_who_is_at_work_renews_its_lease() -> None:
-    """For as long as it takes, and not any longer: the lease is given back in the end."""
+    """A holder at work renews its lease for as long as it takes, and not any longer: the lease is given back in the
+    end.
+    """
     renewed = Event()
 
     class Counting(Table):

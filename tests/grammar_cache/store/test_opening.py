@@ -115,7 +115,7 @@ def use(store: Store) -> None:
 
 
 def test_a_user_with_few_rights(shared_server: RedisServer, shared_cluster: RedisServer) -> None:
-    """What docs/explain/store.md says that a user needs is enough; a wrong password is an error, not a crash."""
+    """A user with the rights that docs/explain/store.md names has enough; a wrong password is an error, not a crash."""
     rights, more = (sentence.split() for sentence in re.findall(r"`([~+][^`]*)`", STORE.text))
     with shared_server.client() as client, shared_cluster.client() as node:
         client.execute_command("ACL", "SETUSER", "few", "reset", "on", ">p@ss:w", *rights)
@@ -154,7 +154,7 @@ def test_a_sentinel_leads_to_the_master(shared_server: RedisServer, tmp_path: Pa
 
 
 def test_databases_of_a_server_are_apart(shared_server: RedisServer) -> None:
-    """What is written to one isn't in another."""
+    """An entry written to one database isn't in another."""
     with running() as server:
         one, two = open_store(f"{server.address}/1"), open_store(f"{server.address}/2")
         one.write([Put(A, b"1", "me", NOW)])

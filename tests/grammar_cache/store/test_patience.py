@@ -34,7 +34,7 @@ def compiled(number: int) -> Callable[[], CompiledGrammar]:
 
 
 def found_of(opened: Database) -> int:
-    """How many of the grammars are there, each asked for once."""
+    """Number of grammars that are there, each asked for once."""
     shared = SharedGrammars(opened, VOCABULARY, Limits())
     return sum(shared.get(f"{number}", compiled(number), 20).found for number in range(COUNT))
 
@@ -71,7 +71,7 @@ def test_a_store_that_gets_slower_is_followed(shared_server: RedisServer) -> Non
 
 
 def test_waiting_follows_what_is_seen_and_what_is_at_stake() -> None:
-    """In between, as long as is agreed for what isn't known."""
+    """Waiting lies between what was seen and what is at stake: as long as is agreed for what isn't known."""
     timing = Timing()
     assert Patience(timing).seconds == timing.wait_usual
 
@@ -159,7 +159,7 @@ def test_a_decode_step_waits_for_nothing() -> None:
 def test_a_slow_store_is_told_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, slow: bool
 ) -> None:
-    """When a server begins, and never again; a quick one isn't mentioned."""
+    """A slow store is told once, when a server begins, and never again; a quick one isn't mentioned."""
     monkeypatch.setattr(database_module, "SLOW_SECONDS", 0.02 if slow else 15.0)
     opened = opened_over(MemoryStore(lambda: time.sleep(0.03)))
     with caplog.at_level(logging.WARNING):
@@ -173,7 +173,7 @@ def test_a_slow_store_is_told_once(
 
 
 def test_a_store_that_is_only_read(caplog: pytest.LogCaptureFixture) -> None:
-    """What is there is found; the rest is made at once, and dropped without a word."""
+    """A store that is only read gives what is there; the rest is made at once, and dropped without a word."""
 
     class Kept(MemoryStore):
         closed_to_writers = False

@@ -42,7 +42,7 @@ def alone() -> DistanceTable:
 
 
 def collected(address: str, counting: Counting, first: int = 0, pieces: int = 1000) -> DistanceTable:
-    """As one process does it, which stops after so many pieces."""
+    """Collects as one process does, which stops after so many pieces."""
     done: list[int] = []
 
     def going_on(number: int) -> bool:
@@ -56,7 +56,9 @@ def collected(address: str, counting: Counting, first: int = 0, pieces: int = 10
 
 
 def test_who_comes_later_makes_what_is_left(address: str) -> None:
-    """Also from another piece on; in the end there is the table that one alone makes."""
+    """A process that comes later makes what is left, also from another piece on; in the end there is the table that one
+    alone makes.
+    """
     first, second, third = Counting(), Counting(), Counting()
     collected(address, first, pieces=4)
     assert first.made == [0, 1, 2, 3]
@@ -118,7 +120,7 @@ def nest_bytes() -> bytes:
 
 
 def test_a_grammar_is_opened_with_its_table(address: str) -> None:
-    """By another process: distances are those that were computed, and the store's faults are nobody's."""
+    """A table opened by another process has the distances that were computed, and the store's faults are nobody's."""
     table = alone()
     with database(address) as opened:
         opened.keep_table("nest", table.data)

@@ -38,14 +38,14 @@ def test_names_tell_nothing_and_are_the_same_everywhere() -> None:
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Limits)])
 def test_names_depend_on_what_changes_results(field: str) -> None:
-    """On each limit but the size of a cache."""
+    """Names depend on each limit but the size of a cache."""
     other = replace(Limits(), **{field: getattr(Limits(), field) // 2})
     same = OURS.name("grammar", other) == OURS.name("grammar", Limits())
     assert same is (field == "table_bytes")
 
 
 def test_another_version_has_other_names_and_seals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it wrote is neither found nor believed."""
+    """Entries of another version are neither found nor believed."""
     sealed = OURS.sealed(b"kind", b"place", b"value")
     monkeypatch.setattr(seals_module, "SCHEMA", 2)
     later = Seals(SECRET)
@@ -105,7 +105,7 @@ claims = st.builds(Claim, st.integers(0, 2**32 - 1), st.lists(st.integers(0, 2**
 @given(claims, claims)
 @examples(60)
 def test_claims_as_bytes(one: Claim, other: Claim) -> None:
-    """They come back as they were, and those of lesser distance have lesser bytes."""
+    """Claims come back as they were, and those of lesser distance have lesser bytes."""
     assert decoded(encoded(one)) == one
     assert (one.distance < other.distance) <= (encoded(one) < encoded(other))
 
@@ -123,7 +123,7 @@ def test_reading_claims_never_fails_otherwise(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\1\xff\xff\xff\xff", b"\0\0\0\1\x80\0\0\0", b"\0" * 7])
 def test_what_is_no_claim(data: bytes) -> None:
-    """Nothing, half a number, a token that no vocabulary has."""
+    """Bytes that are no claim: none, half a number, a token that no vocabulary has."""
     with pytest.raises(Rejected):
         decoded(data)
 
@@ -141,7 +141,7 @@ def test_artefacts_are_compressed_and_come_back() -> None:
     [b"", b"x", packed(b"x" * 100)[:-1], packed(b"x" * 100) + b"x", packed(b"x" * 1001), zlib.compress(b"")[:3]],
 )
 def test_what_is_no_artefact(data: bytes) -> None:
-    """Nothing, no compressed bytes, cut, followed by more, longer than is read."""
+    """Bytes that are no artefact: none, not compressed, cut, followed by more, longer than is read."""
     with pytest.raises(Rejected):
         unpacked(data, 1000)
 

@@ -70,7 +70,7 @@ def test_closing_sends_what_is_left(sent: Sent, behind: WriteBehind) -> None:
 
 
 def test_changes_go_in_batches(sent: Sent, behind: WriteBehind) -> None:
-    """What gathers while the store is busy goes together, so many changes and bytes at a time."""
+    """Changes that gather while the store is busy go together, so many changes and bytes at a time."""
     sent.going.clear()
     behind.put(use(0))
     assert sent.waiting.wait(60)
@@ -84,7 +84,7 @@ def test_changes_go_in_batches(sent: Sent, behind: WriteBehind) -> None:
 
 
 def test_what_does_not_fit_is_dropped_at_once(sent: Sent, behind: WriteBehind) -> None:
-    """Too many changes, or too many bytes; putting never waits."""
+    """Changes that don't fit, by number or bytes, are dropped at once; putting never waits."""
     sent.going.clear()
     behind.put(use(0))
     assert sent.waiting.wait(60)
@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_dropped_at_once(sent: Sent, behind: WriteBehind) -
 
 
 def test_a_batch_is_sent_again(sent: Sent, behind: WriteBehind, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until it is written, with pauses between; then comes the next one."""
+    """A batch is sent again until it is written, with pauses between; then comes the next one."""
     monkeypatch.setattr(write_behind, "FIRST_PAUSE", 0.001)
     sent.failing = 3
     behind.put(use(1), use(2))
@@ -128,7 +128,7 @@ def test_a_batch_is_given_up_in_the_end(sent: Sent, behind: WriteBehind, monkeyp
 
 
 def test_a_fault_of_ours_loses_one_batch(caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged, and the next batch is written."""
+    """An error that isn't a store's is logged, and the next batch is written."""
     sent: list[Change] = []
 
     def send(changes: Sequence[Change]) -> bool:
@@ -173,7 +173,7 @@ def test_closing_has_its_time(sent: Sent, behind: WriteBehind) -> None:
 
 
 def test_nothing_is_taken_after_closing(sent: Sent, behind: WriteBehind) -> None:
-    """It is counted as dropped."""
+    """A change after closing is counted as dropped."""
     behind.close(60)
     behind.put(use(1))
     assert sent.batches == []

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache import Vocabulary
+from grammar_cache.compile import compile_expression
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq, char_class
-from grammar_cache.grammar import compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.successors.self_loops import loop_at, region
 from tests.strategies import examples

@@ -195,7 +195,7 @@ def test_extra_stop_ids(tmp_path: Path) -> None:
     ],
 )
 def test_refused_tokenizers(main: Any, reason: str, tmp_path: Path) -> None:
-    """What can't be read as bytes is refused with its reason, never guessed and never another exception."""
+    """A tokenizer that can't be read as bytes is refused with its reason, never guessed and never another exception."""
     with pytest.raises(VocabularyError, match=reason):
         read(tmp_path, main)
 

@@ -49,7 +49,7 @@ def test_strings_end_at_their_nodes(strings: list[bytes]) -> None:
 @example([])
 @example([b"aaa", b"aab", b"b"])
 def test_skip_leaves_out_exactly_the_subtree(strings: list[bytes]) -> None:
-    """From a node to its skip stand all nodes that begin with its string, and no other."""
+    """Nodes from a node to its skip are all that begin with its string, and no other."""
     trie = Trie.of(strings)
     nodes = spelled(trie)
     for at, prefix in enumerate(nodes):

@@ -16,7 +16,7 @@ from grammar_cache.vocabulary.trie import Trie
 from tests.cached import TOKENIZERS, tokenizer_folder
 
 _OBJECTS = ("trie", "children", "solved")
-"""What is no value by itself: parts of it are compared, or it only saves time."""
+"""Attributes that are no value by themselves: parts of them are compared, or they only save time."""
 
 
 def parts(vocabulary: Vocabulary) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def test_a_kept_vocabulary_is_the_same(folder: Path, cache: Path, monkeypatch: p
     "name", [*TOKENIZERS[:2], *(pytest.param(name, marks=pytest.mark.full) for name in TOKENIZERS[2:])]
 )
 def test_real_vocabularies_are_the_same(name: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it is with real tokenizers."""
+    """Real tokenizers come back the same."""
     made = parts(Vocabulary.from_pretrained(tokenizer_folder(name), cache=cache))
     forbid_reading(monkeypatch)
     assert parts(Vocabulary.from_pretrained(tokenizer_folder(name), cache=cache)) == made
@@ -105,7 +105,7 @@ CHANGES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_each_file_counts(change: dict[str, Any], folder: Path, cache: Path) -> None:
-    """With another content of any file that is read, the vocabulary is made of that."""
+    """A file with other content, of all that are read, makes another vocabulary."""
     before = parts(Vocabulary.from_pretrained(folder, cache=cache))
     write(folder, **change)
     after = parts(Vocabulary.from_pretrained(folder, cache=cache))
@@ -119,7 +119,7 @@ def test_extra_stop_ids_count(folder: Path, cache: Path) -> None:
 
 
 def test_the_code_that_reads_counts(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another version kept is not taken."""
+    """A vocabulary that another version kept is not taken."""
     Vocabulary.from_pretrained(folder, cache=cache)
     monkeypatch.setattr(module, "_CODE", ("vocabulary.py",))
     forbid_reading(monkeypatch)
@@ -128,7 +128,7 @@ def test_the_code_that_reads_counts(folder: Path, cache: Path, monkeypatch: pyte
 
 
 def test_code_that_cannot_be_read_keeps_nothing(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where modules come without their text, one version can't be told from another."""
+    """Modules without their text keep nothing: one version can't be told from another."""
     monkeypatch.setattr(module, "_CODE", ("vocabulary.py", "not_there.py"))
     assert parts(Vocabulary.from_pretrained(folder, cache=cache)) == parts(Vocabulary.from_pretrained(folder))
     assert not cache.exists()
@@ -146,7 +146,7 @@ def test_a_damaged_cache_costs_time_only(damage: bytes, folder: Path, cache: Pat
 
 
 def test_an_unwritable_cache_costs_time_only(folder: Path, tmp_path: Path) -> None:
-    """Where the cache folder can't be, there is a vocabulary all the same."""
+    """A vocabulary is there all the same where the cache folder can't be."""
     (tmp_path / "file").write_text("")
     found = Vocabulary.from_pretrained(folder, cache=tmp_path / "file")
     assert parts(found) == parts(Vocabulary.from_pretrained(folder))

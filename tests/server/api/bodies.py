@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tests.server.running import request
 
 Shape: TypeAlias = Callable[[int], bytes]
-"""From a size in bytes to about as many."""
+"""Function from a size in bytes to a body of about as many."""
 
 
 def filled(item: bytes, size: int, start: bytes = b"[", end: bytes = b"]") -> bytes:

@@ -20,8 +20,10 @@ from grammar_cache import Vocabulary
 from server.api.connections import bounded
 from server.app import create_app
 from server.backends.loop import EngineLoop
+from server.commands.allocator import return_large_blocks
+from server.commands.garbage import keep_what_is_loaded
 from server.engines.chat import ChatEncoder
-from server.engines.contract import Message
+from server.engines.contract import Message, Rendering
 from server.settings import Settings
 from tests.cached import model_folder
 from tests.server.engines.scripted import ScriptedEngine
@@ -39,8 +41,10 @@ class ReadingEngine(ScriptedEngine):
         super().__init__(vocabulary, uniform(vocabulary.size), context_window=WINDOW)
         self._chat = ChatEncoder(folder, vocabulary)
 
-    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
-        return self._chat.encode(messages, most)
+    def encode(
+        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
+    ) -> list[int]:
+        return self._chat.encode(messages, most, rendering)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ def measured() -> Iterator[Measured]:
 
 def main(number: int, folder: Path) -> None:
     backend = EngineLoop(ReadingEngine(folder))
+    keep_what_is_loaded()  # as `serve` does
+    return_large_blocks()
     settings = Settings()
     config = uvicorn.Config(create_app(settings, backend), http=bounded(settings.intake), log_level="warning")
     asyncio.run(uvicorn.Server(config).serve([socket.socket(fileno=number)]))

@@ -100,7 +100,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_answered_in_time(attacked: Running, name: str) -> None:
-    """It is refused, or answered completely within its budget, in a second, and the server is as before."""
+    """An attack is refused, or answered completely within its budget, in a second, and the server is as before."""
     fields = {"max_tokens": 100, **ATTACKS[name]}
     body = json.dumps(request(**fields))
     with within(SECONDS):

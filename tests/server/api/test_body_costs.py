@@ -61,6 +61,12 @@ def test_known_shapes(server: Measured, idle: int, shape: str, place: str) -> No
     assert seconds < SECONDS, f"{seconds} s"
 
 
+def test_what_a_body_took_is_given_back(server: Measured, idle: int) -> None:
+    """One after the other take no more than one: a text with an emoji has 4 bytes a character while it is read."""
+    sizes = [costs(server, idle, body("content", VALUES["one emoji"](SIZE)))[1] >> 20 for _ in range(8)]
+    assert max(sizes) < 140, sizes
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place or "body")
 def test_every_shape_in_every_place(server: Measured, idle: int, place: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from grammar_cache.grammar import ALGORITHM_VERSION
+from server.engines.contract import Message
+from server.settings import Settings
 from tests.server.engines.scripts import seeded
 from tests.server.examples import CONSTRAINTS, belongs, ends_after
 from tests.server.running import (
@@ -32,7 +35,7 @@ from tests.server.running import (
     ],
 )
 def test_every_answer_is_complete_within_its_budget(running: Running, kind: str, how: dict[str, Any]) -> None:
-    """From the least accepted budget on, the answer belongs and fits; one token less is refused unasked."""
+    """An answer belongs and fits from the least accepted budget on; one token less is refused unasked."""
     fields = {**CONSTRAINTS[kind], **how}
     steps = running.engine.steps
     refused = error_of(running.chat(**fields, max_tokens=1))
@@ -51,7 +54,7 @@ def test_every_answer_is_complete_within_its_budget(running: Running, kind: str,
 
 
 def test_forced_text_takes_fewer_steps(running: Running) -> None:
-    """Where the tokenizer's own tokens are taken as they are, and the model is asked for the rest."""
+    """The tokenizer's own tokens are taken as they are where text is forced, and the model is asked for the rest."""
     fields = {"grammar": 'root ::= "abcdefgh" [0-9]{2}', "temperature": 0, "max_tokens": 20}
     taken = []
     for jump in (False, "text"):
@@ -79,7 +82,7 @@ def test_the_response_has_the_shape_of_openai(running: Running) -> None:
             model="scripted",
             messages=[{"role": "system", "content": "s"}, {"role": "user", "content": "hello"}],
             max_tokens=60,
-            response_format=schema_format(SCHEMA),  # type: ignore[arg-type]
+            response_format=schema_format(SCHEMA),
         )
     [choice] = answer.choices
     assert answer.id.startswith("chatcmpl-")
@@ -114,7 +117,7 @@ def test_the_certificate_says_what_is_guaranteed(running: Running) -> None:
 
 
 def test_plain_text_has_a_certificate_without_a_grammar(running: Running) -> None:
-    """Without a constraint nothing about a grammar is claimed, and the limit ends the text."""
+    """A certificate claims nothing about a grammar without a constraint, and the limit ends the text."""
     body = running.chat(max_tokens=5, seed=1).json()
     assert body["choices"][0]["finish_reason"] == "length"
     assert body["swyb"]["complete"] is False
@@ -130,10 +133,15 @@ def test_the_same_seed_gives_the_same_text(running: Running) -> None:
 
 def test_a_developer_speaks_as_the_system() -> None:
     """The template of a model knows system, not developer; parts of a content are joined."""
-    seen = []
+    seen: list[Sequence[Message]] = []
     with serving() as running:
         encode = running.engine.encode
-        running.engine.encode = lambda messages, most: seen.append(messages) or encode(messages, most)  # type: ignore
+
+        def noted(messages: Sequence[Message], *rest: Any) -> list[int]:
+            seen.append(messages)
+            return encode(messages, *rest)
+
+        running.engine.encode = noted  # type: ignore[method-assign, assignment]
         parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
         messages = [{"role": "developer", "content": "d"}, {"role": "user", "content": parts}]
         assert running.chat(messages=messages, max_tokens=1).status_code == 200
@@ -180,7 +188,7 @@ def test_a_fault_of_the_server_is_told_without_its_text() -> None:
     """An unexpected exception is a 500 in the usual shape; what it says stays in the log."""
     with serving(seeded(VOCABULARY.size, 1)) as running:
 
-        def broken(messages: object) -> list[int]:
+        def broken(*arguments: object) -> list[int]:
             raise KeyError("a secret of somebody else")
 
         running.engine.encode = broken  # type: ignore[method-assign, assignment]
@@ -190,8 +198,8 @@ def test_a_fault_of_the_server_is_told_without_its_text() -> None:
         assert running.service.present == 0
 
 
-def test_stop_ends_plain_text_and_is_refused_with_a_constraint(running: Running) -> None:
-    """A stop text cuts plain text before it; a constrained answer can't be cut."""
+def test_stop_ends_plain_text(running: Running) -> None:
+    """A stop text cuts plain text before it."""
     fields = {"max_tokens": 60, "seed": 5, "temperature": 1.0}
     whole = running.chat(**fields).json()["choices"][0]["message"]["content"]
     first = next(letter for letter in whole[5:] if letter.isascii() and letter.isprintable())
@@ -199,5 +207,18 @@ def test_stop_ends_plain_text_and_is_refused_with_a_constraint(running: Running)
         choice = running.chat(**fields, stop=stop).json()["choices"][0]
         assert choice["message"]["content"] == whole[: whole.index(first)]
         assert choice["finish_reason"] == "stop"
-    error = error_of(running.chat(**fields, stop="x", grammar='root ::= "x"'))
-    assert (error["code"], error["param"]) == ("unsupported_parameter", "stop")
+
+
+def test_unknown_fields_are_reported_where_an_operator_wants_it() -> None:
+    """Unknown fields pass and are listed, in answers, streams and for grammars; by default they are refused."""
+    with serving(settings=Settings(unknown_fields="report")) as server:
+        answer = server.chat(novelty=1, json_schema={"const": 1, "x-note": 2}, max_tokens=9).json()
+        assert answer["swyb"]["ignored"] == ["novelty: unknown field", "/x-note: annotation"]
+        assert answer["choices"][0]["message"]["content"] == "1"
+        assert server.chat(novelty=1, max_tokens=1).json()["swyb"]["ignored"] == ["novelty: unknown field"]
+        assert '"novelty: unknown field"' in server.chat(novelty=1, max_tokens=1, stream=True).text
+        named = server.client.post("/v1/grammars", json={"name": "n", "regex": "a", "novelty": 1}).json()
+        assert named["ignored"] == ["novelty: unknown field"]
+        assert error_of(server.chat(guided_novelty="x"))["code"] == "unknown_parameter"
+    with serving() as server:
+        assert error_of(server.chat(novelty=1))["code"] == "unknown_parameter"

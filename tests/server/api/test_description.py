@@ -1,4 +1,4 @@
-"""What `/openapi.json` says is what the parser does; null is absence in every object; the page asks no other host."""
+"""`/openapi.json` says what the parser does; null is absence in every object; the page asks no other host."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.api.description import TAKEN, described
+from server.api.description import FOREIGN, KEYED, TAKEN, described
 from server.app import create_app
 from server.backends.loop import EngineLoop
 from server.protocol import chat as c
 from server.protocol import formats as f
 from server.protocol import grammars as g
+from server.protocol import messages as m
+from server.protocol import tokens
+from server.protocol.anthropic import request as an
+from server.protocol.completions import request as completions
+from server.protocol.constraints import fields as cf
 from server.protocol.errors import ApiError
-from server.protocol.foreign_fields import MESSAGE, REQUEST
-from server.protocol.reading import parse_chat, parse_grammar
+from server.protocol.foreign_fields import REQUEST
+from server.protocol.reading import parse_as, parse_chat, parse_grammar
+from server.protocol.responses import request as r
+from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
+from server.protocol.translation.responses import parse_responses
 from server.settings import Settings
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import uniform
@@ -47,11 +55,42 @@ def _named(value: object) -> object:
     return _format({"type": "json_schema", "json_schema": value})
 
 
-CHAT: Object = {
-    **request(),
+CONSTRAINTS: Object = {
+    "response_format": {"type": "json_object"},
+    "grammar": {"name": "sql"},
+    "json_schema": "{}",
+    "regex": "a",
+    "ebnf": 'root ::= "a"',
+    "structured_outputs": {"regex": "a"},
+    "guided_json": {"type": "null"},
+    "guided_json_object": True,
+    "guided_regex": "a",
+    "guided_choice": ["a"],
+    "guided_grammar": 'root ::= "a"',
+    "guided_whitespace_pattern": "",
+    "format": {"type": "null"},
+}
+CALL: Object = {"id": "c", "type": "function", "function": {"name": "f", "arguments": {}}, "index": 0}
+TEMPLATE: Object = {
+    "chat_template_kwargs": {"enable_thinking": False},
+    "enable_thinking": False,
+    "reasoning_effort": "none",
+    "add_generation_prompt": True,
+    "continue_final_message": False,
+}
+ANSWER: Object = {
+    "model": "scripted",
     "temperature": 0.5,
     "top_p": 0.5,
     "top_k": 3,
+    "min_p": 0.1,
+    "presence_penalty": 1.0,
+    "frequency_penalty": -1.0,
+    "repetition_penalty": 1.5,
+    "logit_bias": {"1": 2.0},
+    "min_tokens": 1,
+    "ignore_eos": False,
+    "stop_token_ids": [1],
     "seed": 1,
     "n": 1,
     "max_tokens": 3,
@@ -59,45 +98,138 @@ CHAT: Object = {
     "stop": "x",
     "stream": True,
     "stream_options": {"include_usage": True},
-    "response_format": {"type": "text"},
-    "grammar": 'root ::= "a"',
-    "json_schema": {"type": "null"},
     "swyb": {},
+    **CONSTRAINTS,
     "user": "u",
     "metadata": {"a": None},
     "safety_identifier": "s",
     "prompt_cache_key": "k",
 }
+CALLING: Object = {"tools": [], "tool_choice": "none"}
+CHAT: Object = {**ANSWER, **TEMPLATE, **request(), **CALLING, "logprobs": True, "top_logprobs": 2}
 CONSTRAINT: Object = {"whitespace": "any", "lenient": True, "start": "s", "lexer": "dynamic"}
 REGISTERED: Object = {
     "name": "n",
-    "response_format": {"type": "json_object"},
-    "grammar": {"name": "sql"},
-    "json_schema": "{}",
+    **CONSTRAINTS,
     "swyb": CONSTRAINT,
     "precompute": {"height": 1},
 }
+JSON_OUTPUT: Object = {"type": "json_schema", "schema": {"const": None}}
+MESSAGES: Object = {
+    "messages": [{"role": "user", "content": "x"}],
+    "system": "s",
+    "cache_control": {"type": "ephemeral"},
+}
+
+
+def _messages(value: object) -> an.MessagesRequest:
+    return parse_as(an.MessagesRequest, value, an.FOREIGN)
+
+
 OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     c.ChatRequest: (CHAT, parse_chat),
-    c.ChatMessage: ({"role": "user", "content": "x"}, _message),
-    c.TextPart: ({"type": "text", "text": "x"}, _part),
+    m.ChatMessage: (
+        {
+            **{"role": "assistant", "content": "x", "name": "n", "tool_calls": [CALL], "function_call": {"name": "f"}},
+            **{"reasoning_content": "r", "reasoning": "r", "refusal": "x", "tool_call_id": "c"},
+        },
+        _message,
+    ),
+    m.TextPart: ({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}, _part),
+    m.ToolCall: (CALL, lambda value: _message({"role": "assistant", "tool_calls": [value]})),
+    m.CalledFunction: (
+        {"name": "f", "arguments": "{}"},
+        lambda value: _message({"role": "assistant", "function_call": value}),
+    ),
     c.StreamOptions: (
         {"include_usage": True, "include_obfuscation": False, "continuous_usage_stats": False},
         lambda value: parse_chat(request(stream_options=value)),
     ),
     c.SwybOptions: (
-        {**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text"},
+        {**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text", "on_budget": "refuse"},
         lambda value: parse_chat(request(swyb=value)),
     ),
-    c.ConstraintOptions: (CONSTRAINT, lambda value: parse_grammar({"name": "n", "swyb": value})),
+    cf.StructuredOutputs: (
+        {
+            **{"json": "{}", "json_object": True, "regex": "a", "choice": ["a"], "grammar": "x"},
+            **{"whitespace_pattern": "", "disable_any_whitespace": True},
+        },
+        lambda value: parse_chat(request(structured_outputs=value)),
+    ),
+    cf.ConstraintOptions: (CONSTRAINT, lambda value: parse_grammar({"name": "n", "swyb": value})),
     f.TextFormat: ({"type": "text"}, _format),
-    f.JsonObjectFormat: ({"type": "json_object", "schema": {"const": None}}, _format),
-    f.JsonSchemaFormat: ({"type": "json_schema", "json_schema": {"schema": True}}, _format),
+    f.JsonObjectFormat: ({"type": "json_object", "schema": {"const": None}, "value": "{}"}, _format),
+    f.JsonFormat: ({"type": "json", "schema": {"const": None}, "value": "{}"}, _format),
+    f.JsonSchemaFormat: (
+        {
+            **{"type": "json_schema", "json_schema": {"schema": True}, "schema": True, "value": {}},
+            **{"name": "n", "description": "d", "strict": True},
+        },
+        _format,
+    ),
     f.NamedSchema: ({"schema": {"const": None}, "name": "n", "description": "d", "strict": True}, _named),
-    f.GrammarFormat: ({"type": "grammar", "grammar": "x", "syntax": "lark"}, _format),
+    f.GrammarFormat: ({"type": "grammar", "grammar": "x", "value": "x", "syntax": "lark"}, _format),
+    f.EbnfFormat: ({"type": "ebnf", "ebnf": "x"}, _format),
+    f.RegexSchemaFormat: ({"type": "regex_schema", "regex_schema": "a"}, _format),
     f.NamedGrammar: ({"name": "sql"}, lambda value: parse_chat(request(grammar=value))),
     f.RegexFormat: ({"type": "regex", "regex": "a", "pattern": "a", "value": "a"}, _format),
     f.ChoiceFormat: ({"type": "choice", "choice": ["a"]}, _format),
+    completions.CompletionRequest: (
+        {**ANSWER, "prompt": "p", "add_special_tokens": True, "logprobs": 1},
+        lambda value: parse_as(completions.CompletionRequest, value, completions.FOREIGN),
+    ),
+    r.ResponsesRequest: (
+        {**ANSWER, **TEMPLATE, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
+        parse_responses,
+    ),
+    r.InputMessage: (
+        {"type": "message", "role": "user", "content": "x", "id": "m", "status": "completed", "phase": "commentary"},
+        lambda value: parse_responses({"input": [value]}),
+    ),
+    r.InputText: (
+        {"type": "output_text", "text": "x", "annotations": [], "logprobs": []},
+        lambda value: parse_responses({"input": [{"role": "user", "content": [value]}]}),
+    ),
+    r.TextOptions: (
+        {"format": {"type": "text"}, "verbosity": "medium"},
+        lambda value: parse_responses({"input": "x", "text": value}),
+    ),
+    an.MessagesRequest: (
+        {
+            **ANSWER,
+            **TEMPLATE,
+            **MESSAGES,
+            "stop_sequences": ["x"],
+            "output_config": {},
+            "output_format": JSON_OUTPUT,
+        },
+        _messages,
+    ),
+    an.CountRequest: (
+        {"model": "scripted", **MESSAGES, "output_config": {}, "output_format": JSON_OUTPUT},
+        lambda value: parse_as(an.CountRequest, value, an.COUNT_FOREIGN),
+    ),
+    an.Turn: ({"role": "user", "content": "x"}, lambda value: _messages({"max_tokens": 3, "messages": [value]})),
+    an.TextBlock: (
+        {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}, "citations": []},
+        lambda value: _messages({"max_tokens": 3, "messages": [{"role": "user", "content": [value]}]}),
+    ),
+    an.OutputConfig: (
+        {"format": JSON_OUTPUT, "effort": "high"},
+        lambda value: _messages({"max_tokens": 3, **MESSAGES, "output_config": value}),
+    ),
+    g.CertifyRequest: (
+        {name: part for name, part in REGISTERED.items() if name not in ("name", "precompute")} | {"model": "m"},
+        lambda value: parse_as(g.CertifyRequest, value, REQUEST),
+    ),
+    tokens.TokenizeRequest: (
+        {**request(), **TEMPLATE, "prompt": "p", "add_special_tokens": False, "return_token_strs": True},
+        lambda value: parse_as(tokens.TokenizeRequest, value, REQUEST),
+    ),
+    tokens.DetokenizeRequest: (
+        {"model": "m", "tokens": [1, 2]},
+        lambda value: parse_as(tokens.DetokenizeRequest, value, {}),
+    ),
     g.GrammarRequest: (REGISTERED, parse_grammar),
     g.Precompute: (
         {"height": 1, "configurations": 5},
@@ -108,11 +240,12 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
 
 
 def models(base: type[StrictModel] = StrictModel) -> set[type[StrictModel]]:
-    return {model for child in base.__subclasses__() for model in (child, *models(child))}
+    found = {model for child in base.__subclasses__() for model in (child, *models(child))}
+    return found - {cf.ConstraintFields}  # a part of several
 
 
 def outcome(read: Callable[[object], object], value: object) -> object:
-    """What becomes of it: the request, or the error."""
+    """Outcome of a body: the request, or the error."""
     try:
         return read(value)
     except ApiError as error:
@@ -120,8 +253,8 @@ def outcome(read: Callable[[object], object], value: object) -> object:
 
 
 def test_there_is_an_object_of_each_model() -> None:
-    """With every field, accepted as it is."""
-    assert set(OBJECTS) == models()
+    """Examples have every field, and are accepted as they are."""
+    assert set(OBJECTS) == models() - {c.AnswerRequest, c.TemplateFields, cf.ConstraintFields, SamplingFields}
     for model, (example, read) in OBJECTS.items():
         assert set(example) == set(model.member_names()), model
         read(example)
@@ -164,8 +297,9 @@ def test_the_description_is_whole() -> None:
             errors = {status for status in operation["responses"] if status[0] in "45"}
             assert "422" not in errors
             for status in errors:
-                assert references(operation["responses"][status]) == {"ProblemBody"}
-            assert ("401" in errors) is path.startswith("/v1/") is ("security" in operation)
+                shape = "MessageProblemBody" if path.startswith("/v1/messages") else "ProblemBody"
+                assert references(operation["responses"][status]) == {shape}
+            assert ("401" in errors) is path.startswith(KEYED) is ("security" in operation)
     taken = {
         schema
         for path in told["paths"].values()
@@ -179,14 +313,15 @@ def test_the_description_is_whole() -> None:
 def test_the_description_has_the_fields_that_the_parser_takes(model: type[StrictModel]) -> None:
     """Exactly those: a listed one is never unknown, and one that isn't listed always is."""
     schema = description()["components"]["schemas"][model.__name__]
-    foreign = {c.ChatRequest: REQUEST, c.ChatMessage: MESSAGE}.get(model, {})
+    foreign = FOREIGN.get(model, {})
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) == {*model.member_names(), *foreign}
     example, read = OBJECTS[model]
     for name in foreign:
-        for value in schema["properties"][name]["enum"]:
+        described = schema["properties"][name]
+        for value in described.get("anyOf", [described])[0]["enum"]:
             read({**example, name: value})
-    if model is not c.TextPart:  # its complaint is older
+    if model not in (m.TextPart, r.InputText, an.TextBlock):  # their complaint is older
         with pytest.raises(ApiError) as caught:
             read({**example, "nobody_has_this": 1})
         assert caught.value.code == "unknown_parameter"
@@ -208,13 +343,10 @@ def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObjec
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"guided_json": {}}, 'send response_format {"type": "json_schema"'),
-        ({"guided_regex": "a"}, 'send response_format {"type": "regex"'),
-        ({"guided_choice": ["a"]}, 'send response_format {"type": "choice"'),
-        ({"guided_grammar": "a"}, "send grammar"),
-        ({"structured_outputs": {}}, "send response_format"),
-        ({"regex": "a"}, 'send response_format {"type": "regex"'),
-        ({"ebnf": "a"}, "send grammar"),
+        ({"choice": ["a"]}, 'send response_format {"type": "choice"'),
+        ({"lark": "a"}, "send grammar"),
+        ({"structured_outputs": {"structural_tag": "{}"}}, "send grammar"),
+        ({"response_format": {"type": "structural_tag"}}, "send grammar"),
         ({"tools": [{}]}, "send response_format"),
         ({"swyb": {"beam": 2}}, "did you mean beam_width? Known here: whitespace, lenient, start, lexer, beam_width"),
         ({"swyb": {"zzz": 2}}, "Known here: whitespace"),
@@ -233,9 +365,11 @@ def test_errors_say_what_to_send(change: Object, message: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(REQUEST))
 def test_every_foreign_field_says_what_to_do(name: str) -> None:
-    """What to send instead, or to leave it out."""
+    """Every foreign field says what to send instead, or to leave it out."""
+    values: list[object] = [{"x": "other"}, "other", -17.25]
+    other = next(value for value in values if not REQUEST[name].is_neutral(value))
     with pytest.raises(ApiError) as caught:
-        parse_chat(request(**{name: {"x": "other"}}))
+        parse_chat(request(**{name: other}))
     assert caught.value.message.endswith(REQUEST[name].instead)
     assert len(REQUEST[name].instead) > 10
 
@@ -270,7 +404,9 @@ def test_the_page_asks_no_other_host(running: Running) -> None:
 
 
 def test_the_description_tells_nothing_of_the_server() -> None:
-    """It is the same whatever the settings, the model and the key are, and open; unless it is switched off."""
+    """The description is the same whatever the settings, the model and the key are, and open; unless it is switched
+    off.
+    """
     with serving(settings=Settings(api_key="s3cret", name="hidden", running=7)) as keyed:
         told = keyed.client.get("/openapi.json")
         assert told.status_code == 200

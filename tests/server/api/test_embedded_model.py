@@ -62,7 +62,7 @@ def minimum(client: openai.OpenAI) -> int:
     ],
 )
 def test_every_answer_is_complete_and_valid(client: openai.OpenAI, how: dict[str, object], more: int) -> None:
-    """From the exact minimum on, greedy, sampled and beam answers satisfy the schema within the budget."""
+    """Greedy, sampled and beam answers satisfy the schema within the budget, from the exact minimum on."""
     budget = minimum(client) + more
     answer = client.chat.completions.create(
         model="smol", messages=ASK, max_tokens=budget, response_format=schema_format(CAT), **how
@@ -92,7 +92,7 @@ def test_stream_is_the_answer(client: openai.OpenAI, width: int) -> None:
 
 
 def test_plain_text_is_answered(client: openai.OpenAI) -> None:
-    """Without a constraint the model answers as it would anywhere."""
+    """The model answers as it would anywhere where there is no constraint."""
     answer = client.chat.completions.create(
         model="smol",
         messages=[{"role": "user", "content": "What is the capital of France?"}],

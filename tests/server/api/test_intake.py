@@ -1,4 +1,4 @@
-"""What comes slowly, in part, twice, without end, or as what it is not."""
+"""Requests that come slowly, in part, twice, without end, or as what they are not."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_headers_behind_an_answer_that_do_not_come(hasty: Running) -> None:
 
 @pytest.mark.parametrize("part", [b"", b"{", BODY[:-1]])
 def test_a_body_that_does_not_come(hasty: Running, part: bytes) -> None:
-    """It ends in a 408, and holds nothing."""
+    """A body that does not come ends in a 408, and holds nothing."""
     with closing(connected(hasty, HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + part)) as connection:
         status, error = received(connection)
     assert (status, error["code"], error["limit"]) == (408, "request_timeout", "body_seconds")
@@ -90,7 +90,7 @@ def test_a_body_that_does_not_come(hasty: Running, part: bytes) -> None:
 
 
 def test_half_bodies_are_counted(hasty: Running) -> None:
-    """More than so many are turned away; a request that comes in one piece meets none of them."""
+    """Half bodies beyond a number are turned away; a request that comes in one piece meets none of them."""
     with ExitStack() as held:
         begun = HEAD + b"Content-Length: %d\r\n\r\n{" % len(BODY)
         connections = [held.enter_context(closing(connected(hasty, begun))) for _ in range(4)]
@@ -108,7 +108,7 @@ def _answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
 
 
 def test_connections_are_counted(hasty: Running) -> None:
-    """More than so many are told so and closed; they are free again when the others have gone."""
+    """Connections beyond a number are told so and closed; they are free again when the others have gone."""
     with ExitStack() as held:
         for _ in range(12):
             held.enter_context(closing(connected(hasty, b"")))
@@ -131,7 +131,7 @@ def test_a_slow_answer_is_no_slow_request(hasty: Running) -> None:
     [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "json", "a/b+json"],
 )
 def test_a_body_has_to_say_that_it_is_json(running: Running, kind: str | None) -> None:
-    """What a form of anybody's page can send runs no model; the error says what to send."""
+    """A form of anybody's page runs no model; the error says what to send."""
     headers = {} if kind is None else {"Content-Type": kind}
     for path in ("/v1/chat/completions", "/v1/grammars"):
         answer = running.client.post(path, content=BODY, headers=headers)
@@ -155,7 +155,9 @@ def test_json_by_other_names(running: Running, kind: str) -> None:
     ],
 )
 def test_a_name_stands_once_in_an_object(body: bytes) -> None:
-    """At any depth and however it is written: readers differ in which of the two counts."""
+    """A name that stands twice in an object is refused at any depth and however it is written: readers differ in which
+    counts.
+    """
     with pytest.raises(ApiError, match="twice") as caught:
         parse_body(body, 10, 100)
     assert caught.value.code is ErrorCode.INVALID_JSON
@@ -206,7 +208,7 @@ def test_of_many_mistakes_one_is_made_an_error(wrong: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("text", ['",[{:' * 1_000, '\\"' * 2_000, "\\\\" * 2_000])
 def test_signs_in_strings_are_no_values(text: str) -> None:
-    """Only values count, whatever a prompt consists of."""
+    """Signs in strings aren't counted: only values are, whatever a prompt consists of."""
     body = json.dumps(request(messages=[{"role": "user", "content": text}])).encode()
     assert parse_body(body, 10, 20)
     with pytest.raises(ApiError) as caught:

@@ -1,4 +1,4 @@
-"""Too many clients, and clients that go away."""
+"""Clients that are too many, and clients that go away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.server.running import VOCABULARY, error_of, eventually, serving
 
 
 def test_requests_beyond_the_limit_are_turned_away() -> None:
-    """When all places are taken, a request is told to come back, and the running ones are unharmed."""
+    """A request is told to come back when all places are taken, and the running ones are unharmed."""
     gate = threading.Event()
     plain = uniform(VOCABULARY.size)
 
@@ -44,7 +44,7 @@ def test_requests_beyond_the_limit_are_turned_away() -> None:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_client_that_goes_ends_its_request(streamed: bool) -> None:
-    """When the client hangs up, the work stops and its place is free."""
+    """A client that hangs up stops the work, and its place is free."""
     plain = uniform(VOCABULARY.size)
 
     def slow(history: tuple[int, ...]) -> Any:

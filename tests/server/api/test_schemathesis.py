@@ -11,17 +11,20 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
 from grammar_cache import Limits
+from server.api.errors import is_anthropic
 from server.settings import Settings
 from tests.server.running import error_of, serving
 
 CASES = 5_000
 QUICK_CASES = 60
+SECONDS = 120
+"""Seconds until an answer counts as none: the machine may be busy with other things."""
 SMALL = Limits(rules=2_000, expression_size=20_000, rule_states=2_000, states=5_000, configurations=20_000)
-"""What is tried is the interface: random constraints shall not take their whole time."""
+"""Limits under which the interface is tried: random constraints shall not take their whole time."""
 
 
 def answers(cases: int) -> int:
-    """How many answers were looked at: each as the description has it, and none of a server that failed."""
+    """Number of answers that were looked at: each as the description has it, and none of a server that failed."""
     looked = 0
     with serving(settings=Settings(default_max_tokens=8, limits=SMALL), context_window=48) as server:
         described: Any = schemathesis.openapi.from_url(f"{server.base}/openapi.json")
@@ -43,10 +46,12 @@ def answers(cases: int) -> int:
         def look(case: Any) -> None:
             nonlocal looked
             looked += 1
-            answer = case.call()
+            answer = case.call(timeout=SECONDS)
             assert answer.status_code < 500, (case.method, case.path, case.body, answer.text)
-            if answer.status_code != 200:
+            if answer.status_code != 200 and not is_anthropic(case.path):
                 error_of(answer)
+            elif answer.status_code != 200:
+                assert set(answer.json()) == {"type", "error", "request_id"}
 
         look()
         assert server.client.get("/ready").status_code == 200

@@ -64,7 +64,7 @@ def test_a_stream_is_made_of_events_that_end_with_done(running: Running) -> None
 
 
 def test_a_stream_tells_its_usage_if_asked(running: Running) -> None:
-    """With include_usage the last chunk has no choices but the usage, and all others a null one."""
+    """The last chunk of a stream with include_usage has no choices but the usage, and all others a null one."""
     response = running.chat(**CONSTRAINTS["choice"], stream=True, stream_options={"include_usage": True})
     *events, _, _ = response.text.split("\n\n")
     *others, last = [json.loads(event.removeprefix("data: ")) for event in events]
@@ -79,7 +79,7 @@ def test_stream_options_need_a_stream(running: Running) -> None:
 
 
 def test_a_refusal_of_a_stream_is_an_http_error(running: Running) -> None:
-    """What can be known before the stream is told by the status, not in the stream."""
+    """A refusal that is known before the stream is told by the status, not in the stream."""
     response = running.chat(grammar='root ::= "abc"', max_tokens=1, stream=True)
     assert (response.status_code, error_of(response)["code"]) == (400, "budget_too_small")
 

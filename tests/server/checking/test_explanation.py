@@ -1,4 +1,4 @@
-"""Why a valid text is not generated: what is named is what has to change, and the text that is shown is generated."""
+"""Reasons why a valid text is not generated: each names what has to change, and the text that is shown is generated."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def explained(schema: object, text: str | bytes) -> Explanation:
     ],
 )
 def test_one_aspect(schema: object, text: str | bytes, because: str, instead: str) -> None:
-    """What alone is in the way is named alone, and all else stays as it was written."""
+    """An aspect that is alone in the way is named alone, and all else stays as it was written."""
     assert explained(schema, text) == Explanation(f"the same value is generated, with another {because}", instead)
 
 
 def test_several_aspects() -> None:
-    """What is in the way together is named together."""
+    """Aspects that are in the way together are named together."""
     found = explained(SCHEMA, '{"c"  :  1, "a": 15e-1}')
     assert found.because.endswith("another white space and spelling of its numbers and order of its members")
     assert found.instead == '{"a":1.5,"c":1}'
@@ -145,7 +145,7 @@ def test_every_valid_text_is_explained(
     )
 )
 def test_a_tree_is_its_text(value: Any) -> None:
-    """What is read is written again as it was, and the pieces' pointers lead to values."""
+    """A text that is read is written again as it was, and the pieces' pointers lead to values."""
     for text in (json.dumps(value), json.dumps(value, indent=1), json.dumps(value, ensure_ascii=False)):
         pieces = list(json_text.write(json_text.read(text)))
         assert "".join(piece.text for piece in pieces) == text
@@ -156,7 +156,9 @@ def test_a_tree_is_its_text(value: Any) -> None:
 
 
 def test_small_changes_of_other_texts() -> None:
-    """For grammars: the end, the ends, line breaks, case and composition; nothing where none of them helps."""
+    """Small changes of texts of a grammar: the end, the ends, line breaks, case and composition; nothing where none of
+    them helps.
+    """
     recogniser = Recogniser(parse(Constraint("gbnf", 'root ::= "a b" | "C\\n" | "é" | "x\\ny"')))
     shown = {text: of_text(recogniser, text.encode()) for text in ("a b\n", "C", " é", "A B", "e\u0301", "x\r\ny", "z")}
     assert {text: found and found.instead for text, found in shown.items()} == {

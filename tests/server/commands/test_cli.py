@@ -57,7 +57,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """What a command printed."""
+    """JSON that a command printed."""
     value = json.loads(capsys.readouterr().out)
     assert isinstance(value, dict)
     return value
@@ -134,7 +134,7 @@ def test_check_tells_a_beginning_from_a_mistake(write: Any, capsys: pytest.Captu
 def test_check_tells_valid_from_generated(
     *, write: Any, capsys: pytest.CaptureFixture[str], text: str, accepted: bool, valid: bool, why: str | None
 ) -> None:
-    """For a schema the reference validator decides, and a valid text that is not generated is explained."""
+    """The reference validator decides for a schema, and a valid text that is not generated is explained."""
     status = main(["check", "--schema", write("s", SCHEMA), write("t", text)])
     verdict = told(capsys)
     assert (verdict["accepted"], verdict["valid"], status) == (accepted, valid, 0 if valid else 1)
@@ -272,7 +272,7 @@ def test_settings_come_from_options_and_environment(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_address_can_be_reached(host: str, expected: str) -> None:
-    """What is printed can be opened on this machine."""
+    """The printed address can be opened on this machine."""
     assert address(host, 80) == expected
 
 

@@ -1,4 +1,4 @@
-"""What can't work is told at once: in one line, and before torch is imported."""
+"""Mistakes are told at once: in one line, and before torch is imported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ print(json.dumps({"told": told, "loaded": [name for name in ("torch", "transform
 
 
 class Told(NamedTuple):
-    """What a command line led to."""
+    """Result of a command line."""
 
     status: int
     output: str
@@ -49,7 +49,7 @@ class Told(NamedTuple):
 
 
 def told(lines: list[list[str]], *, hidden: tuple[str, ...] = ()) -> list[Told]:
-    """What command lines lead to in one process that doesn't import torch for any of them."""
+    """Results of command lines in one process that doesn't import torch for any of them."""
     done = subprocess.run(
         [sys.executable, "-c", RUNNING, json.dumps([hidden, lines])],
         capture_output=True,
@@ -68,7 +68,7 @@ SCHEMA = ["--schema", "examples/person.schema.json"]
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What `--model` may be given by mistake."""
+    """Folders that `--model` may be given by mistake."""
     empty, half, bare = (tmp_path_factory.mktemp(name) for name in ("empty", "half", "bare"))
     (half / "config.json").write_text("{}")
     for name in ("config.json", "tokenizer.json"):
@@ -99,7 +99,7 @@ CASES: list[tuple[list[str], str]] = [
 
 @pytest.fixture(scope="module")
 def mistakes(folders: dict[str, str]) -> list[Told]:
-    """What all of the cases lead to."""
+    """Results of all of the cases."""
     return told([[folders.get(word, word) for word in arguments] for arguments, _ in CASES])
 
 
@@ -114,7 +114,7 @@ def test_mistakes_are_told_in_one_line(mistakes: list[Told], number: int) -> Non
 
 
 def test_a_missing_extra_is_told() -> None:
-    """What to install, whichever command needs it; the others work without."""
+    """Each command names the extra to install that it needs; the others work without."""
     refused = [["serve"], ["generate", "hello"], ["eval", "json", "--methods", "swyb"]]
     hidden = ("torch", "transformers", "uvicorn")
     model = str(model_folder())
@@ -153,7 +153,9 @@ def test_registered_names_are_known(tmp_path: Path) -> None:
 
 
 def test_the_name_of_the_hub_is_that_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not that of the folder in the hub's cache, which is a hash; a folder of such a path is a folder."""
+    """A model's name isn't that of the folder in the hub's cache, which is a hash; a folder of such a path is a
+    folder.
+    """
     monkeypatch.chdir(tmp_path)
     asked = parse(["serve", "--model", "some/model"])
     assert settings_of(asked, "transformers").name == "some/model"

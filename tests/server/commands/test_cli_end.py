@@ -1,6 +1,11 @@
-"""When a server ends: by the command line, else by the environment, else by default."""
+"""Ends of commands: a server's times by command line, environment or default, and output that nobody reads on."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +35,16 @@ def test_times_are_times(value: str, monkeypatch: pytest.MonkeyPatch, capsys: py
     with pytest.raises(SystemExit):
         given()
     assert "is not a number of seconds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_ends_is_no_error(unbuffered: str, tmp_path: Path) -> None:
+    """A reader may end before it has read all, as `head` does: no message, whether output waits in a buffer or not."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "swyb", "grammars", "list", "--store", f"sqlite:///{tmp_path / 'store'}"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        os.close(write)
+        _, said = process.communicate(timeout=120)
+    assert (process.returncode, said) == (1, "")

@@ -1,4 +1,4 @@
-"""Which engine a command runs its model with, and what it passes on."""
+"""Engine with which a command runs its model, and what it passes on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_options_behind_the_dashes_are_passed_on(arguments: list[str], own: list
 
 
 def test_commands_without_an_engine_keep_the_dashes() -> None:
-    """There they tell a file's name from an option, as everywhere."""
+    """Two dashes tell a file's name from an option in commands without an engine, as everywhere."""
     assert parse(["check", "--regex", "pattern", "--", "-"]).text == "-"
 
 
@@ -54,7 +54,7 @@ def test_by_itself_vllm_needs_a_gpu(monkeypatch: pytest.MonkeyPatch, *, vllm: bo
 
 
 def test_without_vllm_it_is_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And nothing is looked for that isn't needed."""
+    """Transformers runs where there is no vLLM, and nothing is looked for that isn't needed."""
     monkeypatch.setattr(backends, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "torch", None)
     assert engine_name(parse(["generate", "hello"])) == "transformers"

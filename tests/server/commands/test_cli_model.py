@@ -72,7 +72,7 @@ def test_generate_refuses_as_the_server_does(write: Any, model: Path, capsys: py
 def test_generate_keeps_what_it_has_compiled(
     write: Any, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the store that is named; the next command finds it there, and writes the same text."""
+    """A grammar is kept in the store that is named; the next command finds it there, and writes the same text."""
     choice = write("c", '["left", "right"]')
     texts, sources = set(), []
     for store in ("none", f"sqlite://{tmp_path}/store.sqlite3", f"sqlite://{tmp_path}/store.sqlite3"):
@@ -101,7 +101,7 @@ def served(model: Path) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_from_start_to_end(served: subprocess.Popen[str], number: signal.Signals) -> None:
-    """It prints a line to try once it is ready, answers, and ends cleanly when told to."""
+    """`swyb serve` prints a line to try once it is ready, answers, and ends cleanly when told to."""
     assert served.stdout is not None
     words = shlex.split(served.stdout.readline())
     base = words[1].removesuffix("/v1/chat/completions")
@@ -116,7 +116,7 @@ def test_serve_from_start_to_end(served: subprocess.Popen[str], number: signal.S
 
 
 def test_a_port_in_use_is_told_at_once(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is loaded for a server that can't listen."""
+    """A server that can't listen loads nothing."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1]), "--model", str(model)]) == 1
     assert "can't listen" in capsys.readouterr().err

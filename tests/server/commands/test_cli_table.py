@@ -47,7 +47,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]
 def test_all_commands_mean_the_same_limits(
     write: Any, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    """Where a server looks for a grammar or its table, within limits of its own, a command has put it, or takes it."""
+    """A server looks for a grammar or its table, within limits of its own, where a command has put it, or takes it."""
     monkeypatch.setattr(Settings.__init__, "__defaults__", _others(Settings.__init__.__defaults__))
     asked: list[str] = []
     name = Seals.name
@@ -70,7 +70,9 @@ def test_all_commands_mean_the_same_limits(
 def test_commands_compile_within_the_limits_of_a_server(
     write: Any, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a server refuses, `certify` and `precompute` refuse, and `generate` and `serve` have its limits."""
+    """A grammar that a server refuses is refused by `certify` and `precompute`, and `generate` and `serve` have its
+    limits.
+    """
     monkeypatch.setattr(Settings.__init__, "__defaults__", _others(Settings.__init__.__defaults__))
     store = ["--store", f"sqlite://{tmp_path}/store.sqlite3"]
     refused = ["--regex", write("r", "a" * OTHERS.text_bytes + "b"), "--model", str(tokenizer)]

@@ -61,7 +61,7 @@ def task(pairs: Path, store: str, height: int, ends: float = inf) -> Task:
 def test_another_process_opens_the_table(
     write: Any, pairs: Path, store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Under the grammar's own id, by the name that was printed."""
+    """Another process finds the table under the grammar's own id, by the name that was printed."""
     arguments = ["--grammar", write("g", NEST), "--model", str(pairs), "--height", "9", "--store", store]
     assert main(["precompute", *arguments]) == 0
     printed = told(capsys)

@@ -107,7 +107,7 @@ sys.exit(main(["certify", "--shipped", "sql", "--model", sys.argv[1]]))
 
 
 def test_a_model_of_the_hub_is_fetched_once(hub: Hub, tmp_path: Path) -> None:
-    """With progress, and only what is needed; later it is there without a network."""
+    """A model is fetched with progress, and only what is needed; later it is there without a network."""
     described = ["config.json", "tokenizer.json", "tokenizer_config.json"]
     fetched = python(FETCHING.format(needs="TOKENIZER"), NAME, hub.address, tmp_path)
     assert (fetched.returncode, fetched.stdout.split()) == (0, described), fetched.stderr
@@ -127,7 +127,7 @@ def test_a_model_of_the_hub_is_fetched_once(hub: Hub, tmp_path: Path) -> None:
     ],
 )
 def test_what_the_hub_does_not_give_is_told(hub: Hub, tmp_path: Path, model: str, message: str, *, there: bool) -> None:
-    """In one line; without a network at once, with how to get it."""
+    """A model that the hub doesn't give is told in one line; without a network at once, with how to get it."""
     told = python(CERTIFYING, model, hub.address if there else NOWHERE, tmp_path)
     assert (told.returncode, told.stdout) == (1, "")
     [line] = told.stderr.splitlines()

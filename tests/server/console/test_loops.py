@@ -19,7 +19,9 @@ from tests.documents import ROOT
 
 
 def test_compiling_is_announced_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the first loop, with progress, and when it is over; loops that are there say nothing."""
+    """Compiling is announced at the first loop, with progress, and when it is over; loops that are there say
+    nothing.
+    """
     monkeypatch.setattr(loops, "BETWEEN_SECONDS", 0.0)
 
     @njit  # type: ignore[untyped-decorator]
@@ -45,7 +47,7 @@ def test_compiling_is_announced_once(capsys: pytest.CaptureFixture[str], monkeyp
 
 @pytest.mark.full
 def test_a_cold_certificate_says_what_takes_long(tmp_path: Path) -> None:
-    """With nothing compiled: it is told, and the time isn't that of the grammar; the next one is quiet."""
+    """A certificate with nothing compiled says so, and that time isn't the grammar's; the next one is quiet."""
     line = [sys.executable, "-m", "server", "certify", "--schema", "examples/person.schema.json"]
     line += ["--model", str(model_folder())]
     told, spent = [], []

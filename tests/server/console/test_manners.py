@@ -57,7 +57,7 @@ def example_lines(of: ArgumentParser) -> list[str]:
     "arguments", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)], ids=" ".join
 )
 def test_help_loads_nothing_slow(arguments: list[str]) -> None:
-    """Nothing that takes longer to import than a person notices."""
+    """Help imports no module that takes longer than a person notices."""
     done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1].split()[1:]
     assert "server" in loaded
@@ -89,7 +89,7 @@ def test_every_option_has_its_help_and_default(of: ArgumentParser) -> None:
 
 
 def test_defaults_are_those_in_the_help() -> None:
-    """Where the help tells a number by itself, it is the one that holds."""
+    """A number that the help tells by itself is the one that holds."""
     text = " ".join(" ".join(of.format_help().split()) for of in ALL)
     for option, default in (("--prefix-cache MIB", Settings().prefix_cache_bytes >> 20), ("--nodes N", NODES)):
         assert re.search(rf"{option} [^-].*?\(default: {default}\)", text)
@@ -129,7 +129,7 @@ def test_examples_of_the_help_are_commands(of: ArgumentParser) -> None:
 def test_wrong_words_are_told_in_one_line(
     capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    """With what was perhaps meant, or all that there is."""
+    """A wrong word is told in one line, with what was perhaps meant, or all that there is."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
@@ -157,7 +157,7 @@ def test_tables_have_columns_as_wide_as_needed() -> None:
 
 
 def test_the_list_of_a_store_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For people; `--json` has the same for programs."""
+    """The list is a table for people; `--json` has the same for programs."""
     address = f"sqlite://{tmp_path}/store.sqlite3"
     assert main(["grammars", "list", "--store", address]) == 0
     assert capsys.readouterr().out.splitlines() == ["registered: none", "no grammars"]

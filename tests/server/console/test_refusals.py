@@ -1,4 +1,4 @@
-"""How refused grammars are told: the line of the text, and a caret below the column."""
+"""Refused grammars as they are told: the line of the text, and a caret below the column."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def pointers(value: object, here: str = "") -> dict[str, object]:
 
 @given(VALUES, st.sampled_from([None, 1]))
 def test_pointers_lead_to_their_values(value: object, indent: int | None) -> None:
-    """What stands at the place is the value, or its name and the value; Python's own decoder reads it."""
+    """The place of a pointer has the value, or its name and the value; Python's own decoder reads it."""
     text = json.dumps(value, indent=indent)
     for pointer, expected in pointers(value).items():
         place = pointed(text, pointer)

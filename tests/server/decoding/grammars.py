@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 

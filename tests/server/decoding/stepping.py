@@ -8,7 +8,7 @@ from server.decoding.step import steps
 
 
 def log_softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
-    """In float64."""
+    """Logarithms of the softmax, in float64."""
     shifted = logits.astype(np.float64) - logits.max()
     return shifted - np.log(np.exp(shifted).sum())
 

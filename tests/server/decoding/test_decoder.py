@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from grammar_cache.expression import Alt, Bytes, Grammar, Repeat, Seq, char_class
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.answer import Answer
-from server.decoding.decoder import Decoder, whole_code_points
+from server.decoding.beam import whole_code_points
+from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import Parameters
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
@@ -52,7 +53,7 @@ def test_worked_example_of_the_paper():
 
 
 def test_distances_of_the_worked_example():
-    """After n opening parentheses n + 1 tokens are missing."""
+    """The distance after n opening parentheses is n + 1 tokens."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     configurations = [grammar.consume_bytes(grammar.start, b"(" * n) for n in range(5)]
     assert [grammar.distance(c) for c in configurations if c is not None] == [1, 2, 3, 4, 5]
@@ -68,7 +69,7 @@ def test_a_model_that_only_opens_is_closed_in_time(budget: int):
 
 
 def test_greedy_is_the_best_viable_token_at_every_step():
-    """With M = 1 and temperature 0 the answer is that of an argmax over the budget's mask."""
+    """The answer with M = 1 and temperature 0 is that of an argmax over the budget's mask."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     random = np.random.default_rng(7)
     for _ in range(50):
@@ -88,7 +89,7 @@ def test_greedy_is_the_best_viable_token_at_every_step():
 
 
 def test_end_token_competes_with_going_on():
-    """Where the text may end and may go on, the model decides; the end token counts as one of the budget."""
+    """The model decides where the text may end and may go on; the end token counts as one of the budget."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     model: Model = lambda text: [1, 0, 5 if len(text) == 3 else -5]
     answer, _, _ = decode(grammar, Parameters(budget=9), model)
@@ -110,7 +111,7 @@ def test_text_that_nothing_can_follow_ends_at_once():
 
 
 def test_ties_at_the_horizon_go_to_the_better_logit():
-    """Where α = 1 for every candidate the guided scores tie, and the model's own preference decides."""
+    """Guided scores tie where α = 1 for every candidate, and the model's own preference decides."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b"], []))
     answer, _, _ = decode(grammar, Parameters(budget=3, beam_width=2, alpha=1.0), always(0.0, 0.1))
     assert answer.text == b"bbb"
@@ -140,7 +141,7 @@ def test_wider_beam_finds_the_likelier_text():
 
 @pytest.mark.parametrize("wanted", [1, 2, 5, 9, 10])
 def test_the_best_texts_are_those_of_all_texts(wanted: int):
-    """With room for every prefix, the answers are the likeliest words of all, in order, as enumeration finds them."""
+    """The answers with room for every prefix are the likeliest words of all, in order, as enumeration finds them."""
     letter = char_class([(97, 99)])
     grammar = compiled(Grammar({"root": Seq((letter, letter))}, "root"), Vocabulary([b"a", b"b", b"c", None], [3]))
     logits = {text: np.random.default_rng(len(text)).normal(size=4) for text in (b"", b"a", b"b", b"c")}
@@ -174,7 +175,7 @@ def test_single_viable_tokens_cost_no_model_call():
 
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_stream_only_grows_and_ends_in_the_answer(width: int):
-    """What was streamed is never taken back: every piece is a prefix of the next, and of the answer."""
+    """Streamed text is never taken back: every piece is a prefix of the next, and of the answer."""
     vocabulary = Vocabulary([b"a", b"b", "ä€".encode(), "€".encode()[:2], "€".encode()[2:], None], [5])
     letters = Grammar({"root": Repeat(char_class([(97, 98), (0xE4, 0xE4), (0x20AC, 0x20AC)]), 1, None)}, "root")
     random = np.random.default_rng(3)
@@ -212,7 +213,7 @@ def test_failing_step_is_completed_by_the_witness():
 
 
 def test_plain_text_ends_by_the_model_or_by_length():
-    """Without a grammar the budget cuts, and says so."""
+    """The budget cuts plain text, which has no grammar, and says so."""
     language = AnyText(Vocabulary([b"a", b"b", None], [2]))
     cut, _, _ = decode(language, Parameters(budget=3), always(1, 0, -1))
     ended, _, _ = decode(language, Parameters(budget=9), lambda text: [1, 0, 9 if len(text) == 2 else 0])

@@ -32,6 +32,7 @@ def options(distances: list[int], logits: list[float], tokens_left: int) -> Cand
         logits=np.array(logits),
         end=None,
         lost=None,
+        same=True,
     )
 
 
@@ -58,7 +59,7 @@ def test_equations_14_to_16():
 
 
 def test_at_zero_slack_all_are_alike():
-    """Where every candidate needs all that is left, the model's taste no longer counts, as printed."""
+    """The model's taste no longer counts where every candidate needs all that is left, as printed."""
     found = PROMOTIONS["viable"](options([3, 3], [5.0, -5.0], 4), GRAMMAR, 0.0)
     assert found.tolist() == [0.0, 0.0]
 
@@ -94,7 +95,9 @@ def test_none_leaves_the_model_as_it_is():
 
 @pytest.mark.parametrize("rule", ["closing", "proposals", "slack"])
 def test_the_end_token_is_promoted_too(rule: Promotion):
-    """It ends the text, and nothing is nearer to the end: where `a` may follow, it moves, by α_min where D = d = 0."""
+    """The end token ends the text, and nothing is nearer to the end: where `a` may follow, it moves, by α_min where D =
+    d = 0.
+    """
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     configuration = grammar.consume(grammar.start, 0)
     assert configuration is not None

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, Grammar
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.answer import Answer
@@ -30,7 +31,7 @@ MOST_TEXTS = 400
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What came of one: its answers, and what its beams agreed on from step to step."""
+    """Result of a search: its answers, and what its beams agreed on from step to step."""
 
     answers: tuple[Answer, ...]
     agreed: tuple[bytes, ...]
@@ -60,7 +61,7 @@ def texts_within(grammar: Grammar, vocabulary: Vocabulary, budget: int) -> froze
 
 
 def faults(number: int, jump: Jump) -> list[str] | None:
-    """What is wrong with one trial; None where the language is empty, or too large."""
+    """Faults of one trial; None where the language is empty, or too large."""
     rng, logits = random.Random(number), np.random.default_rng(number)
     grammar, vocabulary = random_grammar(rng), random_vocabulary(rng)
     try:
@@ -89,7 +90,9 @@ def wrong(numbers: range) -> tuple[dict[tuple[int, Jump], list[str]], int]:
 
 
 def test_answers_are_distinct_and_as_many_as_there_are():
-    """On random grammars, for every way to jump: n answers, or all texts that brute force finds within the budget."""
+    """The n answers on random grammars are distinct, for every way to jump, or all texts that brute force finds within
+    the budget.
+    """
     found, tried = wrong(range(500))
     assert found == {}
     assert tried > 500
@@ -124,7 +127,7 @@ def test_beams_are_not_spent_on_one_text_twice():
 
 
 def test_a_wide_search_that_all_spells_one_text_finds_the_others():
-    """Both beams begin the only text that the model likes; the other one is found without it."""
+    """A text is found without the only one that the model likes, which both beams begin."""
     words = Alt((Bytes(b"abc"), Bytes(b"x")))
     vocabulary = Vocabulary([b"a", b"ab", b"bc", b"c", b"b", b"x", None], [6])
     grammar = compiled(Grammar({"root": words}, "root"), vocabulary)

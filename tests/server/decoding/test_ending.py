@@ -21,7 +21,7 @@ def test_frozen_at_the_first_complete_text(width: int, temperature: float):
 
 
 def test_candidates_for_the_end_may_go_on():
-    """By default the same model writes until its budget is spent."""
+    """The model writes by default until its budget is spent."""
     assert decode(GRAMMAR, Parameters(budget=6), always(-9, -9, 9, -99))[0].text == b"ab" * 6
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.grammar import compile_expression
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText
@@ -62,7 +62,7 @@ def test_random_searches_are_completed() -> None:
 
 @pytest.mark.parametrize("width", [1, 3])
 def test_plain_text_is_cut_and_says_so(width: int) -> None:
-    """What was told is kept, and nothing is added to it."""
+    """Plain text that was told is kept, and nothing is added to it."""
     language = AnyText(Vocabulary([b"a", b"b", None], [2]))
     decoder = Decoder(language, Parameters(budget=9, beam_width=width))
     for _ in range(3):

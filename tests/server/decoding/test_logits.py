@@ -16,7 +16,7 @@ SIZES = (1, 2, GROUP, GROUP * BLOCK - 1, GROUP * BLOCK, GROUP * BLOCK + 9, 6 * G
 @given(st.sampled_from(SIZES), st.sampled_from([1, 2, 5, 64, 300]), st.integers(0, 2**32), st.integers(1, 4))
 @examples(200)
 def test_the_highest_are_those_of_a_sort(size: int, count: int, seed: int, values: int):
-    """With many ties, which go by their index."""
+    """The highest of values with many ties go by their index."""
     logits = np.random.default_rng(seed).integers(-values, values, size).astype(np.float32)
     expected = sorted(range(size), key=lambda i: (-logits[i], i))[:count]
     assert highest(logits, count).tolist() == expected

@@ -1,4 +1,4 @@
-"""Which complete text is the answer: by brute force over all texts, and where rankings part."""
+"""Ranking of complete texts: by brute force over all texts, and where rankings part."""
 
 import itertools
 import random
@@ -73,7 +73,7 @@ WORTH = {
 @pytest.mark.parametrize("ranking", get_args(Ranking))
 @pytest.mark.parametrize("softmax", get_args(Softmax))
 def test_a_beam_wide_enough_finds_the_best_text(ranking: Ranking, softmax: Softmax):
-    """With room for every prefix the answer is the best of all texts: nothing is decided before it can't change."""
+    """The answer with room for every prefix is the best of all texts: nothing is decided before it can't change."""
     lengths = set()
     for seed in range(60):
         rng = random.Random(seed)

@@ -14,7 +14,7 @@ from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.candidates import Place, candidates
 from server.decoding.logits import ArrayRow
-from server.decoding.parameters import Parameters, Promotion
+from server.decoding.parameters import UNLIMITED, Parameters, Promotion
 from server.decoding.sampling import Draw
 from server.decoding.step import Successors, drawn, step, steps, successors, taken
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, LETTERS, compiled
@@ -33,11 +33,16 @@ def place(text: bytes, more: int) -> Place:
 @given(ROWS, st.integers(0, 3), st.integers(0, 4), st.sampled_from(get_args(Promotion)), st.sampled_from([0.0, 0.9]))
 @examples(300)
 def test_greedy_takes_the_best_successor(logits: list[float], depth: int, more: int, rule: Promotion, alpha: float):
-    """The look at the best logit alone never changes which one that is, nor whether the budget forced it."""
+    """The look at the best logit alone never changes which one that is. The budget forced it iff without one another
+    would be.
+    """
     parameters = Parameters(99, alpha=alpha, promotion=rule)
     at, row = place(b"(" * depth, more), ArrayRow(np.array(logits))
     whole = successors(GRAMMAR, candidates(GRAMMAR, at, row, parameters), parameters, 0.0)
-    assert drawn(GRAMMAR, at, row, parameters) == (whole.ranked[0].token, whole.forced)
+    unlimited = at._replace(tokens_left=UNLIMITED)
+    free = successors(GRAMMAR, candidates(GRAMMAR, unlimited, row, parameters), parameters, 0.0)
+    token = whole.ranked[0].token
+    assert drawn(GRAMMAR, at, row, parameters) == (token, token != free.ranked[0].token)
     [way] = step(GRAMMAR, at, row, parameters).ranked
     assert (way.token, way.configuration) == whole.ranked[0][:2]
     assert tuple(way.scores) == (0.0, 0.0, 0.0)
@@ -56,7 +61,7 @@ def test_one_token_whatever_is_asked(logits: list[float], depth: int, more: int,
 
 
 def test_draws_depend_on_the_place_in_the_answer():
-    """With a uniform row, texts of one seed go on differently at different places, and alike at the same."""
+    """Texts of one seed with a uniform row go on differently at different places, and alike at the same."""
     parameters = Parameters(64, temperature=1.0, seed=4)
     row = ArrayRow(np.zeros(4))
     found = [drawn(GRAMMAR, Place(GRAMMAR.start, left), row, parameters).token for left in range(4, 64)]

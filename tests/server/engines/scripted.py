@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.engines.contract import Engine, EngineError, Forward, Message, PromptTooLong, SequenceId
+from server.engines.contract import Engine, EngineError, Forward, Message, PromptTooLong, Rendering, SequenceId
 
 History: TypeAlias = tuple[int, ...]
 Script: TypeAlias = Callable[[History], NDArray[np.float32]]
-"""From the tokens of a row after the prompt to logits of the vocabulary's size."""
+"""Function from the tokens of a row after the prompt to logits of the vocabulary's size."""
 
 
 class ScriptedEngine(Engine):
@@ -45,19 +45,35 @@ class ScriptedEngine(Engine):
         """Sequences that were neither closed nor failed."""
         return len(self._rows)
 
-    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
+    def encode(
+        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
+    ) -> list[int]:
         """The contents, one a line; see `split`."""
         if not messages or not all({"role", "content"} <= message.keys() for message in messages):
             raise ValueError("a chat is at least one message, each with a role and a content")
         text = "\n".join(message["content"] for message in messages)
+        return self._up_to(text, most)
+
+    def encode_text(self, text: str, most: int | None = None, *, special: bool = True) -> list[int]:
+        """See `split`; this tokenizer has one mark, a NUL before a text."""
+        return self._up_to(f"\0{text}" if special else text, most)
+
+    def _up_to(self, text: str, most: int | None) -> list[int]:
         tokens = list(self._tokens(text) if most is None else islice(self._tokens(text), most + 1))
+        if not tokens:
+            raise ValueError("a prompt needs at least one token")
         if most is not None and len(tokens) > most:
             raise PromptTooLong(f"the chat has more than {most} tokens")
         return tokens
 
     def split(self, text: str) -> list[int]:
-        """By greedy longest match; a byte that no token spells is token 0."""
+        """Tokens of a text by greedy longest match; a byte that no token spells is token 0."""
         return list(self._tokens(text))
+
+    def token_names(self, ids: Sequence[int]) -> list[str]:
+        """The text of each; the mark of an end is named by its id."""
+        spelled = [self.vocabulary.token_bytes[token] for token in ids]
+        return [f"<{t}>" if b is None else b.decode(errors="replace") for t, b in zip(ids, spelled, strict=True)]
 
     def _tokens(self, text: str) -> Iterator[int]:
         data = text.encode()

@@ -18,7 +18,7 @@ PREFERENCE = 1000.0
 
 
 class ScriptedError(RuntimeError):
-    """What `fail_at` raises."""
+    """Error that `fail_at` raises."""
 
 
 def uniform(size: int) -> Script:

@@ -1,4 +1,4 @@
-"""What every engine owes by the contract, whichever it is."""
+"""Duties of every engine by the contract, whichever it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.engines.contract import Engine, EngineError, Forward
+from server.engines.contract import Engine, EngineError, Forward, PromptTooLong
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import seeded
 
@@ -69,7 +69,9 @@ def test_equal_texts_have_equal_logits(engine: Engine) -> None:
 def test_a_forward_that_breaks_the_contract_fails_alone(
     engine: Engine, parents: tuple[int, ...], tokens: tuple[tuple[int, ...], ...]
 ) -> None:
-    """It yields an EngineError with its cause and ends its sequence; the one beside it is unharmed."""
+    """A forward that breaks the contract yields an EngineError with its cause and ends its sequence; the one beside it
+    is unharmed.
+    """
     broken, sound = engine.open([1, 2]), engine.open([1, 2])
     engine.step([Forward(broken, *START), Forward(sound, *START)])
     results = engine.step([Forward(broken, parents, tokens), Forward(sound, (0,), ((5,),))])
@@ -105,3 +107,21 @@ def test_a_sequence_takes_one_step_at_a_time(engine: Engine) -> None:
 def test_no_forwards_no_results(engine: Engine) -> None:
     """Stepping nothing yields nothing."""
     assert engine.step([]) == []
+
+
+def test_texts_are_encoded_without_a_template(engine: Engine) -> None:
+    """Texts get the tokenizer's marks or none, and are no longer than is wanted; names and bytes tell their tokens."""
+    plain = engine.encode_text("one two", special=False)
+    assert plain == engine.split("one two")
+    marked = engine.encode_text("one two")
+    assert [token for token in marked if token in plain] == plain
+    assert len(marked) >= len(plain)
+    assert engine.vocabulary.text(plain).strip() == b"one two"
+    assert engine.encode_text("one two", len(marked)) == marked
+    with pytest.raises(PromptTooLong):
+        engine.encode_text("one two", len(marked) - 1)
+    with pytest.raises(ValueError, match="at least one token"):
+        engine.encode_text("", special=False)
+    names = engine.token_names([*plain, *engine.vocabulary.stop_ids])
+    assert len(names) == len(plain) + len(engine.vocabulary.stop_ids)
+    assert all(names)

@@ -41,7 +41,7 @@ def conversions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
 
 
 def test_a_folder_that_is_there_is_taken(tmp_path: Path) -> None:
-    """Where the folder exists nothing is looked up, made or reported."""
+    """A folder that exists is taken: nothing is looked up, made or reported."""
     folder = tmp_path / "models" / NAME
     folder.mkdir(parents=True)
     assert ensure_embedded_model(tmp_path, nothing_to_report) == folder
@@ -88,7 +88,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path, conversions: list
 
 
 def test_missing_converters_are_named(tmp_path: Path, conversions: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the libraries that convert the weights the error names them and the extra that has them."""
+    """The error names the libraries that convert the weights where they are missing, and the extra that has them."""
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "gguf" else object())
     with pytest.raises(EmbeddedModelError, match=r"needs gguf: pip install 'swyb\[embedded\]'"):
         ensure_embedded_model(tmp_path, nothing_to_report)
@@ -97,7 +97,7 @@ def test_missing_converters_are_named(tmp_path: Path, conversions: list[Path], m
 
 @pytest.mark.model
 def test_stop_tokens() -> None:
-    """Both ends, of a turn and of a document, stop an answer."""
+    """The end of a turn stops an answer, and so does that of a document."""
     folder = model_folder()
     vocabulary = Vocabulary.from_pretrained(folder)
     tokens = json.loads((folder / "tokenizer.json").read_text())["added_tokens"]

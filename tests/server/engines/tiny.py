@@ -104,7 +104,7 @@ class Reference:
         self._model.eval()
 
     def logits(self, text: tuple[int, ...]) -> NDArray[np.float32]:
-        """After the whole text, for every token of the model."""
+        """Logits after the whole text, for every token of the model."""
         with torch.inference_mode():
             output = self._model(input_ids=torch.tensor([text]), use_cache=False)
         logits: NDArray[np.float32] = output.logits[0, -1].numpy()

@@ -93,7 +93,7 @@ def test_a_server(running: Running, tiny: Path, tmp_path: Path) -> None:
 def test_what_cant_be_run_is_told(
     tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    """In one line, with status 1, before anything is written."""
+    """A run that can't be is told in one line, with status 1, before anything is written."""
     rest = [] if words[0] == "report" else ["--model", str(tiny), "--out", str(tmp_path / "out")]
     assert main(["eval", *words, *rest]) == 1
     assert message in capsys.readouterr().err

@@ -11,7 +11,7 @@ from server.evaluation.json_judge import SchemaJudge
 
 
 def is_valid(value: Any, schema: Any) -> bool:
-    """What the judge says of a value's text."""
+    """Whether the judge finds a value's text valid."""
     return SchemaJudge(schema, lambda _: True)(compact(value)).valid
 
 
@@ -29,7 +29,7 @@ def is_valid(value: Any, schema: Any) -> bool:
     ],
 )
 def test_small_instances_are_valid(schema: Any, expected: Any) -> None:
-    """What is built is the small instance one would write by hand, and `jsonschema` agrees."""
+    """Instances are the small ones that one would write by hand, and `jsonschema` agrees."""
     assert small(schema, schema) == expected
     assert is_valid(expected, schema)
 

@@ -66,7 +66,7 @@ def test_filling_rows(tmp_path: Path) -> None:
 
 
 def test_engines_that_cant_tell(tmp_path: Path) -> None:
-    """They leave the rows as they are."""
+    """Engines that can't tell leave the rows as they are."""
     with Records(tmp_path / "r.jsonl") as records:
         records.add(row(task="plain", token_ids=(1,)))
         asyncio.run(fill(records, read_tasks(tmp_path), local()))
@@ -74,7 +74,7 @@ def test_engines_that_cant_tell(tmp_path: Path) -> None:
 
 
 def test_infinite_perplexities_are_kept(tmp_path: Path) -> None:
-    """As Python writes and reads them."""
+    """Infinite perplexities are kept as Python writes and reads them."""
     with Records(tmp_path / "r.jsonl") as records:
         records.add(row(perplexity=float("inf")))
     assert json.loads((tmp_path / "r.jsonl").read_text())["perplexity"] == float("inf")

@@ -25,7 +25,9 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_the_last_row_of_a_key_stands(tmp_path: Path) -> None:
-    """Also in the file, once it is settled: one line each, in the order of the questions."""
+    """The last row of a key stands also in the file, once it is settled: one line each, in the order of the
+    questions.
+    """
     path = tmp_path / "r.jsonl"
     with Records(path) as records:
         for made in (FULL, row(task="u"), replace(FULL, perplexity=2.0)):
@@ -53,7 +55,7 @@ def test_a_torn_end_is_dropped(tmp_path: Path, cut: int) -> None:
 
 
 def test_what_is_no_row_is_an_error(tmp_path: Path) -> None:
-    """With its place: it may be the results of something else."""
+    """A line that is no row is an error with its place: it may be the results of something else."""
     path = tmp_path / "r.jsonl"
     path.write_text('{"task": "t"}\n')
     with pytest.raises(ValueError, match="line 1"):

@@ -103,7 +103,7 @@ def test_requests_are_what_servers_expect(tasks: list[Task]) -> None:
     ],
 )
 def test_errors_of_servers(tasks: list[Task], response: httpx.Response, outcome: str, reason: str) -> None:
-    """What the request is to blame for is a refusal and stays; anything else is a failure, and tried again."""
+    """An error that the request is to blame for is a refusal and stays; any other is a failure, and tried again."""
     [reply] = answers(replying(lambda request: response), "base", tasks[0], 9)
     assert (reply.outcome, reply.text) == (outcome, None)
     assert reason in reply.reason
@@ -131,7 +131,9 @@ def task_of(constraint: Constraint, forms: dict[Form, str]) -> Task:
     ],
 )
 def test_grammars_in_the_shapes_of_servers(shape: str, fields: dict[str, Any]) -> None:
-    """As docs of each have it; a Lark grammar goes where one is read, or in the form that was written for others."""
+    """Grammars are sent as the docs of each server have it; a Lark grammar goes where one is read, or in the form that
+    was written for others.
+    """
     assert constraint_fields(task_of(Constraint("gbnf", "G"), {}), shape) == fields
     lark = task_of(Constraint("lark", "L"), {})
     assert (constraint_fields(lark, shape) is None) == (shape in ("llama.cpp", "sglang"))

@@ -96,7 +96,7 @@ def evaluated(
 
 
 def steps(model: LocalModel) -> int:
-    """How often the model was called by those who asked it something: warming up doesn't count."""
+    """Number of calls of the model by those who asked it something: warming up doesn't count."""
     return _steps(model) - _warm_up_steps()
 
 

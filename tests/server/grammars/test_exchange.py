@@ -1,4 +1,4 @@
-"""What searches of one grammar find, between two processes that share a store."""
+"""Findings of searches of one grammar, between two processes that share a store."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def processes() -> Iterator[tuple[Process, Process, MemoryStore]]:
 
 
 def test_it_is_time_now_and_then(processes: tuple[Process, Process, MemoryStore]) -> None:
-    """Not at the beginning, when all has just been loaded; and one caller is told, of all that were used since."""
+    """A look isn't due at the beginning, when all has just been loaded; and one caller is told, of all that were used
+    since.
+    """
     exchange, refresh, clock = processes[0].exchange, processes[0].refresh, processes[0].clock
     other = Exchange(exchange._shared, "another", exchange._grammar)
     assert refresh.due(exchange) == []
@@ -58,7 +60,7 @@ def test_it_is_time_now_and_then(processes: tuple[Process, Process, MemoryStore]
 
 
 def test_one_look_is_for_many(processes: tuple[Process, Process, MemoryStore]) -> None:
-    """What is new of one grammar reaches that one."""
+    """News of one grammar reach that one."""
     one, other, store = processes
     assert fits(one.grammar, b"aaaac", 2)
     one.exchange.give()
@@ -73,7 +75,7 @@ def test_one_look_is_for_many(processes: tuple[Process, Process, MemoryStore]) -
 
 
 def test_what_one_finds_the_other_need_not_search(processes: tuple[Process, Process, MemoryStore]) -> None:
-    """Once it was brought and taken in, and not before."""
+    """A finding saves the other's search once it was brought and taken in, and not before."""
     one, other, store = processes
     assert fits(one.grammar, b"aaaac", 2)
     one.exchange.give()
@@ -107,7 +109,7 @@ def test_what_is_known_is_not_taken_again(processes: tuple[Process, Process, Mem
 
 
 def test_without_an_answer_nothing_comes(processes: tuple[Process, Process, MemoryStore]) -> None:
-    """And what is told meanwhile is written later."""
+    """A store that doesn't answer brings nothing, and what is told meanwhile is written later."""
     one, other, store = processes
     store.before = breaking
     assert fits(one.grammar, b"aaaac", 2)

@@ -79,7 +79,9 @@ def test_a_name_is_known_to_all(settings: Settings) -> None:
     ],
 )
 def test_any_constraint_can_have_a_name(running: Running, fields: dict[str, Any], text: str | None) -> None:
-    """With its options; a request by name gets exactly that language, and the same id as by the constraint itself."""
+    """A constraint is named with its options; a request by name gets exactly that language, and the same id as by the
+    constraint itself.
+    """
     told = register(running, name="any", **fields).json()
     assert told["shared"] is False
     for shape in ({"grammar": {"name": "any"}}, {"response_format": {"type": "grammar", "grammar": {"name": "any"}}}):
@@ -188,7 +190,7 @@ def refusal(asked: Coroutine[Any, Any, T]) -> str:
 
 
 def test_a_change_is_met_within_seconds(worlds: tuple[World, World]) -> None:
-    """Until then what is remembered counts."""
+    """A remembered name counts until its change is met, some seconds later."""
     one, other = worlds
     assert asyncio.run(one.named.register("x", A))
     assert other.find() == A
@@ -204,7 +206,7 @@ def test_a_change_is_met_within_seconds(worlds: tuple[World, World]) -> None:
 
 
 def test_while_the_store_is_away_what_is_known_stays(worlds: tuple[World, World]) -> None:
-    """Others are told to come again, and what is registered meanwhile is known here alone."""
+    """A name that isn't known is to be asked for again, and what is registered meanwhile is known here alone."""
     one, other = worlds
     asyncio.run(one.named.register("x", A))
     one.store.before = breaking
@@ -234,7 +236,7 @@ def test_values_of_others_are_no_definitions(worlds: tuple[World, World]) -> Non
 
 
 def test_without_a_store_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that somebody relies on goes: more is refused."""
+    """A name that somebody relies on never goes: more names are refused."""
     monkeypatch.setattr(module, "MOST_NAMES", 2)
     monkeypatch.setattr(module, "MOST_BYTES", 10)
     named = NamedGrammars(None)
@@ -261,7 +263,7 @@ def test_warm_grammars_are_there_before_the_first_request(settings: Settings) ->
 
 @pytest.mark.parametrize("warm", ["nobody's", GrammarRequest(name="x", grammar="root ::= (")])
 def test_a_server_does_not_start_with_a_list_that_is_wrong(warm: GrammarRequest | str) -> None:
-    """Its operator is told, and not the first client."""
+    """The operator is told of a wrong list, and not the first client."""
     app = create_app(Settings(warm=(warm,)), EngineLoop(ScriptedEngine(VOCABULARY, seeded(VOCABULARY.size, seed=1))))
 
     async def start() -> None:
@@ -325,7 +327,7 @@ def test_the_command_line_needs_a_store_that_answers(
 
 
 def test_lists_to_warm_are_read(tmp_path: Path) -> None:
-    """Before anything is loaded; what is wrong with one is told with its name."""
+    """Lists to warm are read before anything is loaded; what is wrong with one is told with its name."""
     path = tmp_path / "warm.json"
     path.write_text(json.dumps([ANSWER, {"name": "b", "grammar": 'root ::= "b"'}]))
     found = settings_of(parse(["serve", "--store", "none", "--warm", "sql", str(path)]), "transformers").warm

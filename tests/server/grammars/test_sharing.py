@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from grammar_cache import Constraint
@@ -143,11 +144,17 @@ def test_what_is_found_while_decoding_reaches_the_other_server(
     def searches(server: Running) -> int:
         return server.service.grammars._cached[grammar_id].grammar._tightening.searches
 
+    def look(server: Running) -> None:
+        """Asks for an exact distance, which steps don't: theirs have a search of their own."""
+        found = server.service.grammars._cached[grammar_id].grammar
+        assert found.distances(np.array([found.consume_bytes(found.start, b"[[[[")], np.int32), 5).tolist() == [5]
+
     with serving(opening, settings) as first, serving(opening, settings) as second:
         for server in (first, second):
             server.chat(grammar=grammar.text, max_tokens=1)
         before = searches(first), searches(second)
-        assert text_of(first.chat(**deep)) == '[[[[x"}"}"}"}'
+        look(first)
+        text = text_of(first.chat(**deep))
         alone = searches(first) - before[0]
         with opened(settings) as database:
             eventually(lambda: database.load(grammar_id).claims)
@@ -157,13 +164,14 @@ def test_what_is_found_while_decoding_reaches_the_other_server(
             return bool(second.service.grammars._cached[grammar_id].grammar.offered)
 
         eventually(brought)
-        assert text_of(second.chat(**deep)) == '[[[[x"}"}"}"}'
+        look(second)
+        assert text_of(second.chat(**deep)) == text
         assert searches(second) - before[1] < alone
 
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[Database]:
-    """As another process has it."""
+    """The store, opened as another process has it."""
     database = opened_store(settings)
     assert database is not None
     try:
@@ -173,14 +181,16 @@ def opened(settings: Settings) -> Iterator[Database]:
 
 
 def held(settings: Settings, constraint: Constraint) -> None:
-    """As if another process were compiling it, for a long time."""
+    """Takes the lease as if another process were compiling the grammar, for a long time."""
     name = Seals(SECRET.encode()).name(constraint_id(constraint, VOCABULARY), settings.limits)
     with opened(settings) as database:
         assert database.acquire(name, "another")
 
 
 def test_who_waits_for_another_process_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even with one thread that compiles; and those that nobody wants any more don't wait."""
+    """A wait holds up nobody, not even with one thread that compiles; and requests that nobody wants any more don't
+    wait.
+    """
     monkeypatch.setattr(compiled, "WAIT_SECONDS", 600.0)
     settings = Settings(
         store=f"sqlite://{tmp_path}/store.sqlite3",
@@ -227,7 +237,7 @@ def test_who_has_waited_long_enough_compiles(tmp_path: Path, monkeypatch: pytest
     [("redis://localhost", "secret"), ("http://localhost", "begins with"), ("sqlite://relative", "whole path")],
 )
 def test_a_store_that_cannot_be_is_told_at_once(address: str, message: str) -> None:
-    """By a line that doesn't quote the address."""
+    """A store that can't be is told by a line that doesn't quote the address."""
     with pytest.raises(ValueError, match=message) as refusal:
         opened_store(Settings(store=address))
     assert address not in str(refusal.value)

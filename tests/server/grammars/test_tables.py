@@ -38,7 +38,7 @@ def test_a_table_is_computed_for_all_who_share_the_store(settings: Settings) -> 
 
 
 def test_a_table_needs_a_store_and_has_its_limits(running: Running, settings: Settings) -> None:
-    """What can't be kept for all isn't computed, and no client asks for hours of work."""
+    """A table that can't be kept for all isn't computed, and no client asks for hours of work."""
     refused = error_of(register(running, name="nested", grammar=NESTED, precompute={"height": 6}))
     assert (refused["code"], refused["param"]) == ("unsupported_parameter", "precompute")
     with serving(settings=settings) as server:

@@ -23,8 +23,9 @@ def test_every_refusal_of_the_core_has_its_own_code(kind: type[GrammarError]) ->
 
 
 def test_every_limit_has_a_code_of_its_own() -> None:
-    """Each limit is a refusal that can be told from the others; the fuels and table sizes refuse nothing."""
-    limits = {field.name for field in fields(Limits)} - {"start_fuel", "step_fuel", "table_bytes"}
+    """Each limit is a refusal that can be told from the others; fuels, costs and sizes in memory refuse nothing."""
+    silent = {"start_fuel", "step_fuel", "table_bytes", "byte_cost", "memory_bytes"}
+    limits = {field.name for field in fields(Limits)} - silent
     codes = {of_grammar(LimitExceeded("m", limit=limit), None).code for limit in limits}
     others = {
         ErrorCode.BODY_NESTING_EXCEEDED,
@@ -59,6 +60,6 @@ def test_every_code_has_a_status_and_a_type(code: ErrorCode) -> None:
 
 
 def test_a_language_that_is_too_long_tells_from_how_many_tokens_on() -> None:
-    """As a budget that is too small does, though no budget would do."""
+    """A language that is too long says so as a budget that is too small does, though no budget would do."""
     error = of_grammar(AnswerTooLong(100), "grammar")
     assert (error.code, error.code.status, error.details) == (ErrorCode.ANSWER_TOO_LONG, 400, {"min_tokens": 100})

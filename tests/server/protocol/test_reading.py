@@ -9,8 +9,11 @@ import pytest
 
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.foreign_fields import MESSAGE, REQUEST
+from server.protocol.messages import ChatMessage
 from server.protocol.reading import parse_chat, parse_json
 from tests.server.running import request
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
 def refusal(value: object) -> ApiError:
@@ -65,17 +68,17 @@ def test_surrogate_pairs_are_text() -> None:
         ({"messages": "hi"}, "invalid_value", "messages"),
         ({"messages": ["hi"]}, "invalid_value", "messages.0"),
         ({"messages": [{"role": "user"}]}, "missing_parameter", "messages.0.content"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "invalid_value", "messages.0.role"),
+        ({"messages": [{"role": "critic", "content": "x"}]}, "invalid_value", "messages.0.role"),
         ({"messages": [{"role": "user", "content": 1}]}, "invalid_value", "messages.0.content"),
         ({"messages": [{"role": "user", "content": None}]}, "missing_parameter", "messages.0.content"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
-            "invalid_value",
+            "unsupported_parameter",
             "messages.0.content",
         ),
         (
-            {"messages": [{"role": "user", "content": "x", "tool_calls": [{}]}]},
-            "unsupported_parameter",
+            {"messages": [{"role": "user", "content": "x", "tool_calls": [CALL]}]},
+            "invalid_value",
             "messages.0.tool_calls",
         ),
         ({"messages": [{"role": "user", "content": "x", "z": 1}]}, "unknown_parameter", "messages.0.z"),
@@ -98,7 +101,6 @@ def test_surrogate_pairs_are_text() -> None:
         ({"swyb": {"beams": 2}}, "unknown_parameter", "swyb.beams"),
         ({"response_format": {}}, "missing_parameter", "response_format"),
         ({"response_format": {"type": "xml"}}, "invalid_value", "response_format"),
-        ({"response_format": {"type": "json_schema"}}, "missing_parameter", "response_format.json_schema"),
         (
             {"response_format": {"type": "json_schema", "json_schema": {"name": "n"}}},
             "missing_parameter",
@@ -126,14 +128,15 @@ def test_messages_are_needed() -> None:
 
 @pytest.mark.parametrize("value", [None, [], "x", 3])
 def test_a_request_is_an_object(value: object) -> None:
-    """Other JSON values are no requests."""
+    """JSON values that aren't objects are no requests."""
     assert refusal(value).code is ErrorCode.INVALID_VALUE
 
 
 @pytest.mark.parametrize("name", sorted(REQUEST))
 def test_a_foreign_field_is_never_ignored(name: str) -> None:
     """A field of another server is refused by name, but for null and the values that change nothing."""
-    error = refusal(request(**{name: {"type": "something", "x": [1]}}))
+    values: list[object] = [{"type": "something", "x": [1]}, "something", -17.25]
+    error = refusal(request(**{name: next(value for value in values if not REQUEST[name].is_neutral(value))}))
     assert (error.code, error.param) == (ErrorCode.UNSUPPORTED_PARAMETER, name)
     for neutral in (None, *REQUEST[name].neutral):
         parse_chat(request(**{name: neutral}))
@@ -142,26 +145,28 @@ def test_a_foreign_field_is_never_ignored(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("logprobs", True),
         ("logprobs", 0),
+        ("top_logprobs", 21),
+        ("logit_bias", {"a": 1}),
+        ("prompt_logprobs", 1),
         ("tools", [{"type": "function", "function": {"name": "f", "parameters": {}}}]),
-        ("guided_json", "{}"),
-        ("guided_regex", "a"),
-        ("structured_outputs", {}),
+        ("tool_choice", "required"),
+        ("tool_choice", {"type": "function", "function": {"name": "f"}}),
+        ("structural_tag", "{}"),
+        ("guided_decoding_backend", "mine"),
         ("chat_template", "{{ 1 }}"),
-        ("chat_template_kwargs", {"chat_template": "{{ 1 }}"}),
         ("min_tokens", -1),
-        ("frequency_penalty", 0.1),
-        ("ignore_eos", True),
+        ("frequency_penalty", 2.1),
+        ("ignore_eos", 1),
         ("best_of", 2),
     ],
 )
 def test_values_that_would_change_something_are_refused(name: str, value: object) -> None:
-    """What the field asks for counts, not whether it looks empty."""
+    """A value is judged by what the field asks for, not by whether it looks empty."""
     assert refusal(request(**{name: value})).param == name
 
 
-@pytest.mark.parametrize("name", sorted(MESSAGE))
+@pytest.mark.parametrize("name", sorted({*MESSAGE, *ChatMessage.model_fields} - {"role", "content"}))
 def test_a_message_may_come_back_as_it_was_answered(name: str) -> None:
     """Null fields of an answer that a client sends back as history are fine."""
     parse_chat(request(messages=[{"role": "assistant", "content": "x", name: None}]))
@@ -171,6 +176,47 @@ def test_an_unknown_field_is_refused_by_name() -> None:
     """A misspelt field would otherwise be ignored in silence."""
     error = refusal(request(max_token=3))
     assert (error.code, error.param) == (ErrorCode.UNKNOWN_PARAMETER, "max_token")
+
+
+LOOKALIKES = {
+    "guided_jsn": "guided_json",
+    "json_scheme": "json_schema",
+    "responseFormat": "response_format",
+    "response_schema": "json_schema",
+    "guided_regexp": "guided_regex",
+    "output_format": "format",
+    "structured_output": "structured_outputs",
+    "GRAMMAR": "grammar",
+    "ebnf_grammar": "grammar",
+    "choices": "guided_choice",
+}
+"""Names that look like a constraint, and what each may have been meant to be."""
+
+
+@pytest.mark.parametrize("report", [False, True])
+@pytest.mark.parametrize(("name", "meant"), LOOKALIKES.items())
+def test_what_looks_like_a_constraint_is_never_ignored(name: str, meant: str, report: bool) -> None:
+    """The nearest known name is told, whatever the operator lets through."""
+    with pytest.raises(ApiError, match=f"did you mean {meant}") as caught:
+        parse_chat(request(**{name: "x"}), report_unknown=report)
+    assert (caught.value.code, caught.value.param) == (ErrorCode.UNKNOWN_PARAMETER, name)
+
+
+def test_unknown_fields_may_be_let_through() -> None:
+    """Unknown fields are remembered, those of messages too; known ones that are refused stay so."""
+    messages = [{"role": "user", "content": "x", "mood": "good"}]
+    chat = parse_chat(request(messages=messages, novelty=3, stop="a"), report_unknown=True)
+    assert set(chat.unknown_fields) == {"novelty", "messages.0.mood"}
+    assert chat.stop == ["a"]
+    for refused in ({"chat_template": "x"}, {"swyb": {"novelty": 3}}, {"stream_options": {"novelty": 3}}):
+        with pytest.raises(ApiError):
+            parse_chat(request(**refused), report_unknown=True)
+
+
+def test_an_unknown_null_is_absent() -> None:
+    """A null asks for nothing, wherever it stands."""
+    chat = parse_chat(request(novelty=None, swyb={"novelty": None}, guided_novelty=None))
+    assert chat.unknown_fields == ()
 
 
 def test_text_parts_are_joined_as_they_are() -> None:

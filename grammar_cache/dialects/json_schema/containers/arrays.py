@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from grammar_cache.dialects.json_schema.containers.item_counts import (
     ANY_ORDER,
@@ -14,7 +16,7 @@ from grammar_cache.dialects.json_schema.containers.item_counts import (
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
-from grammar_cache.dialects.json_schema.schema.atoms import negation, pointer
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, negation, pointer
 from grammar_cache.dialects.json_schema.schema.document import child_pointer
 from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
@@ -23,6 +25,9 @@ from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
 
 RULE = "json.array"
 _MOST_ASKS = 4
+_MOST_APART = 16
+"""Items of an array that are compared two by two."""
+_NUMERIC = frozenset({"integer", "number"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +180,8 @@ def _unique(
     unique = next((facts for facts in all_facts if facts.unique), None)
     if unique is None or (most is not None and most <= 1):
         return None
+    if most is not None and most <= _MOST_APART and _apart([about(all_facts, place) for place in range(most)], writer):
+        return None
     length = max(len(facts.prefix) for facts in all_facts)
     listed = [] if asks else [writer.listed(about(all_facts, place)) for place in range(length + 1)]
     known = [values for values in listed if values is not None]
@@ -186,6 +193,17 @@ def _unique(
     where = child_pointer(pointer(unique.pointer), "uniqueItems")
     writer.refuse(where, "uniqueItems can be enforced only where the values of the items are listed")
     return None
+
+
+def _apart(places: Sequence[Conjunction], writer: Writer) -> bool:
+    """Whether the items of no two places can be equal: they are of other types, or other values are listed."""
+    types = [found | _NUMERIC if found & _NUMERIC else found for found in map(writer.types, places)]
+    listed = [writer.listed(place) for place in places]
+    for (one, ours), (other, theirs) in combinations(zip(types, listed, strict=True), 2):
+        told_apart = ours is not None and theirs is not None and ours.keys().isdisjoint(theirs)
+        if not told_apart and one & other:
+            return False
+    return True
 
 
 def _items(prefix: list[Expression], rest: Expression, least: int, most: int | None, layout: Layout) -> Expression:

@@ -112,9 +112,19 @@ def cells(wanted: Sequence[Condition], where: str) -> list[Cell]:
         if condition.mark not in always:
             found = [part for draft in found for part in draft.split(condition)]
         if len(found) > MOST_CELLS:
-            message = f"the patterns of keys make more than {MOST_CELLS} combinations"
-            raise LimitExceeded(message, limit="rules", pointer=where)
+            raise _too_many(where)
     return [draft.cell(always) for draft in found]
+
+
+def check(patterns: Collection[str], where: str) -> None:
+    """Raises LimitExceeded where so many regexes make too many cells whatever they match: each makes one or more."""
+    if len(patterns) - len(UNIVERSAL.intersection(patterns)) >= MOST_CELLS:
+        raise _too_many(where)
+
+
+def _too_many(where: str) -> LimitExceeded:
+    message = f"the patterns of keys make more than {MOST_CELLS} combinations"
+    return LimitExceeded(message, limit="rules", pointer=where)
 
 
 @dataclass(frozen=True, slots=True)

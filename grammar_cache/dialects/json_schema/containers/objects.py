@@ -180,6 +180,7 @@ class Members:
         for some in self.some:
             mentioned = some.unmatched if some.pattern is None else (some.pattern, *some.unmatched)
             patterns = dict.fromkeys(mentioned, pointer(some.value)) | patterns
+        keys.check(patterns, self.pointer)
         found = [keys.Condition(regex, self._writer.pattern(regex, where)) for regex, where in patterns.items()]
         return found + [
             keys.Condition(index, self._writer.key(some.names)) for index, some in enumerate(self.some) if some.names

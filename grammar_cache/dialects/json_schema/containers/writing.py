@@ -17,8 +17,9 @@ class Writer:
     """`value`: the values of a conjunction. `key`: the strings of a conjunction as keys, naming no rules. `pattern`:
     the keys that match a regex, with the pointer to it for messages. `matches`: whether it matches a name. `is_key`:
     whether a name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with
-    what identifies it; None where they are not. `define` makes a rule. `refuse`, told a pointer and a reason, raises
-    UnsupportedFeature, or reports that the keyword is dropped. `states`: how many an automaton may have."""
+    what identifies it; None where they are not. `types`: the types of the values of a conjunction. `define` makes a
+    rule. `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped.
+    `states`: how many an automaton may have."""
 
     layout: Layout
     value: Callable[[Conjunction], Expression]
@@ -27,6 +28,7 @@ class Writer:
     matches: Matches
     is_key: Callable[[Conjunction, str], bool]
     listed: Callable[[Conjunction], dict[str, Expression] | None]
+    types: Callable[[Conjunction], frozenset[str]]
     define: Define
     refuse: Callable[[str, str], None]
     states: int

@@ -9,7 +9,20 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from grammar_cache.expression import NOTHING, Alt, And, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq, references
+from grammar_cache.expression import (
+    NOTHING,
+    Alt,
+    And,
+    Automaton,
+    Bytes,
+    CharClass,
+    Expression,
+    Not,
+    Ref,
+    Repeat,
+    Seq,
+    references,
+)
 
 _Key: TypeAlias = "tuple[Hashable, ...]"
 
@@ -136,6 +149,8 @@ class _Sharing:
                 return self._joined(node, (item,), least, most)
             case Not(item):
                 return self._joined(node, (item,))
+            case Automaton():
+                return node
 
     def _joined(self, node: Expression, items: tuple[Expression, ...], *more: int | None) -> Expression:
         old = tuple(map(id, items))

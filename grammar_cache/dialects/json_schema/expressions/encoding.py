@@ -16,6 +16,7 @@ from grammar_cache.expression import (
     ANY_CHAR,
     Alt,
     And,
+    Automaton,
     Bytes,
     CharClass,
     Expression,
@@ -38,12 +39,13 @@ def quoted(text: str) -> Bytes:
     return Bytes(_PLAIN.encode(text).encode())
 
 
-def encoded(texts: Expression) -> Expression:
-    """The spellings of the texts of an expression over code points."""
-    return _rebuilt(texts, {})
+def encoded(texts: Expression, characters: Callable[[CharClass], Expression] | None = None) -> Expression:
+    """The spellings of the texts of an expression over code points; `characters`: what stands for those of a class."""
+    return _rebuilt(texts, {}, characters or encoded_class)
 
 
-def _encoded_class(members: CharClass) -> Expression:
+def encoded_class(members: CharClass) -> Expression:
+    """The spellings of the characters of a class."""
     raw: list[tuple[int, int]] = []
     for low, high in members.ranges:
         raw.extend((max(low, start), min(high, end)) for start, end in ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x10FFFF)))
@@ -76,7 +78,7 @@ def _encoded_bytes(text: Bytes) -> Expression:
 def _encoded_character(char: str) -> Expression:
     if _has_one_spelling(char):
         return _spelled(char)
-    return _encoded_class(char_class([(ord(char), ord(char))]))
+    return encoded_class(char_class([(ord(char), ord(char))]))
 
 
 def _has_one_spelling(char: str) -> bool:
@@ -87,7 +89,7 @@ def _spelled(text: str) -> Bytes:
     return Bytes(quoted(text).data[1:-1])
 
 
-CHARACTER = _encoded_class(ANY_CHAR)
+CHARACTER = encoded_class(ANY_CHAR)
 
 
 def _full_character() -> Expression:
@@ -114,7 +116,9 @@ def _full_character() -> Expression:
 FULL_CHARACTER = _full_character()
 
 
-def _rebuilt(root: Expression, done: dict[int, Expression]) -> Expression:
+def _rebuilt(
+    root: Expression, done: dict[int, Expression], characters: Callable[[CharClass], Expression]
+) -> Expression:
     """Bottom up with a stack of its own: a regex may be nested as deep as the limits allow."""
     stack = [root]
     while stack:
@@ -124,14 +128,18 @@ def _rebuilt(root: Expression, done: dict[int, Expression]) -> Expression:
             stack.extend(waiting)
             continue
         stack.pop()
-        done[id(node)] = _rebuilt_node(node, lambda child: done[id(child)])
+        done[id(node)] = _rebuilt_node(node, lambda child: done[id(child)], characters)
     return done[id(root)]
 
 
-def _rebuilt_node(node: Expression, child: Callable[[Expression], Expression]) -> Expression:
+def _rebuilt_node(
+    node: Expression,
+    child: Callable[[Expression], Expression],
+    characters: Callable[[CharClass], Expression],
+) -> Expression:
     match node:
         case CharClass():
-            return _encoded_class(node)
+            return characters(node)
         case Bytes():
             return _encoded_bytes(node)
         case Seq(items):
@@ -146,6 +154,8 @@ def _rebuilt_node(node: Expression, child: Callable[[Expression], Expression]) -
             return And((Repeat(CHARACTER, 0, None), Not(child(item))))
         case Ref(name):
             raise AssertionError(f"a regex names no rules, but this one names {name}")
+        case Automaton():
+            raise AssertionError("a regex brings no automaton")
 
 
 def _children(node: Expression) -> tuple[Expression, ...]:

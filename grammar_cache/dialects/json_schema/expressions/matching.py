@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq
 
 _Table: TypeAlias = "list[int]"
 
@@ -58,6 +58,8 @@ def _table(node: Expression, text: str, tables: dict[int, _Table]) -> _Table:
             return _repeated(tables[id(item)], least, most, count)
         case Ref(name):
             raise AssertionError(f"a regex names no rules, but this one names {name}")
+        case Automaton():
+            raise AssertionError("a regex brings no automaton")
 
 
 def _nothing_read(count: int) -> _Table:

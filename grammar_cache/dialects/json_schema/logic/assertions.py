@@ -30,15 +30,12 @@ from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.dialects.json_schema.schema.resources import REFERENCES
+from grammar_cache.dialects.json_schema.schema.types import stated_types, stated_values
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, identity
 from grammar_cache.dialects.json_schema.strings import formats
-from grammar_cache.dialects.json_schema.strings.strings import Patterns, StringFacts
-from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-
-_SCHEMA_TYPES = {name: frozenset({name}) for name in ("object", "array", "string", "integer", "null")} | {
-    "number": frozenset({"number", "integer"}),
-    "boolean": frozenset({"true", "false"}),
-}
+from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.errors import LimitExceeded, UnsupportedFeature
 
 _BEYOND_TYPE = tables.ENFORCED - {"type"}
 
@@ -163,12 +160,12 @@ class FactReader:
 
     def _asserted(self, keywords: Keywords) -> Facts:
         if keywords.none_of(_BEYOND_TYPE):
-            return _all_of(_types(keywords))
+            return _all_of(stated_types(keywords))
         others, leading = self._others(keywords)
         alternatives = keywords.schemas("oneOf")
         found = Facts(
-            _types(keywords),
-            _values(keywords),
+            stated_types(keywords),
+            stated_values(keywords),
             StringFacts.read(keywords),
             Interval.read(keywords),
             ArrayFacts.read(keywords),
@@ -294,31 +291,3 @@ def _evaluated(keywords: Keywords) -> tuple[str, ...]:
     """Atoms of items that `contains` evaluates, which it does from draft 2020-12 on."""
     value = keywords.schema("contains")
     return () if value is None or keywords.draft < drafts.Draft.DRAFT_2020_12 else (value,)
-
-
-def _types(keywords: Keywords) -> frozenset[str]:
-    if "type" not in keywords:
-        return ANY_TYPE
-    value = keywords.values["type"]
-    names = value if isinstance(value, list) else [value]
-    if not names:
-        raise keywords.wrong("type", "a type or a non-empty list of types")
-    found: frozenset[str] = frozenset()
-    for name in names:
-        if not isinstance(name, str) or name not in _SCHEMA_TYPES:
-            wanted = ", ".join(sorted(_SCHEMA_TYPES))
-            raise GrammarSyntaxError(f"type must be one of {wanted}", pointer=keywords.at("type"))
-        found |= _SCHEMA_TYPES[name]
-    return found
-
-
-def _values(keywords: Keywords) -> tuple[tuple[Json, ...], ...]:
-    found: list[tuple[Json, ...]] = []
-    if "enum" in keywords:
-        members = keywords.values["enum"]
-        if not isinstance(members, list):
-            raise keywords.wrong("enum", "a list of values")
-        found.append(tuple(members))
-    if "const" in keywords:
-        found.append((keywords.values["const"],))
-    return tuple(found)

@@ -19,7 +19,7 @@ from grammar_cache.dialects.json_schema.schema.atoms import FALSE, TRUE, Conjunc
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, NUMBERS
 from grammar_cache.dialects.json_schema.strings import certainly_outside
-from grammar_cache.dialects.json_schema.strings.strings import StringFacts
+from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
 
 @dataclass(frozen=True, slots=True)

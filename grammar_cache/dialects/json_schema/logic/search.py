@@ -27,6 +27,8 @@ _MOST_TOGETHER = 4
 """Alternatives up to which any of them are looked at together, where it matters which hold."""
 _TRIED = 200
 """Branches tried before two schemas are taken not to exclude each other."""
+_STEPS_OF_A_CHOICE = 10
+"""Steps that reading one group of choices is charged as, by its time."""
 
 
 class SearchContext(Protocol):
@@ -220,6 +222,7 @@ class Search:
         if facts.asserts:
             after.insert(facts.leading, Todo(item.atom, item, own=True))
         branch.todo.extend(reversed(after))
+        self._surroundings.spend(item.atom, _STEPS_OF_A_CHOICE * len(facts.choices))
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
         branch.groups.extend(ConjunctionGroup(item, self._one_way_each(group)) for group in facts.exactly)
         return bool(branch.types)

@@ -9,7 +9,7 @@ from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
-from grammar_cache.dialects.json_schema.strings.strings import StringFacts
+from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
 
 @dataclass(slots=True, eq=False)  # not frozen: hundreds of thousands are made

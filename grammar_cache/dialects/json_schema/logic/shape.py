@@ -12,7 +12,7 @@ from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
-from grammar_cache.dialects.json_schema.strings.strings import StringFacts
+from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
 
 @dataclass(frozen=True, slots=True)

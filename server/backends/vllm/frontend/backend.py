@@ -21,6 +21,8 @@ from server.engines.contract import EngineError
 class VllmBackend(Backend):
     """See `Backend`. A first start that fails is final; an engine that fails later is started anew, up to a bound."""
 
+    tells_budget_affected = False
+
     def __init__(
         self,
         folder: Path,
@@ -62,6 +64,9 @@ class VllmBackend(Backend):
             raise UnsupportedWork("swyb.beam_width", "beams share memory: not with one that is transferred elsewhere")
         if parameters.beam_width == 1 and parameters.jump_forward == "text":
             raise UnsupportedWork("swyb.jump_forward", "over forced text only beams jump: set swyb.beam_width above 1")
+        if parameters.local:
+            field = parameters.local[0]
+            raise UnsupportedWork(field, f"{field}: vLLM's workers choose the tokens, and don't have it: leave it out")
         if self._supervisor.running is not None:  # else whoever runs it is told
             self._supervisor.running.check(parameters, prompt_tokens)
 

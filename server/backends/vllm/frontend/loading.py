@@ -1,6 +1,7 @@
 """Grammars in vLLM's workers: each is sent once, to every engine and rank, before the first request that uses it.
 
-Loaded grammars are bounded by count; the least recently used go first, and none that a request uses. What others have
+Loaded grammars are bounded by count; the least recently used go first. No `LruCache` serves: one that a request uses
+stays, and dropping is a call to the workers. What others have
 found goes with a grammar, and what was found there comes back, at the latest when it is dropped.
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines.chat import ChatEncoder
-from server.engines.contract import ChatModel, Message
+from server.engines.contract import ChatModel, Message, Rendering
 
 
 class FolderModel(ChatModel):
@@ -20,8 +20,16 @@ class FolderModel(ChatModel):
         self.context_window = context_window
         self._chat = ChatEncoder(folder, self.vocabulary)
 
-    def encode(self, messages: Sequence[Message], most: int | None = None) -> list[int]:
-        return self._chat.encode(messages, most)
+    def encode(
+        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
+    ) -> list[int]:
+        return self._chat.encode(messages, most, rendering)
+
+    def encode_text(self, text: str, most: int | None = None, *, special: bool = True) -> list[int]:
+        return self._chat.encode_text(text, most, special=special)
 
     def split(self, text: str) -> list[int]:
         return self._chat.split(text)
+
+    def token_names(self, ids: Sequence[int]) -> list[str]:
+        return self._chat.token_names(ids)

@@ -14,8 +14,7 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Unavailable, Work
 from server.backends.vllm.wire.end_tokens import end_tokens
 from server.decoding.answer import Answer, Interruption
-from server.decoding.beam import first_stop, held_back
-from server.decoding.decoder import whole_code_points
+from server.decoding.beam import first_stop, held_back, whole_code_points
 from server.decoding.language import ENDINGS
 from server.engines.contract import EngineError
 
@@ -83,6 +82,7 @@ class Transcript:
             finish_reason="length" if cut else "stop",
             score=0.0,
             budget_forced_tokens=None,
+            budget_affected=cut if self._grammar is None else None,
         )
 
     def interrupted(self, ended: Ended) -> Answer:
@@ -95,7 +95,7 @@ class Transcript:
         if self._grammar is not None:
             self.add(self._grammar.witness(self._configuration))
         self._ended = True
-        return replace(self.answer(), interrupted=ended.reason)
+        return replace(self.answer(), interrupted=ended.reason, budget_affected=None)
 
     def _extend(self, token: int) -> None:
         data = self._vocabulary.token_bytes[token] if token < self._vocabulary.size else None

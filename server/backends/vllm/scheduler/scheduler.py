@@ -21,8 +21,8 @@ from server.backends.vllm.wire.choices import ATTRIBUTE, Choice, Turns, choices_
 from server.backends.vllm.wire.requests import row_of
 
 
-class _Together:
-    """Mixin of a scheduler that schedules the rows of a search together."""
+class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where types are checked
+    """Scheduler that schedules the rows of a search together."""
 
     running: list[Request]
     kv_cache_manager: Any
@@ -40,7 +40,7 @@ class _Together:
         self._to_tell: list[NewRequestData] = []
 
     def add_request(self, request: Request) -> None:
-        super().add_request(request)  # type: ignore[misc]
+        super().add_request(request)
         name = row_of(request.sampling_params)
         if name is not None:
             group = Group(request.request_id, name, request.client_index, [request])
@@ -56,7 +56,7 @@ class _Together:
             request_ids += [row.request_id for name in leaders for row in self._groups[name].rows]
         for leader in leaders:
             self._forget(self._groups[leader])
-        found: list[Request] = super().finish_requests(request_ids, finished_status)  # type: ignore[misc]
+        found: list[Request] = super().finish_requests(request_ids, finished_status)
         return found
 
     def has_requests(self) -> bool:
@@ -66,13 +66,13 @@ class _Together:
         waits = self._groups and not (self.get_request_counts()[1] or self.has_finished_requests())
         if waits and all(self._is_held(request) for request in self.running):
             return False
-        return bool(super().has_requests())  # type: ignore[misc]
+        return bool(super().has_requests())
 
     def schedule(self, *arguments: Any) -> Any:
         # Beams wait for each other: they come before others' prompts.
         if self._groups:
             self.running.sort(key=lambda request: not self._is_one_of_several(request))
-        output = super().schedule(*arguments)  # type: ignore[misc]
+        output = super().schedule(*arguments)
         output.scheduled_new_reqs.extend(self._to_tell)
         turns = {group.name: group.names for group in self._groups.values() if self._takes_turn(group, output)}
         setattr(output, ATTRIBUTE, Turns(turns, tuple(self._over)))
@@ -81,7 +81,7 @@ class _Together:
 
     def update_from_output(self, scheduler_output: Any, model_runner_output: Any) -> dict[int, EngineCoreOutputs]:
         hidden = set(self._group_of)
-        outputs = super().update_from_output(scheduler_output, model_runner_output)  # type: ignore[misc]
+        outputs = super().update_from_output(scheduler_output, model_runner_output)
         found: dict[int, EngineCoreOutputs] = outputs
         if hidden:
             for those in found.values():
@@ -135,7 +135,7 @@ class _Together:
     def _ended(self, group: Group, choice: Choice) -> EngineCoreOutput:
         rows = [row.request_id for row in group.rows]
         self._forget(group)
-        super().finish_requests(rows, RequestStatus.FINISHED_STOPPED)  # type: ignore[misc]
+        super().finish_requests(rows, RequestStatus.FINISHED_STOPPED)
         return EngineCoreOutput(group.leader, [], finish_reason=FinishReason.STOP, kv_transfer_params=choice.news)
 
     def _leave(self, group: Group, rows: list[Request]) -> None:
@@ -147,7 +147,7 @@ class _Together:
         for row in rows:
             del self._group_of[row.request_id]
             self._begun.discard(row.request_id)
-        super().finish_requests([row.request_id for row in rows], RequestStatus.FINISHED_STOPPED)  # type: ignore[misc]
+        super().finish_requests([row.request_id for row in rows], RequestStatus.FINISHED_STOPPED)
 
     def _forget(self, group: Group) -> None:
         del self._groups[group.leader]
@@ -161,21 +161,17 @@ class _Together:
         self._to_tell = [self._told(row) for row in running_reqs if row.request_id in self._begun]
         known = [row for row in running_reqs if row.request_id not in self._begun]
         self._begun.difference_update(row.request_id for row in running_reqs)
-        return super()._make_cached_request_data(known, *arguments)  # type: ignore[misc]
+        return super()._make_cached_request_data(known, *arguments)
 
     def _told(self, row: Request) -> NewRequestData:
         blocks = self.kv_cache_manager.get_block_ids(row.request_id)
         return NewRequestData.from_request(row, blocks, row._all_token_ids if self.use_v2_model_runner else None)
 
     def _preempt_request(self, request: Request, *arguments: Any, **options: Any) -> None:
-        super()._preempt_request(request, *arguments, **options)  # type: ignore[misc]
+        super()._preempt_request(request, *arguments, **options)
         group = self._group_of.get(request.request_id)
         if group is not None and (len(group.rows) > 1 or request.request_id != group.leader):
             group.failure = "the engine has taken back the memory of a beam"
-
-
-class _Synchronous(_Together, Scheduler):  # type: ignore[misc]
-    pass
 
 
 class _Asynchronous(_Together, AsyncScheduler):  # type: ignore[misc]
@@ -185,4 +181,4 @@ class _Asynchronous(_Together, AsyncScheduler):  # type: ignore[misc]
 def scheduler(**options: Any) -> Scheduler:
     """Scheduler of the kind that the configuration asks for, with vLLM's own arguments."""
     asynchronous = options["vllm_config"].scheduler_config.async_scheduling
-    return (_Asynchronous if asynchronous else _Synchronous)(**options)
+    return (_Asynchronous if asynchronous else _Together)(**options)

@@ -73,7 +73,7 @@ class RowRequest:
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers, texts, lists and None."""
-        found = {field.name: getattr(self.parameters, field.name) for field in fields(Parameters)}
+        found = {name: getattr(self.parameters, name) for name in _PARAMETERS}
         found |= {"stops": [stop.hex() for stop in self.parameters.stops], "begun": list(self.begun)}
         return {"request": self.request, "grammar": self.grammar, "prompt_tokens": self.prompt_tokens, **found}
 
@@ -90,7 +90,9 @@ class RowRequest:
 
 
 _BYTES = re.compile("([0-9a-f]{2})*")
-_PARAMETERS = frozenset(field.name for field in fields(Parameters))
+LOCAL = frozenset({"min_p", "penalties", "stop_ids", "min_tokens", "ignore_end", "logprobs"})
+"""Parameters that the front end refuses: see `Parameters.local`."""
+_PARAMETERS = frozenset(field.name for field in fields(Parameters)) - LOCAL
 _NAMES = _PARAMETERS | {"request", "grammar", "prompt_tokens", "begun"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "grammar": (str, type(None)),

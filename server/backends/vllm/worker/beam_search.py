@@ -88,6 +88,7 @@ class Search:
         if decoder.answers:  # from the start, where there was no room to look further
             return
         try:
+            decoder.renew()
             pairs = zip(decoder.wanted.places, rows, strict=True)
             decoder.advance([self._step(place, row) for place, row in pairs])
         except LimitExceeded as error:

@@ -73,7 +73,7 @@ class Registry:
         if grammar_id is None or grammar is None or not grammar.full:
             return
         try:
-            self.add(grammar_id, grammar.anew())
+            self.add(grammar_id, grammar.renewed())
         except Exception:
             _log.exception("the grammar %r can't be begun anew: its answers end by their witnesses", grammar_id)
 

@@ -60,6 +60,7 @@ class GuidedRow:
 
         Raises UnknownGrammar, or LostTrack for tokens that the language doesn't have there.
         """
+        self._registry.renew(self.request.grammar)
         language = self.language
         self.history.follow(language, answer)
         self._length = len(answer)
@@ -96,10 +97,7 @@ class GuidedRow:
 
     def _witness(self) -> tuple[int, ...]:
         configuration, tokens_left = self.place
-        witness = self.language.witness(configuration)
-        if len(witness) > tokens_left:  # a grammar that was begun anew has to search again for what fits
-            self.language.distances(np.array([configuration], np.int32), tokens_left)
-            witness = self.language.witness(configuration)
+        witness = self.language.witness(configuration, tokens_left)
         if len(witness) > tokens_left:
             raise AssertionError("the witness does not fit: distances are inconsistent")
         return witness

@@ -122,6 +122,7 @@ class Worker:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._engine: Engine | None = None
+        # An LRU by hand: our packages, and `LruCache` with them, aren't where this runs.
         self._grammars: OrderedDict[tuple[str, str], tuple[Grammar, float]] = OrderedDict()
         self._texts: dict[int, Text] = {}
         self._numbers = count(1)

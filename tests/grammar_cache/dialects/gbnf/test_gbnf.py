@@ -128,7 +128,7 @@ def test_another_start_rule_can_be_chosen() -> None:
 
 @pytest.mark.parametrize(("grammar", "line", "column"), SYNTAX_ERRORS)
 def test_syntax_errors_have_a_place(grammar: str, line: int, column: int) -> None:
-    """What is no GBNF is refused with the line and column of the culprit."""
+    """A text that is no GBNF is refused with the line and column of the culprit."""
     with pytest.raises(GrammarSyntaxError) as refusal:
         parse(grammar)
     assert (refusal.value.line, refusal.value.column) == (line, column)
@@ -213,7 +213,7 @@ def test_large_counts_are_kept_as_counts() -> None:
 
 
 def test_the_nesting_limit_is_exact() -> None:
-    """As many levels as the limit allows are read; one more is refused."""
+    """Levels up to the limit are read; one more is refused."""
     limits = Limits(nesting=10)
     assert matches(parse("root ::= " + "(" * 10 + '"a"' + ")" * 10, limits=limits), b"a")
     with pytest.raises(LimitExceeded):

@@ -41,7 +41,7 @@ def key(group: dict[str, Any]) -> str:
 
 
 def judge(draft: str, group: dict[str, Any]) -> tuple[Found, list[str]]:
-    """What is not generated of what is valid, and the invalid tests that are accepted."""
+    """Valid values of the suite that are not generated, and invalid ones that are accepted."""
     schema = group["schema"]
     if draft == "draft7" and isinstance(schema, dict):
         schema = {"$schema": SYNTAX_OF_DRAFT_7, **schema}
@@ -90,7 +90,7 @@ def missed(found: Found, group: dict[str, Any]) -> set[str]:
 
 
 def baseline() -> dict[str, dict[str, Found]]:
-    """What the present state is not allowed to fall below; a group that isn't in it is generated as it should be."""
+    """The state below which the present one may not fall; a group that isn't in it is generated as it should be."""
     read: dict[str, dict[str, Found]] = json.loads(BASELINE.read_text(encoding="utf-8"))
     return read
 

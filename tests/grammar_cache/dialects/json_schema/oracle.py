@@ -1,4 +1,4 @@
-"""What a JSON Schema says of a text, by the grammar and by the reference validator."""
+"""Judgements of a text under a JSON Schema, by the grammar and by the reference validator."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _compiled(schemas: list[Any]) -> tuple[list[Grammar | None], int]:
 
 
 def test_json_mode_eval_is_generated() -> None:
-    """At most a tenth of the schemas is refused, and every gold completion of the others belongs."""
+    """A tenth of the schemas is refused at most, and every gold completion of the others belongs."""
     items = records("jme", "jme.jsonl")
     grammars, refused = _compiled([json.loads(item["schema"]) for item in items])
     assert refused <= len(items) // 10
@@ -59,7 +59,7 @@ def test_nothing_invalid_is_generated_in_the_official_suite(draft: str) -> None:
 
 
 def test_real_schemas_tell_their_instances_apart() -> None:
-    """Nothing invalid of a sample of JSONSchemaBench is generated, and nearly all that is valid."""
+    """No invalid instance of a sample of JSONSchemaBench is generated, and nearly all valid ones are."""
     items = records("jsonschemabench", "corpus.jsonl")[::5]
     grammars, refused = _compiled([item["schema"] for item in items])
     assert refused < len(items) * 0.45

@@ -115,7 +115,7 @@ def _deletions(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 def test_a_keyword_that_matters_to_real_schemas_changes_the_grammar() -> None:
-    """What is generated once a keyword is deleted, and is invalid with it, is not generated with it."""
+    """A text that is generated once a keyword is deleted, and is invalid with it, is not generated with it."""
     chance = random.Random(7)
     told_apart = set()
     for record in records("jsonschemabench", "corpus.jsonl")[::45]:

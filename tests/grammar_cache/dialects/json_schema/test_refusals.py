@@ -1,4 +1,4 @@
-"""What the JSON Schema dialect refuses, with the pointer to the reason, and how fast."""
+"""Refusals of the JSON Schema dialect, with the pointer to the reason, and how fast they come."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_values_that_ask_for_nothing_are_accepted(keyword: str) -> None:
 
 @pytest.mark.parametrize(("schema", "pointer"), MALFORMED, ids=str)
 def test_a_malformed_schema_is_refused_at_its_pointer(schema: Any, pointer: str) -> None:
-    """What the standard doesn't allow is a syntax error, also if lenient."""
+    """A schema that the standard doesn't allow is a syntax error, also if lenient."""
     for lenient in (False, True):
         with pytest.raises(GrammarSyntaxError) as refusal:
             parse(json.dumps(schema), lenient=lenient)
@@ -161,7 +161,7 @@ def test_a_limit_names_the_schema_that_asks_for_too_much(schema: Any, pointer: s
     ids=str,
 )
 def test_what_is_too_large_to_be_enforced_is_dropped_if_lenient(schema: Any, pointer: str) -> None:
-    """Without it the rest of the schema is enforced."""
+    """The rest of a schema is enforced without a keyword that is too large."""
     with pytest.raises(UnsupportedFeature) as refusal:
         parse(json.dumps(schema))
     assert refusal.value.pointer == pointer

@@ -1,4 +1,4 @@
-"""How the JSON Schema dialect writes its texts: strings and keys, order of members, white space, formats."""
+"""Texts of the JSON Schema dialect: strings and keys, order of members, white space, formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANY_VALUE, ANY_STRING = parse("{}"), parse('{"type": "string"}')
 
 @given(JSON)
 def test_any_value_is_generated_however_python_writes_it(value: object) -> None:
-    """Without a schema every JSON value belongs, escaped or not, on one line or indented."""
+    """Every JSON value belongs to the schema that says nothing, escaped or not, on one line or indented."""
     for escaped in (True, False):
         for indent in (None, 2, 4, "\t"):
             text = json.dumps(value, ensure_ascii=escaped, indent=indent)
@@ -34,7 +34,7 @@ def test_any_value_is_generated_however_python_writes_it(value: object) -> None:
 
 @given(st.text(st.sampled_from('"\\/bfnrtu0dD8cCfF9 \x1fé'), max_size=9))
 def test_strings_are_those_that_json_reads(content: str) -> None:
-    """What stands between quotation marks is generated exactly if it is read back as text of UTF-8."""
+    """A string is generated exactly if what stands between its quotation marks is read back as text of UTF-8."""
     text = f'"{content}"'
     try:
         value = json.loads(text)
@@ -118,7 +118,7 @@ def test_members_come_in_the_order_of_the_schema(text: str, expected: bool) -> N
 
 @given(st.lists(st.booleans(), min_size=1, max_size=7), st.data())
 def test_any_subset_of_optional_members_may_be_left_out(musts: list[bool], data: st.DataObject) -> None:
-    """In schema order, the members present decide by the required ones alone."""
+    """Required members alone decide, of those present in schema order."""
     names = [f"p{place}" for place in range(len(musts))]
     schema = {
         "type": "object",

@@ -37,7 +37,7 @@ IGNORED = ('" "', "/ +/", '/c+/ | " "', "T0", '"a" " "', "/ c*/", '" " | "b "')
 
 
 SWALLOWED = ('" "', '" "', '"b"', '"B"i', '" b"', '"ab"', "/ +/", "/[ b]/", r"/\s/", "/B/i", '"b" | " "')
-"""What is ignored, or a word of the grammar, and matched as a whole by some of these:"""
+"""Words that are ignored, or are the grammar's, and matched as a whole by some of SWALLOWING."""
 SWALLOWING = (
     *("/[^a]/", "/[^a]+/", "/./", "/.b?/", "/[ab ]+/", "/[ab]+/", "/[A-C ]+/i", "/b| /", r"/\s+/", r"/\S/", "/b?[ b]/"),
     *("/b(?! )/", "/ b?/", "/ab?/", "/B/i", "/(?i:b)c?/", "/ +|b+/"),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
+from grammar_cache.dialects.lark import compiler as lark
+from grammar_cache.dialects.lexemes.lexeme import DEAD, OPEN, Lexeme
 from grammar_cache.expression import EMPTY, NOTHING, Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.lexeme import DEAD, OPEN, Lexeme
 from tests.grammar_cache.dialects.grammar_sampler import Sampler
 
 POPULAR = np.frombuffer(b" \n\"'()+,-.0129:;=ABab{}xyz_", np.uint8)
@@ -19,12 +21,12 @@ Oracle = Callable[[str], bool]
 
 
 def dynamic(grammar: str, start: str = "start") -> Oracle:
-    """What `Lark(grammar)` accepts: Earley with the dynamic lexer. No tree is made: ambiguous ones take minutes."""
+    """Oracle of `Lark(grammar)`: Earley with the dynamic lexer. No tree is made: ambiguous ones take minutes."""
     return _accepts(Lark(grammar, start=start, ambiguity="forest"))
 
 
 def contextual(grammar: str, start: str = "start") -> Oracle:
-    """What `Lark(grammar, parser="lalr")` accepts: LALR(1) with the contextual lexer."""
+    """Oracle of `Lark(grammar, parser="lalr")`: LALR(1) with the contextual lexer."""
     return _accepts(Lark(grammar, parser="lalr", start=start))
 
 
@@ -43,12 +45,43 @@ def _accepts(parser: Lark) -> Oracle:
     return accepts
 
 
+@dataclass(frozen=True, slots=True)
+class WithLexemes:
+    """A grammar as it is before it is multiplied with contexts: rules over terminals, which have lexemes."""
+
+    rules: dict[str, Expression]
+    start: str
+    lexemes: dict[str, Lexeme]
+
+    @staticmethod
+    def of(text: str, start: str = "start") -> WithLexemes:
+        """Grammar as the dynamic lexer reads it."""
+        read = lark.read(text, start=start)
+        ignored = {f"ignored {i}": choice.lexeme for i, choice in enumerate(read.ignored[0])}
+        skipped = Repeat(Alt(tuple(map(Ref, ignored))), 0, None)
+        rules: dict[str, Expression] = {"whole text": Seq((Ref(read.start), skipped))}
+        lexemes = ignored
+        for name, bodies in read.bodies.items():
+            ways: list[Expression] = []
+            for body in bodies:
+                items: list[Expression] = []
+                for symbol in body:
+                    if isinstance(symbol, str):
+                        items.append(Ref(symbol))
+                        continue
+                    lexemes[symbol.name] = symbol.choices[0].lexeme
+                    items += (skipped, Ref(symbol.name))
+                ways.append(Seq(tuple(items)))
+            rules[name] = Alt(tuple(ways))
+        return WithLexemes(rules, "whole text", lexemes)
+
+
 class LexedSampler:
     """Texts of a grammar with lexemes, most of which belong: lexemes are drawn one by one, whatever comes next."""
 
-    def __init__(self, grammar: Grammar, rng: random.Random) -> None:
+    def __init__(self, grammar: WithLexemes, rng: random.Random) -> None:
         drawn: dict[str, Expression] = {}
-        for name, lexeme in grammar.lexemes.items():
+        for name, lexeme in sorted(grammar.lexemes.items()):
             texts = {text for text in (_walk(lexeme, rng) for _ in range(6)) if text}
             drawn[name] = Alt(tuple(Bytes(text) for text in sorted(texts)))
         rules = _productive({**grammar.rules, **drawn})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.lexeme import DEAD, FATAL, HARMLESS, OPEN, Lexeme
+from grammar_cache.dialects.lexemes.lexeme import DEAD, FATAL, HARMLESS, OPEN, Lexeme
+from grammar_cache.expression import Alt, Bytes, Expression, Ref, Repeat, Seq
+from tests.grammar_cache.dialects.lark.lark_oracle import WithLexemes
 
 
 def spans(lexeme: Lexeme, text: bytes, begin: int) -> set[int]:
-    """Where a lexeme that begins there may end, its watch having seen the whole rest of the text."""
+    """Places where a lexeme that begins there may end, its watch having seen the whole rest of the text."""
     ends: set[int] = set()
     state = 0
     for offset in range(begin, len(text)):
@@ -30,7 +31,7 @@ def _survives(lexeme: Lexeme, watch: int, rest: bytes) -> bool:
     return watch == HARMLESS or (watch != FATAL and bool(lexeme.ends[watch]))
 
 
-def accepts(grammar: Grammar, text: bytes) -> bool:
+def accepts(grammar: WithLexemes, text: bytes) -> bool:
     """Whether the start rule derives exactly the text: the least fixpoint over (rule, begin) -> ends."""
     lexed = {
         (name, begin): spans(lexeme, text, begin)

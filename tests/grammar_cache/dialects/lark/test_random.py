@@ -16,7 +16,7 @@ TEXTS = 30
 
 
 def compare(rng: random.Random, count: int, *, slowly: bool = False) -> int:
-    """Both recognisers against Lark on one random grammar; how many of the texts belong."""
+    """Compares both recognisers with Lark on one random grammar; the number of texts that belong."""
     try:
         text = swallowing_grammar(rng) if rng.random() < 0.25 else random_grammar(rng)
         found = pair(text, "dynamic", largest=LARGEST)
@@ -41,7 +41,7 @@ def test_lark_and_the_automaton_agree(rng: random.Random) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_lark_and_the_definitions_agree(seed: int) -> None:
-    """So does membership by the definitions alone, without the automaton."""
+    """Membership by the definitions alone, without the automaton, agrees with Lark."""
     compare(random.Random(seed), 8, slowly=True)
 
 

@@ -20,7 +20,7 @@ def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_files")
 def test_both_modes_are_tried(capsys: pytest.CaptureFixture[str]) -> None:
-    """So many grammars of each mode are compared, on so many texts, some of which Lark accepts; nothing differs."""
+    """Trials compare so many grammars of each mode, on so many texts, some of which Lark accepts; nothing differs."""
     assert main(["12", "--texts", "10", "--seed", "5"]) == 0
     printed = capsys.readouterr().out
     for mode in ("dynamic", "contextual"):
@@ -63,7 +63,7 @@ def test_trials_follow_from_their_numbers() -> None:
     ],
 )
 def test_reasons_for_not_comparing(text: str, mode: Any, reason: str) -> None:
-    """What isn't compared has a reason that leaves names out."""
+    """A trial that isn't compared has a reason that leaves names out."""
     with pytest.raises(SkippedError, match=reason):
         pair(text, mode, largest=1 if "alternatives" in reason else None)
 

@@ -27,7 +27,6 @@ from lark.exceptions import LarkError
 
 from grammar_cache.dialects.lark import compiler as lark
 from grammar_cache.errors import EmptyLanguage, GrammarError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import Alt, Grammar
 from server.checking.membership import Recogniser
 from tests.grammar_cache.dialects.corpus import GRAMMARS
 from tests.grammar_cache.dialects.lark import lark_oracle
@@ -37,15 +36,15 @@ from tests.grammar_cache.dialects.lark.grammars import (
     random_grammar,
     swallowing_grammar,
 )
-from tests.grammar_cache.dialects.lark.lark_oracle import LexedSampler, Oracle, mutated
+from tests.grammar_cache.dialects.lark.lark_oracle import LexedSampler, Oracle, WithLexemes, mutated
 
 LARGEST = 150
 """Alternatives of a random grammar for Earley, and below: characters of a text. Lark takes minutes beyond."""
 LONGEST = {"dynamic": 12, "contextual": 40, "file": 40}
 SIGNS = {"dynamic": LETTERS, "contextual": "abcBif +=(),.12#\n", "file": " \n\"'()+,-.0129:;=ABab{}xyz_é"}
-"""What texts are changed with, and made of where nothing is known."""
+"""Characters that texts are changed with, and made of where nothing is known."""
 SHARES = {"dynamic": (3, 1, 0), "contextual": (1, 2, 3)}
-"""How often grammars are random, have terminals that match what is ignored, or are LALR(1)."""
+"""Shares of grammars that are random, have terminals that match what is ignored, or are LALR(1)."""
 PATIENCE = 10.0
 """Seconds of processor time that Lark gets for a text."""
 
@@ -55,7 +54,7 @@ Mode: TypeAlias = Literal["dynamic", "contextual"]
 
 
 class SkippedError(Exception):
-    """Why a grammar can't be compared."""
+    """Reason why a grammar can't be compared."""
 
 
 class _TooSlowError(BaseException):
@@ -64,7 +63,7 @@ class _TooSlowError(BaseException):
 
 @dataclass(slots=True)
 class Tally:
-    """What was compared, and what was not."""
+    """Counts of what was compared, and of what was not."""
 
     grammars: int = 0
     empty: int = 0
@@ -80,8 +79,8 @@ class Pair:
     """Lark's answers and ours for one grammar; `ours` is None where no text belongs."""
 
     text: str
-    source: Grammar
-    """Where texts are drawn from: as the dynamic lexer reads the grammar, no terminal hidden by another."""
+    source: WithLexemes
+    """Grammar that texts are drawn from: as the dynamic lexer reads it, no terminal hidden by another."""
     lark: Oracle
     ours: Recogniser | None
 
@@ -95,10 +94,11 @@ def pair(text: str, mode: Mode, *, start: str = "start", largest: int | None = N
     """Raises SkippedError; AssertionError where one of the two refuses a grammar that the other takes."""
     grammar, refusal = None, None
     try:
+        read = lark.read(text, start=start, lexer=mode)
         grammar = lark.parse(text, start=start, lexer=mode)
     except GrammarError as error:
         refusal = error
-    if grammar is not None and largest is not None and _alternatives(grammar) > largest:
+    if grammar is not None and largest is not None and sum(map(len, read.bodies.values())) > largest:
         raise SkippedError(f"more than {largest} alternatives")
     try:
         oracle = getattr(lark_oracle, mode)(text, start)
@@ -108,7 +108,7 @@ def pair(text: str, mode: Mode, *, start: str = "start", largest: int | None = N
     if grammar is None:
         assert isinstance(refusal, UnsupportedFeature | LimitExceeded), f"only we refuse ({refusal}): {text}"
         raise SkippedError(f"Lark takes it, we can't enforce it: {_reason(refusal)}")
-    source = grammar if mode == "dynamic" else lark.parse(text, start=start)
+    source = WithLexemes.of(text, start)
     try:
         return Pair(text, source, oracle, Recogniser(grammar))
     except EmptyLanguage:
@@ -117,7 +117,7 @@ def pair(text: str, mode: Mode, *, start: str = "start", largest: int | None = N
         raise SkippedError(f"Lark takes it, we can't enforce it: {_reason(error)}") from None
 
 
-def samples(grammar: Grammar, rng: random.Random, number: int, longest: int, signs: str) -> list[str]:
+def samples(grammar: WithLexemes, rng: random.Random, number: int, longest: int, signs: str) -> list[str]:
     """Different texts, most of them of the grammar, as they are and changed, and texts at random; all short."""
     sampler = LexedSampler(grammar, rng)
     found = {"": None, " ": None}
@@ -183,10 +183,6 @@ def _compare(make: Callable[[], Pair], kind: str, rng: random.Random, texts: int
         tally.accepted += expected
         if different:
             tally.differences.append(f"Lark {'accepts' if expected else 'rejects'} {sample!r}: {found.text}")
-
-
-def _alternatives(grammar: Grammar) -> int:
-    return sum(len(body.items) if isinstance(body, Alt) else 1 for body in grammar.rules.values())
 
 
 def _reason(refusal: GrammarError) -> str:

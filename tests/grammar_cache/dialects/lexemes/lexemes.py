@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from grammar_cache.lexeme import DEAD, FATAL, HARMLESS, OPEN, Lexeme
+from grammar_cache.dialects.lexemes.lexeme import DEAD, FATAL, HARMLESS, OPEN, Lexeme
 
 
 def ends(lexeme: Lexeme, text: str) -> list[tuple[int, int]]:
-    """Where the lexeme closes so that the watch lives to the end of the text: (bytes, label)."""
+    """Places where the lexeme closes so that the watch lives to the end of the text: (bytes, label)."""
     data = text.encode()
     found, state = [], 0
     for length in range(len(data) + 1):

@@ -81,6 +81,6 @@ def test_sets_ignore_case_as_in_re_often(items, negated, flags):
 
 
 def test_sets_beyond_the_first_plane():
-    """There `re` has special rules for ranges, which it is asked about."""
+    """Characters beyond the first plane have special rules for ranges in `re`, which is asked about them."""
     _check_set(["\U00010400-\U00010410"], False, re.I)
     _check_set(["ſ-\U00010405"], True, re.I)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grammar_cache.dialects.lexemes.lexeme import FATAL, HARMLESS, OPEN
 from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-from grammar_cache.lexeme import FATAL, HARMLESS, OPEN
 from grammar_cache.limits import Limits
 from tests.grammar_cache.dialects.lexemes.lexemes import ends, matched
 
@@ -172,7 +172,7 @@ def test_automata_are_minimal(pattern):
     ],
 )
 def test_refused_by_name(pattern, message):
-    """What can't be decided from the lexeme and what follows is refused."""
+    """A lexeme that can't be decided from itself and what follows is refused."""
     with pytest.raises(UnsupportedFeature, match=message):
         lexeme([(pattern, 0)], LIMITS)
 
@@ -219,7 +219,7 @@ def test_flags_that_contradict_each_other_are_refused():
     ],
 )
 def test_limits(pattern, limit):
-    """What would grow without bound is refused by a limit."""
+    """A lexeme that would grow without bound is refused by a limit."""
     with pytest.raises(LimitExceeded) as refusal:
         lexeme([(pattern, 0)], Limits(rule_states=20_000))
     assert limit == refusal.value.limit

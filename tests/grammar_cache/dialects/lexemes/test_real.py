@@ -10,9 +10,9 @@ import lark
 import numpy as np
 import pytest
 
+from grammar_cache.dialects.lexemes.lexeme import DEAD, OPEN, Lexeme
 from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.errors import UnsupportedFeature
-from grammar_cache.lexeme import DEAD, OPEN, Lexeme
 from grammar_cache.limits import Limits
 from tests.grammar_cache.dialects.lexemes.lexemes import ends, matched
 
@@ -93,7 +93,7 @@ def test_bundled_terminals():
 
 @pytest.mark.skipif(not FILES.is_dir(), reason=f"no grammar files at {FILES} (set SWYB_DATA to their folder)")
 def test_terminals_of_the_corpus():
-    """Nothing that real grammars use is refused, but for what looks at the text before the terminal."""
+    """Terminals of real grammars are read, but for those that look at the text before the terminal."""
     refused = {}
     patterns = _files(6_000)
     for pattern in patterns:

@@ -17,7 +17,7 @@ from tests.expression_matcher import matches
 from tests.timing import within
 
 TEXTS = ["".join(chars) for length in range(1, 5) for chars in product("ab\n ", repeat=length)]
-"""Without the empty text, on which Python's own versions disagree about `\\B`."""
+r"""Texts but for the empty one, on which Python's own versions disagree about `\B`."""
 
 QUANTIFIERS = ["*", "+", "?", "{2}", "{1,}", "{0,2}", "{2,3}", "*?"]
 ATOMS = ["a", "b", "ab", "[ab]", "[^a]", ".", r"\n", r"\w", " ", r"\b", r"\B", "^", "$", "a*+", "[ab]?+", ".{1,2}+"]
@@ -127,7 +127,7 @@ def test_conditions(pattern: str, accepted: list[str], rejected: list[str]) -> N
     ],
 )
 def test_conditions_while_searching(pattern: str, accepted: list[str], rejected: list[str]) -> None:
-    """They are as exact where a match may stand anywhere, as in the keyword `pattern`."""
+    """Conditions are as exact where a match may stand anywhere, as in the keyword `pattern`."""
     expression = parse(pattern, search=True)
     assert [text for text in accepted if not matches(expression, text.encode())] == []
     assert [text for text in rejected if matches(expression, text.encode())] == []

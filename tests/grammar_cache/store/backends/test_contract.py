@@ -1,4 +1,4 @@
-"""What every store does: the same tests for a file, a server and a cluster."""
+"""Behaviour of every store: the same tests for a file, a server and a cluster."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_nothing_is_there_at_first(opened: Opener) -> None:
 
 
 def test_an_artefact_is_there_for_others(opened: Opener) -> None:
-    """What one process has put another one loads, whole, whatever the bytes; and only under its name."""
+    """An artefact that one process has put is loaded by another, whole, whatever the bytes; and only under its name."""
     value = bytes(range(256)) * 500
     opened().write([Put(A, value, "me", NOW)])
     assert opened().load(A) == Held(value, {})
@@ -59,7 +59,7 @@ def test_the_last_artefact_stays(opened: Opener) -> None:
 
 
 def test_a_table_is_there_for_others(opened: Opener) -> None:
-    """With an artefact or without one."""
+    """A table is found with an artefact or without one."""
     opened().write([Merge(A, {KEY: b"1", OTHER: b"\0\xff"}, NOW)])
     assert opened().load(A) == Held(None, {KEY: b"1", OTHER: b"\0\xff"})
     assert opened().look([A]) == [opened().load(A)]
@@ -68,7 +68,9 @@ def test_a_table_is_there_for_others(opened: Opener) -> None:
 
 
 def test_a_look_brings_what_is_small(opened: Opener) -> None:
-    """By name, in order: an artefact and a table up to so many bytes and entries, else how much it is."""
+    """A look brings an artefact and a table up to so many bytes and entries, by name, in order, else how much they
+    are.
+    """
     store = opened()
     some = {number.to_bytes(16, "big"): b"1" for number in range(AT_ONCE_ENTRIES)}
     store.write([Put(A, bytes(AT_ONCE_BYTES), "me", NOW), Merge(A, some, NOW), Merge(B, {KEY: b"1"}, NOW)])
@@ -83,7 +85,7 @@ def test_a_look_brings_what_is_small(opened: Opener) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [(b"\0\1", b"\0\2"), (b"\x7f", b"\x80"), (b"a", b"a\0"), (b"\0", b"\0\0")])
 def test_the_lesser_value_stays(opened: Opener, one: bytes, other: bytes) -> None:
-    """By their bytes, a prefix before what is longer; whoever comes first."""
+    """The lesser value stays by its bytes, a prefix before what is longer; whoever comes first."""
     store = opened()
     store.write([Merge(A, {KEY: one}, NOW), Merge(A, {KEY: other}, NOW)])
     store.write([Merge(B, {KEY: other}, NOW), Merge(B, {KEY: one}, NOW)])
@@ -143,7 +145,9 @@ def test_what_is_too_long_is_not_read(opened: Opener) -> None:
 
 
 def test_a_table_of_somebody_else_is_not_read(opened: Opener) -> None:
-    """It has more values than anybody of us writes: nobody reads them, and they give way to what is written."""
+    """A table with more values than anybody of us writes is read by nobody, and its values give way to what is
+    written.
+    """
     small, large = opened(entries=3), opened(entries=300_000)
     for begin in range(0, 20_000, 5000):
         large.write([Merge(A, {n.to_bytes(16, "big"): b"1" for n in range(begin, begin + 5000)}, NOW)])
@@ -155,7 +159,7 @@ def test_a_table_of_somebody_else_is_not_read(opened: Opener) -> None:
 
 
 def test_discarding_what_has_changed_is_no_harm(opened: Opener) -> None:
-    """Only the very value that was found wrong goes."""
+    """Discarding takes only the very value that was found wrong."""
     store = opened()
     store.write([Merge(A, {KEY: b"2", OTHER: b"2"}, NOW), Merge(A, {OTHER: b"1"}, NOW)])
     store.write([Discard(A, {KEY: b"2", OTHER: b"2"}), Discard(B, {KEY: b"2"})])
@@ -163,7 +167,7 @@ def test_discarding_what_has_changed_is_no_harm(opened: Opener) -> None:
 
 
 def test_uses_are_counted(opened: Opener) -> None:
-    """How often and when last; of a name that isn't there nothing is kept."""
+    """Uses are counted, with the time of the last; nothing is kept of a name that isn't there."""
     store, at = opened(), NOW
     store.write([Put(A, b"1", "me", at), Use(A, at + 1), Use(A, at + 2), Use(B, at)])
     [info] = store.infos()
@@ -202,7 +206,9 @@ def test_a_change_made_twice_is_made_once(opened: Opener, change: Change) -> Non
 
 
 def test_a_lease_has_one_holder(opened: Opener) -> None:
-    """Others don't get it, its holder does again, and it ends when the holder releases it, not when others do."""
+    """A lease goes to its holder alone, who gets it again, and it ends when the holder releases it, not when others
+    do.
+    """
     one, two = opened(), opened()
     assert one.acquire(A, "one", 60)
     assert not two.acquire(A, "two", 60)
@@ -215,7 +221,7 @@ def test_a_lease_has_one_holder(opened: Opener) -> None:
 
 
 def test_the_lease_of_a_dead_holder_ends(opened: Opener) -> None:
-    """After its time anybody gets it."""
+    """A dead holder's lease goes to anybody after its time."""
     one, two = opened(), opened()
     assert one.acquire(A, "one", 0.03)
     begun = time.monotonic()
@@ -225,7 +231,7 @@ def test_the_lease_of_a_dead_holder_ends(opened: Opener) -> None:
 
 
 def test_a_lease_is_no_longer_than_that_of_who_asks(opened: Opener) -> None:
-    """Its holder has died, and had asked for an hour: nobody waits for that."""
+    """A lease whose holder died ends soon, though an hour was asked for: nobody waits for that."""
     one, two = opened(), opened()
     assert one.acquire(A, "dead", 3600)
     begun = time.monotonic()

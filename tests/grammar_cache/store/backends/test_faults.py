@@ -21,7 +21,7 @@ CLAIM = Claim(2, (7, 8))
 
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
-    """For a test that harms it."""
+    """A server for a test that harms it."""
     with running() as server:
         yield server
 
@@ -87,7 +87,7 @@ def test_a_server_that_is_lost(server: RedisServer) -> None:
 
 
 def test_a_server_that_is_lost_while_it_is_asked(server: RedisServer) -> None:
-    """It takes the question, and dies before the answer."""
+    """A server may take the question, and die before the answer."""
     keep(server.address)
     with database(server.address, PATIENT) as opened:
         assert found(opened)
@@ -101,7 +101,7 @@ def test_a_server_that_is_lost_while_it_is_asked(server: RedisServer) -> None:
 
 
 def test_a_server_that_is_down_at_first(server: RedisServer) -> None:
-    """It is found as soon as it is there."""
+    """A server that is down at first is found as soon as it is there."""
     server.kill()
     with database(server.address) as opened:
         missed_quickly(opened)
@@ -111,7 +111,7 @@ def test_a_server_that_is_down_at_first(server: RedisServer) -> None:
 
 
 def test_a_server_that_hangs(server: RedisServer) -> None:
-    """It is stopped, and goes on later."""
+    """A server that hangs is stopped, and goes on later."""
     keep(server.address)
     with database(server.address, HASTY) as opened:
         until(lambda: found(opened))
@@ -135,7 +135,7 @@ def test_a_server_that_is_flushed(server: RedisServer) -> None:
 
 
 def test_a_server_that_is_full(server: RedisServer) -> None:
-    """What is there is read as before; what doesn't fit is dropped in the end, and later there is room."""
+    """A full server is read as before; changes that don't fit are dropped in the end, and later there is room."""
     keep(server.address)
     noise = Random(1).randbytes(2_000_000)
     with server.client() as client, database(server.address) as opened:
@@ -151,7 +151,7 @@ def test_a_server_that_is_full(server: RedisServer) -> None:
 
 
 def test_a_replica_is_read_and_not_written(server: RedisServer) -> None:
-    """Until it is made a master, as when it takes over from one that was lost."""
+    """A replica is only read until it is made a master, as when it takes over from one that was lost."""
     keep(server.address)
     with running("--replicaof", "127.0.0.1", str(server.port)) as replica, database(replica.address) as opened:
         until(lambda: found(opened))
@@ -166,7 +166,7 @@ def test_a_replica_is_read_and_not_written(server: RedisServer) -> None:
 
 
 def test_a_server_that_evicts(server: RedisServer) -> None:
-    """It keeps what it has room for: some are found, and these are right."""
+    """A server that evicts keeps what it has room for: some entries are found, and these are right."""
     artefacts = {f"{seed}": Random(seed).randbytes(300_000) for seed in range(40)}
     with server.client() as client, database(server.address) as opened:
         client.config_set("repl-backlog-size", "16kb")  # counts too, and is never evicted

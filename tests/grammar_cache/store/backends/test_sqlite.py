@@ -107,7 +107,7 @@ def names(store: EmbeddedStore) -> set[str]:
 
 
 def test_what_nobody_uses_goes(tmp_path: Path, days: Callable[[float], float]) -> None:
-    """After its time, and a day's notice; what is used meanwhile stays."""
+    """An unused entry goes after its time, and a day's notice; what is used meanwhile stays."""
     store, seconds = store_in(tmp_path), StoreLimits().kept_seconds
     store.write([Put(A, b"1", "me", NOW), Put(B, b"2", "me", NOW)])
     store.write([Put(C, b"3", "me", days(seconds / 86_400 + 1))])
@@ -132,7 +132,7 @@ def test_a_clock_that_is_ahead_takes_nothing_away(tmp_path: Path, days: Callable
 
 
 def test_where_room_is_short_a_time_to_come_counts_as_now(tmp_path: Path, days: Callable[[float], float]) -> None:
-    """What a clock has written that is ahead isn't kept for longer than what is used now."""
+    """An entry by a clock that is ahead isn't kept for longer than what is used now."""
     days(0)
     store = store_in(tmp_path, total_bytes=1 << 20)
     store.write([Put("0" * 32, some_bytes(100_000), "ahead", NOW + 31 * 86_400)])
@@ -143,7 +143,7 @@ def test_where_room_is_short_a_time_to_come_counts_as_now(tmp_path: Path, days: 
 
 
 def test_a_lease_of_a_clock_that_is_ahead(tmp_path: Path, days: Callable[[float], float]) -> None:
-    """Its holder has died: others wait no longer than for any lease."""
+    """A lease by a clock that is ahead, whose holder has died, keeps others no longer than any lease."""
     store = store_in(tmp_path)
     days(31)
     assert store.acquire(A, "dead", 3)
@@ -156,7 +156,7 @@ def test_a_lease_of_a_clock_that_is_ahead(tmp_path: Path, days: Callable[[float]
 
 @contextmanager
 def without_rights(folder: Path) -> Iterator[None]:
-    """Nothing in the folder can be written by this thread, though it be root's."""
+    """Runs a block in which this thread can't write to the folder, though it be root's."""
     files = ctypes.CDLL(None)
     modes = {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
     for path, mode in modes.items():
@@ -172,7 +172,9 @@ def without_rights(folder: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("writer", ["gone", "there"])
 def test_a_file_that_can_only_be_read(writer: str, caplog: pytest.LogCaptureFixture) -> None:
-    """What is there is found, by who comes after the writer or beside it; nothing is written, and one line says so."""
+    """A file that can only be read serves who comes after the writer or beside it; nothing is written, and one line
+    says so.
+    """
     with TemporaryDirectory() as name:  # pytest's own folders are closed to others
         folder = Path(name)
         folder.chmod(0o755)
@@ -252,7 +254,7 @@ def test_damage_under_way_ends_in_a_new_file(tmp_path: Path) -> None:
 
 
 def test_a_removed_file_is_begun_anew(tmp_path: Path) -> None:
-    """By whoever asks next, though it still has the old one open."""
+    """A removed file is begun anew by whoever asks next, though they still have the old one open."""
     store = store_in(tmp_path)
     store.write([Put(A, b"1", "me", NOW)])
     for path in tmp_path.iterdir():
@@ -266,7 +268,7 @@ def test_a_removed_file_is_begun_anew(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_version_is_left_alone(tmp_path: Path) -> None:
-    """It is neither read nor changed."""
+    """A file of another version is neither read nor changed."""
     path = tmp_path / "store.sqlite3"
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 77")

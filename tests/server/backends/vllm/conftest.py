@@ -48,7 +48,7 @@ def make_engine() -> MakeEngine:
 
 @pytest.fixture(scope="package")
 def vllm(make_engine: MakeEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """With a store of its own, which it waits for."""
+    """vLLM with a store of its own, which it waits for."""
     address = f"sqlite://{tmp_path_factory.mktemp('store')}/store.sqlite3"
     settings = Settings(store=address, store_timing=Timing(wait_least=20.0, wait_most=20.0))
     with serving_backend(make_engine(), settings, START_SECONDS) as serving:

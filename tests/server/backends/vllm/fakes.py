@@ -1,4 +1,4 @@
-"""What vLLM gives to a logits processor, without vLLM: as much of its interfaces as the filter touches.
+"""Interfaces that vLLM gives to a logits processor, without vLLM: as much of them as the filter touches.
 
 The names are those of `vllm/v1/sample/logits_processor/interface.py` (V1) and of
 `vllm/v1/worker/gpu/sample/logits_processor/interface.py` (V2).

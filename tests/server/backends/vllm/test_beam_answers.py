@@ -52,7 +52,7 @@ def test_beams_are_those_of_transformers(vllm: Serving, transformers: Serving, c
 def test_jumps_over_forced_text_are_those_of_transformers(
     vllm: Serving, transformers: Serving, constraint: str
 ) -> None:
-    """As many tokens, too; a single text, whose tokens are chosen where the model is, is refused."""
+    """Jumps have as many tokens, too; a single text, whose tokens are chosen where the model is, is refused."""
     options = {"jump_forward": "text"} | ({"whitespace": "compact"} if constraint == "schema" else {})
     fields = {**CONSTRAINTS[constraint], **beams(3, **options)}
     here, there = chat(vllm, **fields), chat(transformers, **fields)
@@ -71,7 +71,7 @@ def test_a_stream_of_beams_is_the_answer(vllm: Serving, constraint: str) -> None
 
 
 def test_who_goes_away_takes_all_beams_along(vllm: Serving) -> None:
-    """Nothing of the request is left, and others are answered."""
+    """A client that goes away leaves nothing of its request, and others are answered."""
     _, service, client = vllm
     endless = body(stream=True, max_tokens=400, grammar='root ::= "aa" [a-z ]*', **beams(4))
     with client.stream("POST", "/v1/chat/completions", json=endless) as response:
@@ -99,7 +99,7 @@ def test_a_crowd_in_little_memory(starved: Serving) -> None:
 
 
 def test_beams_that_never_fit_are_refused(starved: Serving) -> None:
-    """Before a stream begins, too."""
+    """Beams that never fit are refused before a stream begins, too."""
     _, _, client = starved
     for stream in (False, True):
         refused = client.post("/v1/chat/completions", json=body(max_tokens=300, stream=stream, **beams(4)))

@@ -1,4 +1,6 @@
-"""What the filter expects of vLLM, asked of vLLM itself where it is installed: the fakes stand for nothing else."""
+"""Interfaces that the filter expects of vLLM, asked of vLLM itself where it is installed: the fakes stand for nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ NAME = "server.backends.vllm.worker.filter:BudgetFilter"
 
 
 def test_both_loaders_take_the_filter():
-    """That of the older model runner, and that of the newer one."""
+    """Loaders of the older model runner and of the newer one take the filter."""
     from vllm.v1.sample.logits_processor import _load_logitsprocs_by_fqcns
     from vllm.v1.worker.gpu.sample.logits_processor.loader import _load_v2_logitsprocs_by_fqcns
 
@@ -43,7 +45,7 @@ def test_slots_are_read_as_they_are_here():
 
 
 def test_sampling_parameters_have_the_names_that_are_checked():
-    """At values that do nothing."""
+    """Sampling parameters have the checked names, at values that do nothing."""
     from vllm import SamplingParams
 
     made = SamplingParams()

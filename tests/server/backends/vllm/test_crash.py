@@ -1,4 +1,4 @@
-"""What is lost when the engine dies, and what is left when the server does."""
+"""Losses when the engine dies, and what is left when the server does."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def mortal(make_engine: MakeEngine) -> Iterator[Serving]:
 
 
 def advance(service: Service, stage: Stage) -> None:
-    """On the server's own event loop, as a signal does."""
+    """Advances the service to a stage of its end on the server's own event loop, as a signal does."""
     service._backend._loop.call_soon_threadsafe(service.advance, stage)  # type: ignore[attr-defined]
 
 

@@ -77,7 +77,7 @@ def test_answers_are_those_of_transformers(vllm: Serving, transformers: Serving,
 @pytest.mark.parametrize("how", ["greedy", "drawn"])
 @pytest.mark.parametrize("constraint", [name for name in CONSTRAINTS if name != "plain"])
 def test_the_least_budget_is_enough(vllm: Serving, constraint: str, how: str) -> None:
-    """From d(e0) on every answer is complete; below it the request is refused."""
+    """Answers are complete from d(e0) on; below it the request is refused."""
     fields = {**CONSTRAINTS[constraint], **HOW[how]}
     least = chat(vllm, **fields)["swyb"]["min_tokens"]
     for budget in (least, least + 1, least + 3):
@@ -113,7 +113,7 @@ def test_a_stream_is_the_answer(vllm: Serving, constraint: str) -> None:
 
 @pytest.mark.parametrize("how", ["greedy", "drawn"])
 def test_stop_texts_end_plain_answers(vllm: Serving, transformers: Serving, how: str) -> None:
-    """As by transformers, in a stream too; what belongs to a stop text is never sent."""
+    """Stop texts end answers as by transformers, in a stream too; no part of a stop text is ever sent."""
     fields = {**HOW[how], "max_tokens": 40}
     word = re.findall(r"\w{4,}", text(chat(transformers, **fields)))[2]
     stopped = {**fields, "stop": [word[1:3], "\x00"]}
@@ -146,7 +146,7 @@ def test_unseeded_answers_differ(vllm: Serving) -> None:
 
 
 def test_who_goes_away_is_not_decoded_for(vllm: Serving) -> None:
-    """Nothing of the request is left, and others are answered."""
+    """A client that goes away leaves nothing of its request, and others are answered."""
     _, service, client = vllm
     endless = body(stream=True, temperature=0, max_tokens=400, grammar="root ::= [a-z ]*")
     with client.stream("POST", "/v1/chat/completions", json=endless) as response:

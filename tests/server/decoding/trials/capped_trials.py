@@ -19,8 +19,9 @@ from lark.exceptions import LarkError
 from numpy.typing import NDArray
 
 from grammar_cache import Constraint, Vocabulary, compile_grammar
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage, GrammarError, LimitExceeded
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.offline.precompute import computed_table
 from grammar_cache.offline.tabled_grammar import TabledGrammar
 from server.backends.vllm.wire.requests import RowRequest
@@ -63,7 +64,7 @@ class Request(Protocol):
 
 
 class InThread:
-    """As the decoding thread takes steps."""
+    """Steps as the decoding thread takes them."""
 
     def __init__(self, grammar: CompiledGrammar, parameters: Parameters) -> None:
         self.parameters = parameters
@@ -76,6 +77,7 @@ class InThread:
     def step(self, model: Model) -> None:
         decoder = self._decoder
         try:
+            decoder.renew()
             advance(decoder, model(len(decoder.wanted.parents)))
         except LimitExceeded:
             decoder.finish_by_witness("configurations")
@@ -86,7 +88,7 @@ class InThread:
 
 
 class InRow:
-    """As a worker of vLLM follows a single text."""
+    """Steps as a worker of vLLM takes them for a single text."""
 
     def __init__(self, registry: Registry, parameters: Parameters, name: str) -> None:
         self.parameters = parameters
@@ -110,7 +112,7 @@ class InRow:
 
 
 class InSearch:
-    """As a worker of vLLM searches with beams."""
+    """Steps as a worker of vLLM takes them for a search with beams."""
 
     def __init__(self, registry: Registry, parameters: Parameters) -> None:
         self.parameters = parameters
@@ -139,7 +141,7 @@ def lowered(grammar: CompiledGrammar, room: int) -> CompiledGrammar:
 
 
 def answered(grammar: CompiledGrammar, number: int, rng: random.Random, judge: Callable[[bytes], bool]) -> list[str]:
-    """What is wrong with the answers of some requests that share a grammar, most of them without room."""
+    """Faults of the answers of some requests that share a grammar, most of them without room."""
     minimum, room = grammar.minimum.tokens, rng.choice((0, 1, 2, 5, 15))
     if rng.random() < 0.5:
         grammar.witness(grammar.start)  # as the server does, for texts that aren't too long
@@ -192,7 +194,7 @@ def faults(request: Request, vocabulary: Vocabulary, judge: Callable[[bytes], bo
 
 
 def run(number: int) -> tuple[list[str], bool] | None:
-    """What is wrong with one trial, by brute force, and whether the limit was met; None where there is no answer."""
+    """Faults of one trial, by brute force, and whether the limit was met; None where there is no answer."""
     rng = random.Random(number)
     grammar, vocabulary = random_grammar(rng), random_vocabulary(rng)
     bound, height = rng.choice(BOUNDS), rng.choice((None, None, 2))

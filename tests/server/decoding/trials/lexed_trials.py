@@ -32,7 +32,7 @@ def random_vocabulary(rng: random.Random) -> Vocabulary:
 
 
 def run(number: int) -> list[str] | None:
-    """What is wrong with one trial's answer: nothing, if the promise holds. None where there is nothing to try."""
+    """Faults of one trial's answer: none, if the promise holds. None where there is nothing to try."""
     rng = random.Random(number)
     made = swallowing_grammar if rng.random() < 0.25 else random_grammar
     text, vocabulary = made(rng), random_vocabulary(rng)

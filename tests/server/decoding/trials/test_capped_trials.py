@@ -60,7 +60,7 @@ def palindromes(configurations: int) -> CompiledGrammar:
 
 
 def fill(grammar: CompiledGrammar) -> None:
-    """Until there is no room."""
+    """Fills the grammar until there is no room."""
     with suppress(LimitExceeded):
         for half in product(b"abc", repeat=9):
             grammar.consume_bytes(grammar.start, bytes(half))
@@ -104,7 +104,7 @@ def test_a_witness_makes_one_configuration_a_byte():
 
 
 def test_a_grammar_begun_anew_answers_the_same():
-    """It has room again, and everything that decoding uses comes out as before."""
+    """A grammar begun anew has room again, and everything that decoding uses comes out as before."""
     grammar = palindromes(200_000)
     anew = grammar.anew()
     assert (anew.minimum, anew.ignored, anew.full) == (grammar.minimum, grammar.ignored, False)

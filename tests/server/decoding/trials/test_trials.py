@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.expression import Bytes, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import compile_expression
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.server.decoding.trials import lexed_trials

@@ -8,15 +8,16 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.answer import Answer
@@ -32,12 +33,12 @@ LETTERS = b"abc"
 MODELS = ("uniform", "random", "hostile", "infinite", "nan")
 BOUNDS = (None, None, 1, 2, 3)
 FUELS = (Limits(), Limits(), Limits(), Limits(start_fuel=0, step_fuel=0))
-"""Without fuel, distances are additive only."""
+"""Limits, at times without fuel: distances then are additive only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was drawn, and what came of it; `prefixes`: of the answer, shorter than it, token by token."""
+    """Draw of a trial, and what came of it; `prefixes`: of the answer, shorter than it, token by token."""
 
     grammar: Grammar
     parameters: Parameters
@@ -125,6 +126,8 @@ def run(number: int) -> Trial | None:
         return None
     minimum = compiled.minimum.tokens
     parameters = random_parameters(rng, number, minimum)
+    least = rng.choice((0, 0, 3, parameters.budget))
+    parameters = replace(parameters, min_p=rng.choice((0.0, 0.3, 1.0)), min_tokens=least)
     model = rng.choice(MODELS)
     logits = np.random.default_rng(number)
     language = ForcedText(compiled, longest_match(vocabulary)) if rng.random() < 0.3 else compiled
@@ -138,7 +141,7 @@ def run(number: int) -> Trial | None:
 
 
 def faults(trial: Trial) -> list[str]:
-    """What is wrong with a trial's answer: nothing, if the promise holds."""
+    """Faults of a trial's answer: none, if the promise holds."""
     found = []
     if not matches(trial.grammar, trial.answer.text):
         found.append("invalid")

@@ -34,7 +34,7 @@ def head_by_head(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, vi
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("masked", [False, True])
 def test_each_query_head_meets_its_keys(length: int, groups: int, masked: bool) -> None:
-    """With and without padding, for one token and for several, as each head alone would."""
+    """Query heads attend with and without padding, for one token and for several, as each head alone would."""
     torch.manual_seed(length * 10 + groups)
     query = torch.randn(ROWS, KEY_HEADS * groups, length, DIMENSION)
     key, value = (torch.randn(ROWS, KEY_HEADS, COLUMNS, DIMENSION) for _ in range(2))
@@ -52,7 +52,7 @@ def test_each_query_head_meets_its_keys(length: int, groups: int, masked: bool) 
 
 
 def test_a_prompt_from_its_start_sees_no_future() -> None:
-    """Without a mask, the tokens of a prompt see those up to their own."""
+    """The tokens of a prompt see those up to their own where there is no mask."""
     torch.manual_seed(0)
     query = torch.randn(1, 4, 6, DIMENSION)
     key, value = (torch.randn(1, 2, 6, DIMENSION) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Which sequences share a call."""
+"""Sequences that share a call."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_embedded_model_agrees_with_itself_without_a_cache() -> None:
 
 
 def test_a_prompt_is_computed_once(llama: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the first step, the model is given nothing but the new tokens, once for all sequences."""
+    """The model is given nothing but the new tokens after the first step, once for all sequences."""
     calls: list[list[int]] = []
     extend = CausalModel.extend
 
@@ -160,7 +160,7 @@ def test_a_prompt_that_fails_harms_no_other(llama: TransformersEngine, monkeypat
 
 
 def test_closing_frees_the_keys_and_values(llama: TransformersEngine) -> None:
-    """Once a sequence is closed, the tensors of its rows are gone; closing it again does nothing."""
+    """The tensors of a closed sequence's rows are gone; closing it again does nothing."""
     sequence = begin(llama, [1, 2, 3])
     rows = llama._sequences[sequence].rows
     assert rows is not None
@@ -228,7 +228,7 @@ def test_impossible_prompts_are_refused(llama: TransformersEngine, prompt: list[
 def test_sequences_too_large_for_one_call_step_apart(
     llama: TransformersEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With no memory for sharing, sequences take a call each, with the same logits."""
+    """Sequences take a call each where there is no memory for sharing, with the same logits."""
     prompts = [[4, 5, 6], [7, 8, 9]]
     forwards = [Forward(begin(llama, prompt), (0,), ((1,),)) for prompt in prompts]
     shared = llama.step(forwards)
@@ -238,7 +238,7 @@ def test_sequences_too_large_for_one_call_step_apart(
 
 
 def test_bfloat16_logits_are_fine_grained(tiny_folder: Callable[[str], Path]) -> None:
-    """In bfloat16 the last layer still computes in float32: near the exact logits, not rounded to ties."""
+    """The last layer computes in float32 also of a bfloat16 model: near the exact logits, not rounded to ties."""
     folder = tiny_folder("llama")
     engine = TransformersEngine(folder, threads=1, dtype="bfloat16")
     sequence = engine.open([1, 2, 3])
@@ -262,7 +262,7 @@ def test_weights_in_full_precision_stay_so(tiny_folder: Callable[[str], Path]) -
 
 
 def test_inputs_go_where_the_weights_are(tiny_folder: Callable[[str], Path]) -> None:
-    """On torch's device without values everything is computed but the logits, which can't be read from there."""
+    """Everything is computed on torch's device without values but the logits, which can't be read from there."""
     with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
         TransformersEngine(tiny_folder("llama"), threads=1, device="meta")
 

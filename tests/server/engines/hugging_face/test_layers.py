@@ -12,7 +12,7 @@ from server.engines.hugging_face.layers import LogitsLayer, PackedLinear, pack_l
 @pytest.mark.parametrize("shape", [(1,), (16,), (2, 5), (1, 600)])
 @pytest.mark.parametrize("bias", [False, True])
 def test_packed_weights_compute_the_same(shape: tuple[int, ...], bias: bool) -> None:
-    """For any number of rows, also those that the layout was not chosen for."""
+    """Packed weights compute the same for any number of rows, also those that the layout was not chosen for."""
     torch.manual_seed(0)
     linear = torch.nn.Linear(48, 30, bias=bias)
     inputs = torch.randn(*shape, 48)

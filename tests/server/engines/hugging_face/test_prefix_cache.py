@@ -21,7 +21,7 @@ Prompt = tuple[int, ...]
 
 
 def columns_of(prompt: Prompt) -> torch.Tensor:
-    """What a model yields: columns that depend on all the tokens up to theirs. [1, heads, tokens, dimension]"""
+    """Columns that a model yields: each depends on all the tokens up to its own. [1, heads, tokens, dimension]"""
     marks = [float(hash(prompt[: stop + 1]) % 1_000_003) for stop in range(len(prompt))]
     return torch.tensor(marks)[None, None, :, None] + torch.arange(HEADS * DIMENSION).reshape(1, HEADS, 1, DIMENSION)
 
@@ -122,7 +122,7 @@ def branches(branch: _Branch) -> list[_Branch]:
 
 @given(st.lists(prompts(), max_size=20), st.integers(0, 80))
 def test_the_bound_holds(kept: list[Prompt], columns: int) -> None:
-    """After every prompt the memory is within the limit, what is found is right, and the newest is there if it fits."""
+    """The memory is within the limit after every prompt, what is found is right, and the newest is there if it fits."""
     limit = columns * COLUMN_BYTES
     cache = PrefixCache(limit)
     for number, prompt in enumerate(kept):
@@ -135,7 +135,7 @@ def test_the_bound_holds(kept: list[Prompt], columns: int) -> None:
 
 
 def test_what_was_used_last_stays() -> None:
-    """With room for two prompts, a third takes the place of the one that was not asked for since."""
+    """A third prompt takes the place of the one that was not asked for since, where there is room for two."""
     first, second, third = (1,) * 20, (2,) * 20, (3,) * 20
     cache = PrefixCache(2 * (20 * COLUMN_BYTES + LOGITS_BYTES))
     keep(cache, first)
@@ -146,7 +146,7 @@ def test_what_was_used_last_stays() -> None:
 
 
 def test_ends_go_before_beginnings() -> None:
-    """What many prompts begin with outlives the ends of those that are asked for no more."""
+    """The beginning of many prompts outlives the ends of those that are asked for no more."""
     common = (7,) * 30
     cache = PrefixCache(50 * COLUMN_BYTES)
     for end in range(20):

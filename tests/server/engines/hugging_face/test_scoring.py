@@ -73,7 +73,7 @@ def test_no_tokens_no_scores(llama: TransformersEngine) -> None:
     ids=["no prompt", "unknown in the prompt", "unknown", "negative", "beyond the window"],
 )
 def test_impossible_texts_are_refused(llama: TransformersEngine, prompt: list[int], tokens: list[int]) -> None:
-    """What the model can't read is a ValueError."""
+    """A text that the model can't read is a ValueError."""
     with pytest.raises(ValueError, match=r"prompt|token|window"):
         llama.log_probabilities(prompt, tokens)
 
@@ -87,7 +87,7 @@ def test_the_whole_window_can_be_scored(llama: TransformersEngine) -> None:
 def test_a_failing_model_is_an_engine_error(
     llama: TransformersEngine, monkeypatch: pytest.MonkeyPatch, poison: int
 ) -> None:
-    """At the prompt as at the tokens; nothing stays open, and the next one is scored."""
+    """A model may fail at the prompt as at the tokens; nothing stays open, and the next one is scored."""
     call = CausalModel._call
 
     def fragile(self, rows, chunks, places):  # type: ignore[no-untyped-def]

@@ -109,7 +109,7 @@ def test_rows_after_a_known_beginning_are_what_their_texts_are(
 
 
 def test_only_the_rest_is_computed(llama: TransformersEngine, calls: Calls) -> None:
-    """After a known beginning, the model is given what is new; the last token at least."""
+    """The model is given what is new after a known beginning; the last token at least."""
     begin(llama, (*BEGINNING, 1, 2, 3))
     begin(llama, (*BEGINNING, 4, 5))
     begin(llama, BEGINNING)

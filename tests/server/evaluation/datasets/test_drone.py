@@ -68,7 +68,7 @@ def test_samples_are_spread_over_formulas(file: Path) -> None:
 
 
 def test_a_larger_sample_begins_with_the_smaller(file: Path) -> None:
-    """And every task comes first by some seed."""
+    """A larger sample begins with the smaller, and every task comes first by some seed."""
     for seed in range(5):
         names = [task.name for task in read(file, 0, seed)]
         assert all([task.name for task in read(file, n, seed)] == names[:n] for n in (1, 2, 4, 100))
@@ -78,7 +78,7 @@ def test_a_larger_sample_begins_with_the_smaller(file: Path) -> None:
 
 
 def test_a_task(file: Path) -> None:
-    """Its own reference is right, and the texts that are said to be short are valid; so are the examples."""
+    """A task's own reference is right, and the texts that are said to be short are valid; so are the examples."""
     for task in read(file, 0, seed=0):
         assert task.judge(task.gold).correct is True
         assert all(task.judge(text).valid for text in task.shorter)
@@ -155,7 +155,7 @@ def sentences(places: tuple[str, ...] = PLACES, unary: str = "FG~", binary: str 
 @settings(deadline=None)
 @given(sentences())
 def test_both_dialects_accept_formulas(text: str) -> None:
-    """And the judge finds their syntax right."""
+    """Either dialect accepts formulas, and the judge finds their syntax right."""
     assert accepted_by_all(text) == {True}
     assert judge(text, parse("F red_room")).syntax
 
@@ -192,7 +192,7 @@ def test_llguidance_reads_the_lark_form(text: str) -> None:
 
 
 def accepted_by_all(text: str) -> set[bool]:
-    """What the GBNF grammar says, and the Lark grammar by either of Lark's algorithms."""
+    """Verdicts of the GBNF grammar, and of the Lark grammar by either of Lark's algorithms."""
     by_gbnf = recogniser().judge(text.encode()).accepted
     return {by_gbnf, accepted_by_lark(text, "earley"), accepted_by_lark(text, "lalr")}
 
@@ -241,7 +241,7 @@ def test_examples_are_not_in_the_set(golden: list[dict[str, str]]) -> None:
 
 
 def test_a_sample_of_the_set(golden: list[dict[str, str]]) -> None:
-    """As many formulas as tasks, all from the file."""
+    """A sample has as many formulas as tasks, all from the file."""
     tasks = read(data_file(GOLDEN), 100, seed=1)
     assert len({task.gold for task in tasks}) == len({task.messages[-1]["content"] for task in tasks}) == 100
     assert {(task.messages[-1]["content"], task.gold) for task in tasks} <= {

@@ -102,7 +102,7 @@ def test_several_calls_in_any_order() -> None:
 
 
 def test_larger_samples_contain_smaller_ones() -> None:
-    """In the set's order, and others for another seed."""
+    """Samples are in the set's order, and others for another seed."""
     items = list(range(30))
     for n in range(1, 30):
         assert set(sampled(items, n, 5)) < set(sampled(items, n + 1, 5))

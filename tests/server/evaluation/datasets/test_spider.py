@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from grammar_cache import Constraint
 from grammar_cache.compile import parse
-from grammar_cache.grammars.database_names import tables_of
 from grammar_cache.grammars.sql_schema import RESERVED
 from server.checking.membership import Recogniser
 from server.evaluation.datasets import spider
 from server.evaluation.datasets.spider import Grammar, Question, read_questions, spread
 from server.evaluation.datasets.spider_sample import write_sample
+from server.evaluation.sql.database_names import tables_of
 from server.evaluation.sql.outline import outline
 from tests.documents import ROOT
 
@@ -61,7 +61,7 @@ def test_gold_answers_differ(sample: Path) -> None:
 
 
 def test_the_prompt(sample: Path) -> None:
-    """What questions over a database share comes first."""
+    """The prompt begins with what questions over a database share."""
     prompts: dict[str, set[str]] = {}
     databases = {question.name: question.database for question in read_questions(sample)}
     for task in spider.read(sample, 0, 0):

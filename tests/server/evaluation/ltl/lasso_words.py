@@ -1,4 +1,4 @@
-"""What formulas mean on words that repeat, by the definitions of the operators: the oracle for equivalence.
+"""Meaning of formulas on words that repeat, by the definitions of the operators: the oracle for equivalence.
 
 Many words of one shape are judged at a time. Arrays go by word and place; a third axis is of the places from there on.
 """
@@ -29,7 +29,7 @@ class Words:
 
     @property
     def futures(self) -> NDArray[np.intp]:
-        """For each place the places from it on until they repeat, and one more: there always is a next one."""
+        """Places from each place on until they repeat, and one more: there always is a next one."""
         after = [*range(1, self.length), self.prefix]
         rows = [list(range(self.length))]
         for _ in range(self.length):
@@ -54,7 +54,7 @@ def all_words(names: str, longest: int) -> Iterator[Words]:
 
 
 def holds(formula: Formula, words: Words) -> Truth:
-    """Which of the words satisfy the formula."""
+    """Words that satisfy the formula, as flags."""
     return truth(formula, words)[:, 0]
 
 
@@ -105,12 +105,12 @@ def _binary(operator: str, left: Truth, right: Truth) -> Truth:
 
 
 def _until(left: Truth, right: Truth) -> Truth:
-    """At some place the right side holds, and at all places before it the left one."""
+    """The right side holds at some place, and at all places before it the left one."""
     places = range(right.shape[-1])
     return np.asarray(np.logical_or.reduce([right[..., at] & left[..., :at].all(axis=-1) for at in places]))
 
 
 def _released(left: Truth, right: Truth) -> Truth:
-    """At some place the left side holds, and up to there, that place too, the right one."""
+    """The left side holds at some place, and up to there, that place too, the right one."""
     places = range(right.shape[-1])
     return np.asarray(np.logical_or.reduce([left[..., at] & right[..., : at + 1].all(axis=-1) for at in places]))

@@ -51,7 +51,7 @@ def formulas(leaves: int) -> st.SearchStrategy[Formula]:
 
 
 def written(formula: Formula) -> str:
-    """With parentheses around everything."""
+    """The formula with parentheses around everything."""
     match formula:
         case Constant(value):
             return str(value).lower()
@@ -75,7 +75,7 @@ def test_what_is_written_is_read(formula: Formula) -> None:
 
 @given(st.lists(st.sampled_from([*FULL.unary, *FULL.binary, *FULL.constants, "(", ")", "a", "b_1", " "]), max_size=9))
 def test_who_else_knows_the_notation_agrees(tokens: list[str]) -> None:
-    """On what is a formula; tokens stand close together, so that some become others."""
+    """Judges agree on what is a formula; tokens stand close together, so that some become others."""
     text = "".join(tokens)
     assert reads(text) == is_ltl(text)
 
@@ -222,7 +222,7 @@ LAWS = [
 @settings(max_examples=8, deadline=None)
 @given(parts=st.tuples(formulas(3), formulas(3), formulas(3)))
 def test_laws(one: str, other: str, parts: tuple[Formula, Formula, Formula]) -> None:
-    """They hold for any formulas in the place of p, q, r: equal formulas of different shapes."""
+    """Laws hold for any formulas in the place of p, q, r: equal formulas of different shapes."""
     meaning = dict(zip("pqr", parts, strict=True))
     assert agrees_with_words(substituted(parse(one), meaning), substituted(parse(other), meaning))
 

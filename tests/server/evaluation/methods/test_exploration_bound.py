@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 
 from grammar_cache import Constraint, compile_grammar
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.evaluation.methods.exploration_bound import BoundedGrammar
@@ -42,7 +43,7 @@ TWINS = Grammar(
 
 
 def called(grammar: Grammar, vocabulary: Vocabulary) -> CompiledGrammar:
-    """With every rule called, however small it is."""
+    """The network with every rule called, however small it is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("grammar_cache.network.inlining.INLINE_SIZE", -1)
         return compile_expression(grammar, vocabulary, Limits())
@@ -87,7 +88,7 @@ def check_bounded(case: Case, limits: Limits) -> None:
 
 
 def belongs(case: Case, grammar: CompiledGrammar, text: bytes) -> bool:
-    """By enumeration; texts too long for that by the grammar without a bound."""
+    """Whether a text belongs, by enumeration; if too long for that, by the grammar without a bound."""
     if len(text) <= case.longest:
         return text in case.words
     configuration = grammar.consume_bytes(grammar.start, text)
@@ -187,7 +188,7 @@ def test_nodes_are_told_apart_by_their_content():
 
 
 def test_the_nearest_reading_is_kept():
-    """With one item the reading that needs fewer tokens stays, and the other one is lost."""
+    """The reading that needs fewer tokens stays with one item, and the other one is lost."""
     grammar = compile_expression(NESTS, Vocabulary([b"a", b"b", b"c", None], [3]), Limits())
     one = BoundedGrammar(grammar, 1)
     for name, expected in ((grammar, [False, True, True, False]), (one, [False, False, True, False])):
@@ -218,7 +219,7 @@ def test_bounded_lexemes():
 
 
 def test_bounds_below_one_are_refused():
-    """Nothing can be said with no item at all."""
+    """A bound of no item at all is refused: nothing can be said with it."""
     grammar = compile_expression(NESTS, Vocabulary([b"a", b"b", b"c"], []), Limits())
     with pytest.raises(ValueError, match="at least one"):
         BoundedGrammar(grammar, 0)

@@ -67,7 +67,7 @@ def test_settings_are_those_of_decoding() -> None:
     ],
 )
 def test_settings_that_are_refused(text: str, message: str) -> None:
-    """Before anything runs, and with the label of the method."""
+    """Settings are refused before anything runs, and with the label of the method."""
     with ExitStack() as stack, pytest.raises(ValueError, match=message):
         build(specs(text), local(), stack)
 

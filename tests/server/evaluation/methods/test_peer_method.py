@@ -54,7 +54,7 @@ def test_it_follows_the_mask_and_ends(peer: Peer) -> None:
 
 
 def test_it_is_cut_by_the_budget(peer: Peer) -> None:
-    """It plans for none: the text is what there is, and not settled."""
+    """A method that plans for no budget is cut by it: the text is what there is, and not settled."""
     reply = answer(peer, Constraint("regex", "abcde"), 3)
     assert (reply.outcome, reply.text, reply.complete, reply.settled) == ("answered", "abc", False, False)
 

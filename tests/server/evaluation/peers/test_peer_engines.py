@@ -33,7 +33,7 @@ SCHEMA = '{"enum": ["yes", "no", {"a": [1, true]}, "yes, but"]}'
 VALUES = Task("values", (), Constraint("json_schema", SCHEMA), "", lambda text: Verdict(True, True))
 QUICK = ("xgrammar", "llguidance")
 STRICT = ("syncode",)
-"""They leave tokens out that the language has."""
+"""Engines that leave tokens out that the language has."""
 
 
 @pytest.fixture(scope="module")

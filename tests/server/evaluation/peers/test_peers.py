@@ -263,7 +263,7 @@ def test_peers_are_found_in_their_own_environments_first(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("file", sorted(WORKERS.glob("*.py")), ids=lambda file: file.stem)
 def test_workers_import_nothing_of_ours(file: Path) -> None:
-    """They run where our packages aren't: only the type checker may see them."""
+    """Workers run where our packages aren't: only the type checker may see them."""
     body = ast.parse(file.read_text(encoding="utf-8")).body
     names = {alias.name for node in body if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "." for node in body if isinstance(node, ast.ImportFrom)}

@@ -14,7 +14,7 @@ from server.evaluation.reporting.statistics import NORMAL_975, bootstrap, mcnema
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_solves_its_equation(counts: tuple[int, int]) -> None:
-    """Its ends are the shares p from which the observed one is exactly z standard errors away."""
+    """The interval's ends are the shares p from which the observed one is exactly z standard errors away."""
     successes, trials = counts
     observed = successes / trials
     low, high = wilson(successes, trials)
@@ -53,7 +53,7 @@ def test_mcnemar_of_many() -> None:
 
 
 def test_bootstrap_of_coins() -> None:
-    """For 0 and 1 in equal numbers the interval is near the normal one; constants have none; seeds repeat."""
+    """The interval for 0 and 1 in equal numbers is near the normal one; constants have none; seeds repeat."""
     values = [0.0, 1.0] * 200
     low, high = bootstrap(values)
     half = NORMAL_975 * 0.5 / sqrt(len(values))

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from grammar_cache.compile import parse
 from grammar_cache.constraint import Constraint
 from grammar_cache.grammars import shipped
-from grammar_cache.grammars.database_names import tables_of
 from grammar_cache.grammars.sql_schema import sql_grammar
 from server.evaluation.datasets.spider_sample import write_sample
 from server.evaluation.sql.comparison import same_result
+from server.evaluation.sql.database_names import tables_of
 from server.evaluation.sql.execution import Allowance, QueryFailed, Row, run_query
 from server.evaluation.sql.judge import QueryJudge
 from server.evaluation.sql.syntax import syntax_error, without_distinct
@@ -163,7 +163,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 
 def brute_force(gold: list[Row], answer: list[Row], ordered: bool) -> bool:
-    """By the definition: every order of the columns is tried."""
+    """Whether two results are equal by the definition: every order of the columns is tried."""
     if not gold and not answer:
         return True
     if len(gold) != len(answer) or len(gold[0]) != len(answer[0]):
@@ -254,7 +254,7 @@ def test_verdicts(library: Path, gold: str, answer: str, correct: bool) -> None:
 
 
 def test_distinct_in_verdicts(library: Path) -> None:
-    """By default DISTINCT doesn't count, as in the official evaluation."""
+    """DISTINCT doesn't count by default, as in the official evaluation."""
     gold, answer = "SELECT DISTINCT title FROM book", "SELECT title FROM book"
     assert QueryJudge(library, gold)(answer).correct
     assert QueryJudge(library, answer)(gold).correct
@@ -272,7 +272,7 @@ def test_answers_that_fail(library: Path) -> None:
 
 
 def test_gold_queries_that_fail(library: Path) -> None:
-    """That is no verdict on the answer."""
+    """A gold query that fails is no verdict on the answer."""
     with pytest.raises(QueryFailed):
         QueryJudge(library, "SELECT nobody FROM author")(NAMES)
     with pytest.raises(QueryFailed, match="more than 2 rows"):

@@ -1,4 +1,4 @@
-"""How many members an object has, their keys, and what is asked of some of them, by the reference validator."""
+"""Counts of an object's members, their keys, and what is asked of some of them, by the reference validator."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_members_are_counted_and_keys_told_apart(schema: Any, text: str, expecte
     ],
 )
 def test_some_member_may_be_asked_for(schema: Any, text: str, expected: bool) -> None:
-    """What must not hold of all members is met by one that no later member of the same key replaces."""
+    """A condition that some member is to break is met by one that no later member of the same key replaces."""
     schema = {"type": "object", **schema}
     assert accepts(schema, text) is expected
     assert not expected or Draft202012Validator(schema).is_valid(json.loads(text))
@@ -188,7 +188,7 @@ def test_counts_over_many_members_stay_small(counts: Any) -> None:
 
 
 def test_what_grows_too_large_is_refused() -> None:
-    """Too many patterns that may match together, or too many names to be told apart, are refused by pointer."""
+    """Patterns that may match together, or names to be told apart, are refused by pointer where they are too many."""
     patterns = {"type": "object", "patternProperties": {f"{letter}": {} for letter in "abcdefgh"}}
     with pytest.raises(LimitExceeded) as limit:
         parse(json.dumps({"properties": {"x": patterns}}))

@@ -17,7 +17,7 @@ A, B = Bytes(b"a"), Bytes(b"b")
 
 
 def test_rules_of_equal_content_are_one() -> None:
-    """What the equal ones name is compared by content as well; what nothing needs is gone."""
+    """Rules that equal ones name are compared by content as well; rules that nothing needs are gone."""
     rules: dict[str, Expression] = {
         "root": Seq((Ref("x"), Ref("y"))),
         "x": Alt((Ref("p"), B)),

@@ -110,7 +110,7 @@ def test_what_is_generated_is_what_is_valid(schema: Any, values: list[Any]) -> N
 )
 @examples(60)
 def test_what_a_draft_does_not_know_never_makes_it_laxer(schema: Any, values: list[Any]) -> None:
-    """In draft 7 some of the keywords are unknown: enforcing them must not let through what they would deny."""
+    """Keywords that draft 7 doesn't know are enforced, but let nothing through that they would deny."""
     typed = {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
     grammar = _grammar(typed)
     for value in values if grammar is not None else ():
@@ -119,7 +119,7 @@ def test_what_a_draft_does_not_know_never_makes_it_laxer(schema: Any, values: li
 
 
 def _grammar(schema: Any) -> Any:
-    """None where the schema is refused, as negated formats and repeated items are."""
+    """The grammar of a schema; None where it is refused, as negated formats and repeated items are."""
     try:
         return parse(json.dumps(schema), whitespace="compact")
     except GrammarError:
@@ -188,7 +188,7 @@ def test_where_ways_to_deny_multiply_some_are_left_out() -> None:
     ids=str,
 )
 def test_what_can_not_be_denied_is_refused(schema: Any, pointer: str) -> None:
-    """Where no way is left to break a schema but one that can't be enforced, the schema is refused."""
+    """A schema is refused where no way is left to break it but one that can't be enforced."""
     with pytest.raises(UnsupportedFeature) as refusal:
         parse(json.dumps(schema))
     assert pointer == refusal.value.pointer

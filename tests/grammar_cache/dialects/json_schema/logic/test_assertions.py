@@ -1,4 +1,4 @@
-"""What atoms assert, and how they are named."""
+"""Assertions of atoms, and the names of atoms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grammar_cache.limits import Limits
 
 
 def test_equal_facts_have_one_name_in_whatever_order_their_sets_are_written() -> None:
-    """Else the numbers of names, and so of rules, would depend on how a process hashes texts."""
+    """Names don't depend on how a process hashes texts: else the numbers of rules would, too."""
     one, other = _equal_sets_that_are_written_differently()
     reader = FactReader(Document(True), Patterns(Limits()), lenient=False)
     assert one == other

@@ -1,4 +1,4 @@
-"""Which schemas listed values tell apart, and what several schemas say of a member, against looking at each pair."""
+"""Schemas that listed values tell apart, and what several schemas say of a member, against looking at each pair."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_is_told_apart_excludes_each_other(alternatives: list[Any]) -> None
 
 @dataclass(frozen=True)
 class Said:
-    """What one schema says of members."""
+    """Statement of one schema about members."""
 
     properties: dict[str, str] = field(default_factory=dict)
     patterns: dict[str, str] = field(default_factory=dict)

@@ -93,7 +93,7 @@ def test_multiples_are_exact(parts: list[Asked], candidates: list[Decimal]) -> N
 
 @given(st.integers(0, 2), st.integers(1, 40), st.integers(0, 10**6))
 def test_the_automaton_divides(tens: int, divisor: int, number: int) -> None:
-    """Both automata of the digits end in a state that holds exactly for multiples."""
+    """The automaton of digits ends in a state that holds exactly for multiples, both times."""
     for table, holds in (remainders(tens, divisor), fewest(*remainders(tens, divisor))):
         state = 0
         for digit in str(number):

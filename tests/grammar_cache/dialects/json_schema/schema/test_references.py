@@ -74,7 +74,7 @@ REFERENCES: list[Any] = [
 
 @pytest.mark.parametrize("schema", REFERENCES, ids=str)
 def test_references_lead_where_the_standard_says(schema: Any) -> None:
-    """By pointer, anchor, identifier, and dynamically where that is the same on every way."""
+    """References lead by pointer, anchor, identifier, and dynamically where that is the same on every way."""
     assert True in agreed(schema)
 
 
@@ -105,7 +105,7 @@ DIFFERENT_WAYS = {
     ids=str,
 )
 def test_other_references_are_refused(schema: Any, kind: type[GrammarError], pointer: str) -> None:
-    """What leaves the schema, leads nowhere, or means different things on different ways."""
+    """A reference that leaves the schema, leads nowhere, or means different things on different ways is refused."""
     with pytest.raises(kind) as refusal:
         parse(json.dumps(schema))
     assert refusal.value.pointer == pointer

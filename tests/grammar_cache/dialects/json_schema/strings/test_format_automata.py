@@ -78,7 +78,7 @@ def test_common_patterns_are_regexes(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", NO_PATTERNS)
 def test_what_some_reader_refuses_is_no_regex(pattern: str) -> None:
-    """What isn't a pattern, or not to all readers, is not generated."""
+    """A text that isn't a pattern, or not to all readers, is not generated."""
     assert not generates_value({"type": "string", "format": "regex"}, pattern)
 
 

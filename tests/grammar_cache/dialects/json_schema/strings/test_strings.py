@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from grammar_cache.dialects.json_schema.expressions.encoding import quoted
 from grammar_cache.dialects.json_schema.strings import strings
-from grammar_cache.dialects.json_schema.strings.strings import StringFacts
-from grammar_cache.expression import Grammar
+from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
+from grammar_cache.expression import Expression, Grammar, Ref
 from grammar_cache.limits import Limits
 from tests.expression_matcher import matches
 
@@ -35,7 +35,8 @@ TEXTS = st.lists(st.text("abc/", max_size=5) | st.sampled_from(("2024-02-29", "1
 def test_any_of_several_conditions(all_facts: list[StringFacts], texts: list[str]) -> None:
     """A string belongs where it satisfies one of them, however they are joined."""
     patterns = strings.Patterns(Limits())
-    rules = {"root": strings.string(all_facts, patterns), strings.RULE: strings.ANY_STRING}
+    rules: dict[str, Expression] = {strings.RULE: strings.ANY_STRING}
+    rules["root"] = strings.string(all_facts, patterns, lambda name, body: rules.setdefault(name, body) and Ref(name))
     for text in texts:
         expected = any(patterns.satisfied(facts, text) for facts in all_facts)
         assert matches(Grammar(rules, "root"), quoted(text).data) is expected, (all_facts, text)
@@ -44,7 +45,7 @@ def test_any_of_several_conditions(all_facts: list[StringFacts], texts: list[str
 @given(FACTS, FACTS, TEXTS)
 @settings(max_examples=100)
 def test_what_covers_holds_more(wide: StringFacts, narrow: StringFacts, texts: list[str]) -> None:
-    """Where one covers the other, all strings of the other are its own."""
+    """A set that covers another one holds all of its strings."""
     patterns = strings.Patterns(Limits())
     if wide.covers(narrow):
         assert all(patterns.satisfied(wide, text) for text in texts if patterns.satisfied(narrow, text))

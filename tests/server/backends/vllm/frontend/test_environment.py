@@ -1,4 +1,4 @@
-"""Which vLLM the server works with, and what it is told."""
+"""Versions of vLLM that the server works with, and what they are told."""
 
 from __future__ import annotations
 

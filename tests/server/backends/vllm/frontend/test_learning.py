@@ -1,4 +1,4 @@
-"""What searches in the workers find reaches the store, and what is in the store reaches the workers."""
+"""Findings of searches in the workers reach the store, and what is in the store reaches the workers."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_a_dropped_grammar_has_found_is_told() -> None:
 
 
 def test_a_call_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    """What was found meanwhile is told by a later one."""
+    """Findings of meanwhile are told by a later call where one fails."""
 
     async def test() -> None:
         store = MemoryStore()
@@ -138,7 +138,7 @@ def test_a_call_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_many_answers_are_one_call() -> None:
-    """And without answers there is none."""
+    """Many answers are one call, and no answers are none."""
 
     async def test() -> None:
         one = Replica(MemoryStore())

@@ -43,7 +43,7 @@ class Workers:
 
     @property
     def held(self) -> Mapping[str, CompiledGrammar]:
-        """What every rank has."""
+        """Grammars that every rank has."""
         one, other = (registry.grammars for registry in self.registries)
         assert one.keys() == other.keys()
         return one

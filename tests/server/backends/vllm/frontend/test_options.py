@@ -65,7 +65,7 @@ def test_what_the_server_sets(args: Callable[..., Any]) -> None:
     ],
 )
 def test_what_cannot_be_kept_is_refused_by_name(args: Callable[..., Any], options: tuple[str, ...]) -> None:
-    """Even where its value is vLLM's default."""
+    """An option that can't be kept is refused even where its value is vLLM's default."""
     name = options[0].split(".")[0].replace("_", "-")
     with pytest.raises(ValueError, match=f"{name} is refused: ") as refused:
         args(*options)

@@ -15,8 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from grammar_cache import Constraint, Limits, compile_grammar
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Piece, Work
 from server.backends.vllm.frontend.reading import searched
@@ -44,7 +45,7 @@ def logits_after(text: Sequence[int], size: int) -> NDArray[np.float32]:
 
 
 class Engine:
-    """What vLLM and the workers do together. `spoilt`: what becomes of each of the news."""
+    """vLLM and the workers together. `spoilt`: what becomes of each of the news."""
 
     def __init__(
         self, language: Language, parameters: Parameters, spoilt: Callable[[News], News | None] = lambda news: news
@@ -123,7 +124,7 @@ def test_the_answers_are_those_of_the_search() -> None:
 
 @pytest.mark.parametrize("stops", [(), (b"b",), (b" c",)])
 def test_plain_text_too(stops: tuple[bytes, ...]) -> None:
-    """Also where a stop text ends it."""
+    """Plain text is read too, also where a stop text ends it."""
     vocabulary = Vocabulary([b"a", b"b", b" c"], [])
     for budget in (1, 2, 7):
         parameters = Parameters(budget=budget, beam_width=3, stops=stops, seed=0)
@@ -133,7 +134,9 @@ def test_plain_text_too(stops: tuple[bytes, ...]) -> None:
 
 
 def test_a_search_that_ends_is_completed() -> None:
-    """After any step: as many answers as are known, each of the grammar and in budget, going on from what was told."""
+    """A search that ends after any step is completed: as many answers as are known, each of the grammar and in budget,
+    going on from what was told.
+    """
     completed = 0
     some = [words(answers=answers, seed=seed) for answers in (1, 3) for seed in range(3)]
     for grammar, parameters in [*some, *filter(None, map(random_case, range(40)))]:
@@ -223,7 +226,7 @@ def test_what_does_not_belong_is_an_error(spoilt: Callable[[News], News], reason
 
 
 def test_pieces_begin_texts_of_the_grammar() -> None:
-    """What doesn't isn't told."""
+    """A piece that doesn't begin a text of the grammar isn't told."""
     grammar, parameters = words()
     engine = Engine(grammar, parameters, lambda news: {"agreed": b"abx"})
 
@@ -270,7 +273,7 @@ def test_a_step_that_never_ends_fails_the_request() -> None:
 
 
 def test_cancelled_anywhere_it_leaves_nothing_open() -> None:
-    """After any number of turns of the event loop."""
+    """A request cancelled after any number of turns of the event loop leaves nothing open."""
     grammar, parameters = words()
 
     async def cancelled_after(turns: int) -> bool:

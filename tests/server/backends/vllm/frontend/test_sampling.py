@@ -1,4 +1,4 @@
-"""How a request is put to vLLM."""
+"""Requests as they are put to vLLM."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARAMETERS = Parameters(9, beam_width=3, answers=2, seed=5, stops=(b"x",))
 @pytest.mark.parametrize("pieces", [True, False])
 @pytest.mark.parametrize("stops", [(), (b"end",)])
 def test_tokens_are_told_one_by_one_where_somebody_looks_at_them(pieces: bool, stops: tuple[bytes, ...]) -> None:
-    """To read them as they come, or to find a stop text; else all at once."""
+    """Tokens are told one by one to read them as they come, or to find a stop text; else all at once."""
     from vllm.sampling_params import RequestOutputKind
 
     from server.backends.vllm.frontend.sampling import sampling_params

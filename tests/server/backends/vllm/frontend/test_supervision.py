@@ -48,7 +48,9 @@ async def reaches(supervisor: Supervisor[Engine], state: State) -> None:
 
 
 def test_an_engine_that_fails_is_started_anew() -> None:
-    """In between nothing runs, and the state says so; after the last restart nothing more is tried."""
+    """An engine that fails runs nothing until it is started anew, and the state says so; after the last restart nothing
+    more is tried.
+    """
 
     async def test() -> None:
         maker = Maker()
@@ -69,7 +71,7 @@ def test_an_engine_that_fails_is_started_anew() -> None:
 
 
 def test_a_first_start_that_fails_is_final(caplog: pytest.LogCaptureFixture) -> None:
-    """What is wrong then is the model or its options: trying again changes nothing."""
+    """A first start that fails is the fault of the model or its options: trying again changes nothing."""
 
     async def test() -> None:
         maker = Maker(0)

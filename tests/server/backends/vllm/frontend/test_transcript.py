@@ -157,7 +157,7 @@ def test_a_plain_answer_is_cut_by_the_server_and_by_no_failure() -> None:
 
 
 def test_special_tokens_of_a_plain_answer_are_no_text() -> None:
-    """They count as tokens; ids that the tokenizer doesn't know are as good."""
+    """Special tokens count as tokens; ids that the tokenizer doesn't know are as good."""
     found = Transcript(Work((1,), None, Parameters(budget=4)), VOCABULARY)
     found.add([2, 8, 1 << 20, 2])
     assert (found.answer().text, found.answer().tokens_used) == (b"xx", 4)

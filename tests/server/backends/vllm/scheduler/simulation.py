@@ -32,7 +32,7 @@ STEPS = 4000
 
 Modes = dict[str, Any]
 MODES: tuple[Modes, ...] = ({}, {"asynchronous": True}, {"asynchronous": True, "newer": True}, {"tokens": 6})
-"""As on a processor; as on a GPU, with the older and the newer model runner; and few tokens in a step."""
+"""Settings as on a processor; as on a GPU, with the older and the newer model runner; and few tokens in a step."""
 
 
 @cache
@@ -216,7 +216,7 @@ class Engine:
 
 
 def beams_job(name: str, grammar: CompiledGrammar, parameters: Parameters) -> Job | None:
-    """From the prompt of `direct`; None for an answer that needs no model."""
+    """A job from the prompt of `direct`; None for an answer that needs no model."""
     decoder = Decoder(grammar, parameters)
     if decoder.answers:
         return None

@@ -1,4 +1,4 @@
-"""What a beam takes over from another, with vLLM's own bookkeeping of memory."""
+"""Memory that a beam takes over from another, with vLLM's own bookkeeping."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_beam_takes_over_all_that_is_computed(memory: Memory, shared: int, mor
 
 @pytest.mark.parametrize("shared", [1, 16, 17, 33])
 def test_the_last_token_is_always_computed(memory: Memory, shared: int) -> None:
-    """Where a beam begins as what another one is, too."""
+    """The last token is computed where a beam begins as what another one is, too."""
     memory.step(parent := memory.request("parent", list(range(shared))))
     beam = forked(memory, parent, [])
     assert (beam.num_tokens, beam.num_computed_tokens) == (shared, shared - 1)
@@ -99,7 +99,7 @@ def test_the_last_token_is_always_computed(memory: Memory, shared: int) -> None:
 
 
 def test_the_parent_may_go_before_the_step(memory: Memory) -> None:
-    """Its memory is kept until it is copied; a beam that goes as well leaves nothing behind."""
+    """A parent's memory is kept until it is copied; a beam that goes as well leaves nothing behind."""
     free = memory.free
     memory.step(parent := memory.request("parent", list(range(20))))
     beam, other = forked(memory, parent, [1]), forked(memory, parent, [2], "other")
@@ -112,7 +112,9 @@ def test_the_parent_may_go_before_the_step(memory: Memory) -> None:
 
 
 def test_it_runs_under_its_own_name(memory: Memory) -> None:
-    """For the same client, with the same hashes as if it had come from outside, and is no search of its own."""
+    """A fork runs for the same client, with the same hashes as if it had come from outside, and is no search of its
+    own.
+    """
     from vllm.v1.request import RequestStatus
 
     memory.step(parent := memory.request("parent", list(range(40))))
@@ -127,7 +129,7 @@ def test_it_runs_under_its_own_name(memory: Memory) -> None:
 
 
 def test_otherwise_vllm_looks_it_up(make_engine: MakeEngine) -> None:
-    """Where no memory is shared, all is computed anew."""
+    """A fork is computed anew where no memory is shared."""
     alone = Memory(caching=False)
     alone.step(parent := alone.request("parent", [1, 2, 3]))
     beam = forked(alone, parent, [4])
@@ -137,7 +139,7 @@ def test_otherwise_vllm_looks_it_up(make_engine: MakeEngine) -> None:
 
 
 def test_vllm_is_as_it_was_read(make_engine: MakeEngine) -> None:
-    """Its workers copy blocks before a step, of both kinds, and take in requests that they don't know."""
+    """vLLM's workers copy blocks before a step, of both kinds, and take in requests that they don't know."""
     from vllm.v1.core.sched.scheduler import Scheduler
     from vllm.v1.worker.gpu import model_runner
     from vllm.v1.worker.gpu_model_runner import GPUModelRunner

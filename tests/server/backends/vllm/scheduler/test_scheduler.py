@@ -104,7 +104,9 @@ def ended(engine: Engine, job: Job) -> Any:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_beams_take_one_step_together(make_engine: MakeEngine, asynchronous: bool) -> None:
-    """As many steps as the search has, whoever forks; most beams go on as they are. No step is empty but the last."""
+    """Beams take as many steps as the search has, whoever forks; most go on as they are. No step is empty but the
+    last.
+    """
     engine, job = begun(0, asynchronous=asynchronous)
     assert ended(engine, job) == {"answers": job.expected}
     [[tokens, *_]] = job.expected
@@ -117,7 +119,9 @@ def test_beams_take_one_step_together(make_engine: MakeEngine, asynchronous: boo
 @pytest.mark.parametrize("asynchronous", [False, True])
 @pytest.mark.parametrize("steps", [0, 1, 2, 6])
 def test_who_goes_away_takes_all_beams_along(make_engine: MakeEngine, steps: int, asynchronous: bool) -> None:
-    """By the id of the first one, even when that beam is gone; one request or all of them."""
+    """A client that goes away takes all beams along by the id of the first one, even when that beam is gone; one
+    request or all of them.
+    """
     from vllm.v1.request import RequestStatus
 
     for ids in ("r-id", ["r-id", "unknown"], None):
@@ -174,7 +178,7 @@ def test_a_beam_that_vllm_has_ended_fails_its_search(make_engine: MakeEngine) ->
 
 
 def test_without_shared_memory_all_is_computed_anew(make_engine: MakeEngine) -> None:
-    """As with models that have several kinds of memory: the same answers, if slowly."""
+    """Models that have several kinds of memory give the same answers, if slowly."""
     for tokens in (64, 12):
         scheduler = made(121, 12, tokens=tokens)
         for manager in scheduler.kv_cache_manager.coordinator.single_type_managers:
@@ -188,7 +192,7 @@ def test_without_shared_memory_all_is_computed_anew(make_engine: MakeEngine) -> 
 
 
 def test_vllms_scheduler_is_as_it_was_read(make_engine: MakeEngine) -> None:
-    """What is overridden is asked, and what is held isn't scheduled."""
+    """Overridden methods of vLLM's scheduler are asked, and a request that is held isn't scheduled."""
     from vllm.v1.core.sched.scheduler import Scheduler
     from vllm.v1.engine.core import EngineCore
     from vllm.v1.engine.output_processor import RequestState

@@ -1,17 +1,17 @@
-"""What requests tell the filter: there and back unchanged, and nothing else gets through."""
+"""Requests tell the filter what they ask: there and back unchanged, and nothing else gets through."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.backends.vllm.wire.requests import BEAM, KEY, NEUTRAL, RowRequest, check, request_of, row_of
-from server.decoding.parameters import Ending, Parameters, Promotion, Ranking, Softmax
+from server.backends.vllm.wire.requests import BEAM, KEY, LOCAL, NEUTRAL, RowRequest, check, request_of, row_of
+from server.decoding.parameters import Ending, Parameters, Penalties, Promotion, Ranking, Softmax
 from tests.server.backends.vllm.fakes import Sampling, sampling
 from tests.strategies import examples
 
@@ -125,7 +125,9 @@ def test_rows_of_beams_have_names():
 
 
 def test_all_fields_are_told_apart():
-    """A field without a check would pass anything."""
+    """A field without a check would pass anything. What workers don't have, the front end refuses."""
     names = {field.name for kind in (RowRequest, Parameters) for field in fields(kind)}
-    assert names - {"parameters"} == set(REQUEST.to_dict())
+    assert names - {"parameters"} - LOCAL == set(REQUEST.to_dict())
+    changed = Parameters(9, min_p=1, penalties=Penalties(1, 1, 2, ((1, 1.0),)), stop_ids=(1,), min_tokens=1)
+    assert len(replace(changed, ignore_end=True, logprobs=0).local) == len(LOCAL) + len(fields(Penalties)) - 1
     assert set(NEUTRAL) >= {"n", "seed", "min_tokens", "structured_outputs", "thinking_token_budget"}

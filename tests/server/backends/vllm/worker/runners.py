@@ -20,7 +20,7 @@ from server.decoding.language import Language
 from tests.server.backends.vllm.fakes import BatchUpdate, MoveDirectionality, Sampling, States, context, sampling
 
 Model = Callable[[tuple[int, ...]], NDArray[np.float32]]
-"""From a text in tokens, prompt included, to logits."""
+"""Function from a text in tokens, prompt included, to logits."""
 
 LENGTH = 256
 

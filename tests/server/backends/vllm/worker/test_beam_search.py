@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from grammar_cache import Constraint, compile_grammar
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.vllm.wire.choices import NOTHING, Choice, Turns
 from server.backends.vllm.wire.requests import BEAM, KEY, RowRequest
@@ -193,7 +194,7 @@ def test_a_row_that_goes_on_keeps_its_token_alone(cls: Any, monkeypatch: pytest.
 
 
 def test_text_that_all_beams_have_is_told(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one answer is wanted; and always the tokens of the best texts."""
+    """Text that all beams have is told where one answer is wanted; and always the tokens of the best texts."""
     for answers, agreed in ((1, b"()"), (2, b"")):
         found = begun(cls, monkeypatch, "r", grammar="text", tokens=(0, 1), answers=answers)
         _, choices = stepped(found, [[0.0] * 4], r=("r",))
@@ -290,7 +291,7 @@ def test_a_first_row_may_come_twice(cls: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_scores_over_the_whole_vocabulary(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the decoder has them, even where every token of a vocabulary has a text or ends one."""
+    """Scores are those of the decoder, even where every token of a vocabulary has a text or ends one."""
     full = Vocabulary([b"(", b")", b"x", None], [3])
     grammar = compiled(DYCK, full)
     model = model_of("random", 3, grammar, 0)

@@ -20,7 +20,7 @@ from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 OTHERS = [object(), SimpleNamespace(registry=None)]
-"""Other logits processors."""
+"""Logits processors beside ours."""
 
 
 def worker(runner: Any) -> GrammarWorker:
@@ -47,7 +47,7 @@ def test_the_registry_is_that_of_the_filter(runner: Any):
 
 
 def test_a_grammar_arrives_and_goes():
-    """It decodes as the one that was sent."""
+    """A grammar that arrives decodes as the one that was sent."""
     registry = Registry(DYCK_VOCABULARY, no_split)
     asked = worker(v2(SimpleNamespace(registry=registry)))
     asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits), {})
@@ -65,7 +65,7 @@ def test_a_grammar_of_another_vocabulary_is_refused():
 
 
 def test_what_is_found_comes_back_and_what_others_found_arrives():
-    """With the grammar, later, and when it goes; what was asked for once isn't told again."""
+    """Findings travel with the grammar, later, and when it goes; a finding that was asked for once isn't told again."""
     one, other = (worker(v2(SimpleNamespace(registry=Registry(LETTERS, no_split)))) for _ in range(2))
     sending = nest()
     for asked in (one, other):

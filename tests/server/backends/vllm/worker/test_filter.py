@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.grammar import CompiledGrammar, compile_expression
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.vllm.wire.requests import RowRequest
 from server.decoding.decoder import Decoder
@@ -272,7 +273,9 @@ def test_states_that_cannot_be_read_fail_the_step(cls: Any, monkeypatch: pytest.
 
 
 def test_a_model_without_some_of_the_tokenizers_ids(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are never chosen where there is another way; where there is none, the answer has failed."""
+    """Ids that the model lacks are never chosen where there is another way; where there is none, the answer has
+    failed.
+    """
     found = begun(cls, monkeypatch, [], [0], [2])
     assert chosen(found, [[0.0, 1.0]] * 3) == [0, 1, 0]
     assert "no token 3" in found.registry.report("r2").failure
@@ -280,7 +283,9 @@ def test_a_model_without_some_of_the_tokenizers_ids(cls: Any, monkeypatch: pytes
 
 
 def test_arguments_that_cannot_be_read(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are refused where the request is made; one that comes through all the same harms nobody."""
+    """Arguments that can't be read are refused where the request is made; one that comes through all the same harms
+    nobody.
+    """
     bad = Sampling({"swyb": {"grammar": 3}})
     with pytest.raises(ValueError, match="swyb"):
         cls.validate_params(bad)

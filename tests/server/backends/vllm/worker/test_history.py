@@ -52,7 +52,7 @@ def test_what_is_known_is_not_followed_again(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_another_grammar_of_the_same_id_is_followed_anew():
-    """Its configurations have other numbers."""
+    """A grammar of the same id has other numbers for its configurations."""
     history = History((END,))
     history.follow(GRAMMAR, [0, 0, 1])
     other = compiled(DYCK, DYCK_VOCABULARY)
@@ -64,7 +64,7 @@ def test_another_grammar_of_the_same_id_is_followed_anew():
 
 @pytest.mark.parametrize("bad", [-1, 1, 4, 1 << 40])
 def test_a_token_that_leads_nowhere(bad: int):
-    """It is told each time; without it all is well."""
+    """A token that leads nowhere is told each time; without it all is well."""
     history = History((END,))
     for _ in range(2):
         with pytest.raises(LostTrack, match=f"token 2 of the answer, {bad}"):

@@ -32,7 +32,7 @@ def test_grammars_come_and_go():
 
 
 def test_a_grammar_without_room_is_begun_anew():
-    """For a request that begins; texts under way are followed there."""
+    """A grammar without room is begun anew for a request that begins; texts under way are followed there."""
     registry, grammar = Registry(DYCK_VOCABULARY, no_split), compiled(DYCK, DYCK_VOCABULARY)
     registry.add("a", grammar)
     history = History(registry.ends)

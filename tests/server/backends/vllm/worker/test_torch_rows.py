@@ -68,7 +68,9 @@ def test_nothing_is_read_where_nothing_is_wished():
 @pytest.mark.parametrize("temperature", [1e-5, 1.0, 100.0])
 @pytest.mark.parametrize("kind", ["plain", "tied", "odd", "large", "impossible"])
 def test_a_row_draws_what_is_chosen_whatever_its_logits(kind: str, temperature: float):
-    """By the best, or by shares: of rows that were read, of others, and on a device. Nobody reads the last logits."""
+    """A row draws the best, or by shares: of rows that were read, of others, and on a device. Nobody reads the last
+    logits.
+    """
     logits = random_logits(3, kind, SIZE)
     if kind == "large":
         logits = torch.full((5, SIZE), LARGEST) * random_logits(4, "plain", SIZE).sign()

@@ -1,4 +1,4 @@
-"""What the model runner tells of searches, and what of vLLM it rests on."""
+"""Searches as the model runner tells of them, and what of vLLM it rests on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TURNS = Turns({"r": ("r",)}, ("gone",))
 
 
 class Searches:
-    """What is asked of them, in order; one has taken a step."""
+    """Searches that note what is asked of them, in order; one has taken a step."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -34,7 +34,7 @@ class Searches:
 
 
 class Runner:
-    """As much of vLLM's as is touched. `sampler` None: of a rank that samples nothing."""
+    """The part of vLLM's runner that is touched. `sampler` None: of a rank that samples nothing."""
 
     def __init__(self, *, samples: bool = True, later: bool = False) -> None:
         found = SimpleNamespace(registry=Registry(DYCK_VOCABULARY, no_split), searches=Searches())
@@ -69,7 +69,7 @@ def step(turns: Turns | None) -> Any:
 
 @pytest.mark.parametrize("later", [False, True])
 def test_choices_go_with_the_output(searching: Any, later: bool) -> None:
-    """Also with one that comes when the device has computed it, and through a pickle."""
+    """Choices go also with an output that comes when the device has computed it, and through a pickle."""
     runner = searching(later=later)
     told = step(TURNS)
     assert runner.execute_model(told, intermediate_tensors=5) is None
@@ -99,7 +99,7 @@ def test_a_rank_that_samples_nothing_needs_nothing(searching: Any) -> None:
 
 
 def test_what_the_scheduler_tells_travels(make_engine: MakeEngine) -> None:
-    """Both are plain objects of vLLM's that take another attribute along."""
+    """News of the scheduler are plain objects of vLLM's that take another attribute along."""
     from vllm.v1.core.sched.output import SchedulerOutput
 
     output = SchedulerOutput.make_empty()

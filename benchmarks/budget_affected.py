@@ -1,0 +1,213 @@
+"""Whether `budget_affected` is right: answers within budgets, and what the same request gives without one.
+
+Each task of json-mode-eval is answered within five budgets, from the fewest tokens of any answer to three times those
+of the reference answer, and with three seeds, by sampling and by beams. False has to be right each time. True where the
+text is the same is counted as needless.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.data import Split, Task, read_tasks, read_vocabulary, splitter, write_rows
+from benchmarks.tables import markdown, percent
+from grammar_cache import CompiledGrammar, Constraint, UnsupportedFeature, Vocabulary, compile_grammar
+from server.backends.backend import Work
+from server.backends.request import Decoding
+from server.decoding.answer import Answer
+from server.decoding.language import AnyText
+from server.decoding.parameters import UNLIMITED, Parameters
+from server.engines.contract import Engine, EngineError, Forward
+from server.engines.embedded import default_cache, ensure_embedded_model
+
+WINDOW = 2
+"""Largest budgets after which an answer without one is given up: it is none of theirs."""
+TOP_P = 0.9
+WIDTH = 3
+ENDS = ('"', '"}', "}", "]", '"]', '"]}', "}}", '"}}')
+"""Tokens that a scripted model is fond of once it has said what it had to say."""
+
+Logits: TypeAlias = Callable[[Sequence[tuple[int, ...]]], NDArray[np.float32]]
+"""Function from the answers so far to logits, [answers, vocabulary size]."""
+Model: TypeAlias = Callable[[Task, Sequence[int], int], Logits]
+"""Function from a task, the tokens of its reference answer and a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One answer within a budget. `same`: its text is that without a budget."""
+
+    task: str
+    way: str
+    level: str
+    seed: int
+    budget: int
+    tokens: int
+    forced: int
+    ended: int
+    affected: bool
+    same: bool
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--tasks", type=int, default=60, help="the first so many tasks of json-mode-eval")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--ways", nargs="+", choices=[*ways(0)], default=[*ways(0)])
+    parser.add_argument("--model", choices=("scripted", "embedded"), default="scripted")
+
+
+def run(arguments: Namespace) -> int:
+    """Prints the table; 1 if a promise was broken."""
+    folder = ensure_embedded_model(default_cache(), print)
+    tasks = read_tasks(arguments.tasks)
+    rows: list[Judged] = []
+    vocabulary, split = read_vocabulary(folder), splitter(folder)
+    with models(arguments.model, folder, vocabulary, split) as model:
+        for number, task in enumerate(tasks):
+            found = judged(task, number, vocabulary, split, model, range(arguments.seeds), arguments.ways)
+            rows += found
+            write_rows(Path(arguments.out), f"budget_affected_{arguments.model}", rows)
+    print(table(rows))
+    return int(any(wrong(row) for row in rows))
+
+
+def judged(
+    task: Task,
+    number: int,
+    vocabulary: Vocabulary,
+    split: Split,
+    model: Model,
+    seeds: Iterable[int],
+    chosen: Sequence[str],
+) -> Iterator[Judged]:
+    """All answers of one task; none where its schema isn't supported."""
+    try:
+        grammar = compile_grammar(Constraint("json_schema", task.schema), vocabulary)
+    except UnsupportedFeature:
+        return
+    reference = split(task.completion)
+    for seed in seeds:
+        logits = model(task, reference, 1_000 * number + seed)
+        for way in chosen:
+            parameters = ways(seed)[way]
+            levels = budgets(grammar.minimum.tokens, len(reference))
+            window = WINDOW * max(levels.values())
+            free = decoded(grammar, replace(parameters, budget=UNLIMITED), logits, window)
+            for level, budget in levels.items():
+                answer = decoded(grammar, replace(parameters, budget=budget), logits, window)
+                assert answer is not None, "a budget ends an answer"
+                assert answer.budget_affected is not None
+                yield Judged(
+                    task=task.name,
+                    way=way,
+                    level=level,
+                    seed=seed,
+                    budget=budget,
+                    tokens=answer.tokens_used,
+                    forced=answer.budget_forced_tokens or 0,
+                    ended=len(answer.budget_ended or ()),
+                    affected=answer.budget_affected,
+                    same=free is not None and free.text == answer.text,
+                )
+
+
+def ways(seed: int) -> dict[str, Parameters]:
+    """Ways to decode, by name; their budgets are to be replaced."""
+    return {
+        "sampling": Parameters(1, temperature=1.0, seed=seed),
+        "top-p": Parameters(1, temperature=1.0, top_p=TOP_P, seed=seed),
+        "beams": Parameters(1, beam_width=WIDTH, seed=seed),
+        "guided beams": Parameters(1, beam_width=WIDTH, alpha=0.5, seed=seed),
+    }
+
+
+def budgets(minimum: int, reference: int) -> dict[str, int]:
+    """Five budgets, none below the minimum."""
+    wanted = {"minimum": 0.0, "reference / 2": 0.5, "reference": 1.0, "reference × 1.5": 1.5, "reference × 3": 3.0}
+    return {name: max(minimum, int(share * reference)) for name, share in wanted.items()}
+
+
+def decoded(grammar: CompiledGrammar, parameters: Parameters, logits: Logits, window: int) -> Answer | None:
+    """The answer; None if it takes more steps than the window has."""
+    decoding = Decoding(Work((), grammar, parameters, json=True), AnyText(grammar.vocabulary))
+    for _ in range(window):
+        if answers := decoding.answers:
+            return answers[0]
+        decoding.step(logits(decoding.decoder.prefixes))
+    return None
+
+
+def wrong(row: Judged) -> bool:
+    """Whether a promise was broken."""
+    return not row.affected and not row.same
+
+
+def table(rows: Sequence[Judged]) -> str:
+    """Answers, false, wrong, needless true: by way to decode and budget."""
+    found = []
+    for way, level in dict.fromkeys((row.way, row.level) for row in rows):
+        these = [row for row in rows if (row.way, row.level) == (way, level)]
+        kept = [row for row in these if not row.affected]
+        needless = [row for row in these if row.affected and row.same]
+        told = [str(len(these)), str(len(kept)), str(sum(map(wrong, these))), str(len(needless))]
+        found.append([f"{way}, {level}", *told, percent(len(needless), len(these) - len(kept))])
+    return markdown(["", "answers", "false", "false and wrong", "true and needless", "of true"], found)
+
+
+@contextmanager
+def models(name: str, folder: Path, vocabulary: Vocabulary, split: Split) -> Iterator[Model]:
+    """The embedded model, or scripts in its place, until the block ends."""
+    if name == "scripted":
+        ends = [*(split(text)[0] for text in ENDS), *vocabulary.stop_ids]
+        yield lambda task, reference, seed: scripted(vocabulary.size, reference, ends, seed)
+        return
+    from server.engines.hugging_face.engine import TransformersEngine
+
+    engine = TransformersEngine(folder, name="embedded", cache=default_cache())
+    try:
+        yield lambda task, reference, seed: by_engine(engine, task)
+    finally:
+        engine.shutdown()
+
+
+def scripted(size: int, reference: Sequence[int], ends: Sequence[int], seed: int) -> Logits:
+    """Logits that are random, but fond of the reference's tokens, and behind these of what ends an answer."""
+    base = np.random.default_rng(seed).normal(scale=2.0, size=size).astype(np.float32)
+
+    def row(text: tuple[int, ...]) -> NDArray[np.float32]:
+        digest = blake2b(np.array([seed, *text], "<i8").tobytes(), digest_size=8).digest()
+        found = np.roll(base, int.from_bytes(digest, "little") % size)
+        if len(text) < len(reference):
+            found[reference[len(text)]] += 14.0
+        else:
+            found[list(ends)] += 14.0
+        return found
+
+    return lambda texts: np.stack([row(text) for text in texts])
+
+
+def by_engine(engine: Engine, task: Task) -> Logits:
+    """Logits of a model, float32; each answer's are computed once, behind those of what it begins with."""
+    prompt = engine.encode(list(task.messages))
+    known: dict[tuple[int, ...], NDArray[np.float32]] = {}
+
+    def row(text: tuple[int, ...]) -> NDArray[np.float32]:
+        if text not in known:
+            sequence = engine.open((*prompt, *text))
+            [logits] = engine.step([Forward(sequence, (0,), ((),))])
+            engine.close(sequence)
+            if isinstance(logits, EngineError):
+                raise logits
+            known[text] = logits[0].copy()
+        return known[text]
+
+    return lambda texts: np.stack([row(text) for text in texts])

@@ -1,0 +1,1 @@
+"""Grammars for engines that read Lark."""

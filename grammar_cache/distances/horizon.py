@@ -1,0 +1,161 @@
+"""Tokens that may follow a configuration with few tokens left: one bounded search for all that one token leads to.
+
+Additive distances charge a token that spans the end of a rule twice, so near the horizon some of what fits seems not
+to. From all successors of a configuration that seem not to fit, the search goes on token by token, as long as they
+would need at most `SLACK` tokens more than are left, and looks for where the bound fits after all. A level is looked
+at as a whole or not at all, and what was known before costs as much fuel as what wasn't. So what fits is a pure
+function of grammar, vocabulary, limits, configuration and tokens; and what a search finds can be followed: one from any
+configuration on the way needs no more fuel, and finds the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.array_types import Flags, Ints
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.successors.tables import Successors, SuccessorTables
+
+SLACK = 2
+"""Tokens that a way may seem to lack: a token that spans the end of a rule saves mostly one, after a detour of one."""
+VISIT_COST = 100
+"""Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
+
+Bounds: TypeAlias = Callable[[Ints], Ints]
+"""Function from configurations to upper bounds on their distances that are known without a search from there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Horizon:
+    """The distinct successors of a configuration, and how many tokens complete each: INFINITE for those that don't fit.
+
+    `strings`: the shortest string that leads to each, by which they ascend. `order` sorts them by configuration.
+    """
+
+    configurations: Ints
+    strings: Ints
+    distances: Ints
+    order: NDArray[np.int64]
+
+    @property
+    def size_bytes(self) -> int:
+        return 5 * int(self.configurations.nbytes) + 400
+
+    def of(self, configurations: Ints) -> Ints:
+        """Distances of some successors; INFINITE for what is none."""
+        if not len(self.order):
+            return np.full(len(configurations), INFINITE, np.int32)
+        places = np.searchsorted(self.configurations, configurations, sorter=self.order)
+        places = self.order[np.minimum(places, len(self.order) - 1)]
+        return np.where(self.configurations[places] == configurations, self.distances[places], INFINITE)
+
+    def plus(self, configuration: int, string: int, distance: int) -> Horizon:
+        """Horizon with one successor more, which isn't among them."""
+        configurations = np.append(self.configurations, np.int32(configuration))
+        strings, distances = np.append(self.strings, np.int32(string)), np.append(self.distances, np.int32(distance))
+        return Horizon(configurations, strings, distances, np.argsort(configurations))
+
+    def nearest(self) -> tuple[int, int]:
+        """The least number of tokens that completes the text, and the string to begin with: the shortest, then least
+        of equals. INFINITE where nothing fits.
+        """
+        if not len(self.distances) or self.distances.min() >= INFINITE:
+            return INFINITE, -1
+        place = int(self.distances.argmin())
+        return int(self.distances[place]) + 1, int(self.strings[place])
+
+
+@dataclass(slots=True)
+class _Visit:
+    """A configuration on some level: the tokens that complete it, and what it may go on with on the next level."""
+
+    distance: int
+    onward: Sequence[int] = ()
+
+
+class HorizonSearch:
+    """Searches over the tables of one grammar."""
+
+    def __init__(self, tables: SuccessorTables, fuel: int, cache_bytes: int) -> None:
+        """`fuel` of one search, in trie nodes."""
+        self._tables = tables
+        self._fuel = fuel
+        self._ahead: LruCache[int, tuple[Ints, int]] = LruCache(cache_bytes)
+
+    def of(self, configuration: int, tokens: int, bounds_of: Bounds) -> Horizon:
+        """Horizon of a configuration: what fits behind one token, so many being left behind it."""
+        successors = self._tables.successors(configuration)
+        bounds = bounds_of(successors.configurations)
+        distances = np.where(bounds <= tokens, bounds, INFINITE).astype(np.int32)
+        if tokens > 0:
+            [places] = np.nonzero((bounds > tokens) & _may_fit(bounds, tokens))
+            places = places[np.argsort(bounds[places], kind="stable")]
+            searched = self._search(successors.configurations[places].tolist(), tokens, bounds_of)
+            for place, after in zip(places.tolist(), successors.configurations[places].tolist(), strict=True):
+                distances[place] = searched.get(after, INFINITE)
+        order = np.argsort(successors.configurations)
+        return Horizon(successors.configurations, successors.strings, distances, order)
+
+    def _search(self, first: list[int], tokens: int, bounds_of: Bounds) -> dict[int, int]:
+        """Distances by configuration of those of the `first` level that fit, as far as the fuel lasts."""
+        levels: list[dict[int, _Visit]] = []
+        charged: dict[int, Successors] = {}
+        fuel, level = self._fuel, first
+        for left in range(tokens, 0, -1):
+            visits, fuel = self._level(level, left - 1, fuel, charged, bounds_of)
+            if fuel < 0 and levels:
+                break
+            levels.append(visits)
+            level = sorted({after for visit in visits.values() for after in visit.onward})
+            if fuel < 0 or not level:
+                break
+        for here, behind in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
+            for visit in here.values():
+                for after in visit.onward:
+                    if after in behind:
+                        visit.distance = min(visit.distance, 1 + behind[after].distance)
+        return {at: visit.distance for at, visit in levels[0].items()}
+
+    def _level(
+        self, level: Sequence[int], tokens: int, fuel: int, charged: dict[int, Successors], bounds_of: Bounds
+    ) -> tuple[dict[int, _Visit], int]:
+        """Looks one token ahead of each configuration, `tokens` being left behind it: what it found, and the fuel left.
+
+        Where that is below 0, it didn't last for all of them.
+        """
+        found: dict[int, _Visit] = {}
+        self._tables.expand([at for at in level if at not in charged], fuel)
+        for at in level:
+            known = charged.get(at)
+            if known is None:
+                known = charged[at] = self._tables.successors(at)
+                fuel -= known.cost
+            fuel -= VISIT_COST + len(known.configurations)
+            if fuel < 0:
+                break
+            found[at] = self._visit(at, known.configurations, tokens, bounds_of)
+        return found, fuel
+
+    def _visit(self, configuration: int, following: Ints, tokens: int, bounds_of: Bounds) -> _Visit:
+        """Looks at what follows a configuration, which is known if it was looked at before."""
+        ahead = self._ahead.get(configuration)
+        if ahead is None:
+            bounds = bounds_of(following)
+            ahead = bounds, int(bounds.min(initial=INFINITE))
+            self._ahead.keep(configuration, ahead, bounds.nbytes + 300)
+        bounds, least = ahead
+        if least <= tokens:
+            return _Visit(1 + least)
+        return _Visit(INFINITE, following[_may_fit(bounds, tokens)].tolist())
+
+
+def _may_fit(bounds: Ints, tokens: int) -> Flags:
+    """Flags of the bounds that are near enough to look further. An infinite one tells nothing."""
+    near: Flags = (bounds <= tokens + SLACK) | (bounds >= INFINITE)
+    return near

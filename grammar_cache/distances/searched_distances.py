@@ -1,0 +1,259 @@
+"""Distances that decoding relies on: additive where that is enough, else searched for.
+
+Four kinds of knowledge meet here: additive distances, what the search for the minimum has found on its way, the search
+near the horizon, and the exact search for one configuration. What decoding relies on (`minimum`, `distances`,
+`distances_behind`) is a pure function of the grammar, the vocabulary and the limits.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.array_types import Ints
+from grammar_cache.configurations.interner import DEAD, Configurations
+from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.distances.beam_bound import Completion, beam_bound
+from grammar_cache.distances.claims import Claims
+from grammar_cache.distances.cost_kernels import within
+from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.distances.horizon import Horizon, HorizonSearch
+from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
+from grammar_cache.interrupt import Interrupt
+from grammar_cache.limits import Limits
+from grammar_cache.network.network import Network
+from grammar_cache.successors.tables import SuccessorTables
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """The fewest tokens of a complete answer; `exact`, or else an upper bound that is always enough."""
+
+    tokens: int
+    exact: bool
+
+
+class SearchedDistances:
+    """Distances over the tables of one grammar; `start` is the configuration of the empty text."""
+
+    def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits, interrupt: Interrupt) -> None:
+        """Raises LimitExceeded, Interrupted."""
+        self.vocabulary = vocabulary
+        self.limits = limits
+        self._configurations = Configurations(network, limits.configurations, interrupt, widest=limits.byte_cost)
+        self._tables = SuccessorTables(self._configurations, vocabulary, limits.table_bytes // 4, interrupt)
+        self._distances = Distances(self._configurations, vocabulary, interrupt)
+        self._claims = Claims(self._configurations, self._tables, vocabulary)
+        self._tightening = ExactSearch(self._tables, self._claims)
+        self._minimum: Minimum | None = None
+        self._path: Completion = {}
+        self._cut: dict[int, tuple[int, int] | None] = {}
+        self.start: int = self._configurations.start
+        self._begin_searches()
+
+    @property
+    def minimum(self) -> Minimum:
+        """The fewest tokens that a complete answer needs, searched for once."""
+        if self._minimum is None:
+            bound, fuel = self._additive(self.start), self.limits.start_fuel
+            if 0 < bound < INFINITE:
+                self._path = beam_bound(self._tables, self._distances, self.vocabulary, self.start, bound, fuel)
+            self._minimum = self._searched()
+        return self._minimum
+
+    def distance(self, configuration: int) -> int | None:
+        """An upper bound on the tokens still needed, 0 iff complete; None if no completion is known.
+
+        Consistent: where it is n > 0 some token leads to a configuration of at most n - 1.
+        """
+        self._tighten_unknown(configuration)
+        value = min(self._additive(configuration), self._tightened(configuration)[0])
+        return None if value >= INFINITE else value
+
+    def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        """Distances with `tokens` left, of configurations each by itself: additive where that is enough, else searched
+        for; INFINITE where more is needed than is left, and for DEAD. Any shape, int32.
+        """
+        self._distances.update()
+        values = np.empty(configurations.shape, np.int32)
+        if within(self._distances.additive, configurations.ravel(), int(tokens), INFINITE, values.ravel()):
+            return values
+        farther = (values > tokens) & (configurations >= 0)
+        if self._claims.waiting:
+            self._tightening.recall(np.unique(configurations[farther]).tolist())
+        for place in np.argwhere(farther):
+            values[tuple(place)] = self._search_within(int(configurations[tuple(place)]), tokens)
+        return values
+
+    def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        """Distances of what tokens of a configuration lead to, as decoding uses them with `tokens` left behind the
+        token: INFINITE for those that aren't viable, and for DEAD. Any shape, int32.
+
+        Those that the additive distance lets in are viable, and those that one bounded search from the configuration
+        finds to fit. So as long as a text goes on with viable tokens, there are some.
+        """
+        self._distances.update()
+        values = np.empty(after.shape, np.int32)
+        if within(self._distances.additive, after.ravel(), int(tokens), INFINITE, values.ravel()):
+            return values
+        farther = (values > tokens) & (after >= 0)
+        if farther.any():
+            values[farther] = self._horizon(configuration, int(tokens)).of(after[farther])
+        return values
+
+    def _begin_searches(self) -> None:
+        """Searches with few tokens left go over the tables that the grammar has now, and know nothing yet."""
+        self._horizon_search = HorizonSearch(self._tables, self.limits.step_fuel, self.limits.table_bytes // 16)
+        self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
+        self._on_the_way: Completion = {}
+        self._places: tuple[Ints, Ints] = np.empty(0, np.int32), np.empty(0, np.int32)
+
+    def _next(self, configuration: int, left: int | None) -> int:
+        """The next string of the witness. Where the additive distance fits, nothing else is asked: there is room for
+        it beyond all limits.
+        """
+        additive, known, string = self._additive(configuration), INFINITE, -1
+        if left is None:
+            with suppress(LimitExceeded):
+                self._tighten_unknown(configuration)
+                known, string = self._tightened(configuration)
+        elif additive > left:
+            known, string = self._known(configuration)
+            if known > left:
+                known, string = self._horizon(configuration, left - 1).nearest()
+        if min(additive, known) >= INFINITE:
+            raise EmptyLanguage("no completion of this text is known")
+        return self._distances.witness(configuration) if additive < known else string
+
+    def _additive(self, configuration: int) -> int:
+        self._distances.update()
+        return int(self._distances.additive[configuration])
+
+    def _additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
+        self._distances.update()
+        return self._distances.additive[configurations]
+
+    def _known(self, configuration: int) -> tuple[int, int]:
+        """The distance that the search from the start has found here, and the next string of its completion."""
+        _ = self.minimum
+        return self._on_the_way.get(configuration, (INFINITE, -1))
+
+    def _tightened(self, configuration: int) -> tuple[int, int]:
+        """The least distance that any search has found here, and the next string of its completion."""
+        exact, known = self._tightening.known(configuration), self._known(configuration)
+        if exact is None or exact >= known[0]:
+            return known
+        return exact, self._tightening.witness(configuration) if exact else -1
+
+    def _bounds(self, configurations: Ints) -> Ints:
+        """Distances that are known without a search from there: additive, or of the search from the start."""
+        self._distances.update()
+        values = self._distances.additive[configurations]
+        known, distances = self._places
+        if len(known):
+            places = np.minimum(np.searchsorted(known, configurations), len(known) - 1)
+            values = np.where(known[places] == configurations, np.minimum(values, distances[places]), values)
+        return values
+
+    def _horizon(self, configuration: int, tokens: int) -> Horizon:
+        """Successors of a configuration that fit, with so many tokens left behind them."""
+        _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
+        known = self._horizons.get((configuration, tokens))
+        if known is None:
+            known = self._found_horizon(configuration, tokens)
+            self._horizons.keep((configuration, tokens), known, known.size_bytes)
+        return known
+
+    def _found_horizon(self, configuration: int, tokens: int) -> Horizon:
+        horizon = self._horizon_search.of(configuration, tokens, self._bounds)
+        cut = self._cut_witness(configuration) if self._configurations.cut else None
+        if cut is not None:
+            string, after = cut
+            distance = int(self._bounds(np.array([after], np.int32))[0])
+            horizon = horizon.plus(after, string, distance if distance <= tokens else INFINITE)
+        fits = horizon.distances <= tokens
+        if fits.any() or tokens < 0 or self._tables.accepts(configuration):
+            return horizon
+        if self._tightening.within(configuration, tokens + 1, self.limits.step_fuel):
+            string = self._tightening.witness(configuration)
+            after = self._tables.after(configuration, string)
+            horizon.distances[horizon.configurations == after] = self._tightening.known(after) or 0
+        return horizon
+
+    def _tighten_unknown(self, configuration: int) -> None:
+        _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
+        if self._additive(configuration) >= INFINITE:
+            self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
+
+    def _searched(self) -> Minimum:
+        """The minimum, the descent done: proved by the exact search, or as far as it came."""
+        bound = min(self._additive(self.start), self._path.get(self.start, (INFINITE, -1))[0])
+        if bound == 0:
+            return Minimum(0, True)
+        exact = self._tightening.within(self.start, bound - 1, self.limits.start_fuel)
+        self._on_the_way = self._path | self._tightening.completions()
+        known = sorted(self._on_the_way)
+        distances = [self._on_the_way[configuration][0] for configuration in known]
+        self._places = np.array(known, np.int32), np.array(distances, np.int32)
+        if exact:
+            return Minimum(self._tightening.known(self.start) or 0, True)
+        return Minimum(bound, self._tightening.least(self.start) >= bound)
+
+    def _search_within(self, configuration: int, tokens: int) -> int:
+        """A distance of at most `tokens` that a search finds, else INFINITE."""
+        known, _ = self._known(configuration)
+        if known <= tokens:
+            return known
+        if tokens < 0:
+            return INFINITE
+        if self._tightening.within(configuration, tokens, self.limits.step_fuel):
+            return self._tightening.known(configuration) or 0
+        if self._tables.successors(configuration).cost > self.limits.step_fuel:
+            return INFINITE
+        nearest, _ = self._horizon(configuration, tokens - 1).nearest()
+        return nearest
+
+    def _cut_witness(self, configuration: int) -> tuple[int, int] | None:
+        """The next string of the witness, and the configuration behind it, where it costs too much to get there with
+        all items: those of the least distance go there alone. None where it doesn't, or where a text may end.
+        """
+        if configuration not in self._cut:
+            self._cut[configuration] = self._found_cut(configuration)
+        return self._cut[configuration]
+
+    def _found_cut(self, configuration: int) -> tuple[int, int] | None:
+        additive, (known, string) = self._additive(configuration), self._known(configuration)
+        if self._tables.accepts(configuration) or min(additive, known) >= INFINITE:
+            return None
+        least = configuration
+        if additive < known:
+            string = self._distances.witness(configuration)
+        if self._tables.after(configuration, string) != DEAD:
+            return None
+        if additive < known:
+            items = self._distances.least_items(configuration)
+            least = self._configurations.of_items(items, accepting=False, reserved=True)
+        return string, self._tables.follow_alone(least, self.vocabulary.strings[string])
+
+    def _behind_cut(self, configuration: int, data: bytes) -> int:
+        """The configuration behind the bytes of a token that leads nowhere, if it is the witness's."""
+        if configuration == DEAD:
+            return DEAD
+        cut = self._cut_witness(configuration)
+        return cut[1] if cut is not None and self.vocabulary.strings[cut[0]] == data else DEAD
+
+
+def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:
+    """Error that says why no text is known: the costs of those that are only too long are as good as infinite.
+
+    Raises LimitExceeded(configurations), Interrupted.
+    """
+    most = INFINITE - 1
+    if Distances(configurations, vocabulary, interrupt, most).additive[configurations.start] <= most:
+        return AnswerTooLong(most)
+    return EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")

@@ -1,1 +1,0 @@
-"""Configurations and distances once more, for grammars with a lexer."""

@@ -1,0 +1,144 @@
+"""A piece of work under way: its decoder, step by step, and what its caller is told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.grammar import CompiledGrammar
+from server.backends.backend import Piece, Work
+from server.backends.budget_ended import budget_ended
+from server.decoding.answer import Answer, Interruption
+from server.decoding.decoder import Decoder
+from server.decoding.forced_text import ForcedText
+from server.decoding.language import AnyText, Language
+from server.decoding.logprobs import TokenLogprobs, token_logprobs
+from server.decoding.penalties import penalised
+from server.decoding.step import Successors, steps
+from server.decoding.unlimited import UnlimitedSearch
+from server.engines.contract import Forward, SequenceId
+
+
+class Decoding:
+    """Decoding of one piece of work. `fed`: the model has been asked about it. Raises LimitExceeded as its parts do."""
+
+    def __init__(self, work: Work, any_text: AnyText) -> None:
+        """`any_text`: the language of works without a grammar."""
+        self.work = work
+        self.fed = False
+        self.decoder = Decoder(_language(work, any_text).renewed(), work.parameters)
+        self._free: UnlimitedSearch | None = None
+        if work.grammar is not None and work.parameters.beam_width > 1:
+            self._free = UnlimitedSearch(self.decoder)
+        self._logprobs: list[TokenLogprobs] = []
+        self._sent = 0
+        self._told = 0
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answers once they are there, with all that is known of them."""
+        answers = self.decoder.answers
+        if self._free is not None and answers:
+            answers = self._free.judged(answers)
+        return tuple(map(self._described, answers))
+
+    def forward(self, sequence: SequenceId) -> Forward:
+        """Forward pass that the engine is asked for next."""
+        wanted = self.decoder.wanted
+        if self.fed:
+            return Forward(sequence, wanted.parents, wanted.tokens)
+        return Forward(sequence, (0,), ((),))
+
+    def step(self, logits: NDArray[np.float32]) -> None:
+        """One step, given the logits that were asked for; it may be taken again after LimitExceeded."""
+        self.fed = True
+        decoder, parameters = self.decoder, self.decoder.parameters
+        decoder.renew()
+        prefixes = decoder.prefixes
+        changed = penalised(logits, self.work.prompt, prefixes, parameters.penalties)
+        found = steps(decoder.language, decoder.wanted.places, changed, parameters)
+        told = [] if parameters.logprobs is None else self._told_of(found[0], logits[0], parameters.logprobs)
+        decoder.advance(found)
+        self._logprobs += told
+        if self._free is not None:
+            self._free.advance(prefixes, changed)
+
+    def finish_by_witness(self, reason: Interruption) -> None:
+        """Ends the search: see `Decoder.finish_by_witness`."""
+        self.decoder.finish_by_witness(reason)
+
+    def piece(self) -> Piece | None:
+        """Newly agreed text, if there is some, for who reads the text as it comes."""
+        if not self.work.pieces or self.decoder.parameters.answers > 1:
+            return None
+        text = self.decoder.agreed
+        if len(text) <= self._sent:
+            return None
+        found = Piece(text[self._sent :], tuple(self._logprobs[self._told :]))
+        self._sent, self._told = len(text), len(self._logprobs)
+        return found
+
+    def _told_of(self, found: Successors, row: NDArray[np.float32], count: int) -> list[TokenLogprobs]:
+        """Log-probabilities of the token that a single text goes on with; none where it ends there."""
+        language = self.decoder.language
+        ends = (*language.vocabulary.stop_ids, *self.decoder.parameters.stop_ids)
+        [place] = self.decoder.wanted.places
+        return [
+            token_logprobs(language, place, row, way.token, count, forced=found.forced)
+            for way in found.ranked
+            if way.token not in ends
+        ]
+
+    def _described(self, answer: Answer) -> Answer:
+        return replace(answer, logprobs=tuple(self._logprobs), budget_ended=self._ended(answer))
+
+    def _ended(self, answer: Answer) -> tuple[str, ...] | None:
+        grammar = self.work.grammar
+        grammar = grammar.grammar if isinstance(grammar, ForcedText) else grammar
+        if not self.work.json or answer.budget_affected is None or not isinstance(grammar, CompiledGrammar):
+            return None
+        return budget_ended(grammar, answer) if answer.budget_affected else ()
+
+
+class Request:
+    """A piece of work and its caller. Its fields belong to the decoding thread; `cancelled` is set from outside."""
+
+    def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
+        self.work = work
+        self.cancelled = threading.Event()
+        self.events: asyncio.Queue[Piece | Answer | Exception | None] = asyncio.Queue()
+        self.sequence: SequenceId | None = None
+        self._decoding: Decoding | None = None
+        self._loop = loop
+
+    @property
+    def opened(self) -> bool:
+        """Whether decoding has begun."""
+        return self._decoding is not None
+
+    @property
+    def decoding(self) -> Decoding:
+        """Decoding of what was opened."""
+        assert self._decoding is not None, "only an opened request is decoded"
+        return self._decoding
+
+    def open(self, any_text: AnyText) -> None:
+        """Begins decoding."""
+        self._decoding = Decoding(self.work, any_text)
+
+    def tell(self, *events: Piece | Answer | Exception | None) -> None:
+        """Hands events over, None after the last; a caller whose event loop is gone no longer wants them."""
+        if not self._loop.is_closed():
+            for event in events:
+                self._loop.call_soon_threadsafe(self.events.put_nowait, event)
+
+
+def _language(work: Work, any_text: AnyText) -> Language:
+    if work.grammar is not None:
+        return work.grammar
+    stop_ids = work.parameters.stop_ids
+    return AnyText(any_text.vocabulary, stop_ids) if stop_ids else any_text

@@ -1,0 +1,56 @@
+"""Certificate and usage of answers, which every interface tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grammar_cache.grammar import ALGORITHM_VERSION
+from server.decoding.answer import Answer
+from server.job import Job
+from server.protocol.completion import Certificate, Usage
+from server.protocol.errors import ApiError, ErrorCode
+
+
+def certificate(job: Job, answer: Answer) -> Certificate:
+    """Certificate of this answer."""
+    known, parameters = job.certified, job.parameters
+    return Certificate(
+        complete=answer.complete,
+        budget=parameters.budget,
+        tokens_used=answer.tokens_used,
+        min_tokens=known.minimum.tokens if known else None,
+        exact=known.minimum.exact if known else None,
+        budget_forced_tokens=answer.budget_forced_tokens,
+        budget_affected=answer.budget_affected,
+        budget_ended=None if answer.budget_ended is None else list(answer.budget_ended),
+        interrupted=answer.interrupted,
+        beam_width=parameters.beam_width,
+        alpha=parameters.alpha,
+        grammar_id=known.grammar_id if known else None,
+        table=known.table.name if known and known.table is not None else None,
+        distance_version=ALGORITHM_VERSION,
+        compile_ms=known.compile_ms if known else None,
+        cache=known.source if known else None,
+        ignored=[*unknown_fields(job.ignored), *(known.ignored if known else ())],
+    )
+
+
+def unknown_fields(names: Iterable[str]) -> list[str]:
+    """Fields that nobody knows, as answers tell what was ignored."""
+    return [f"{name}: unknown field" for name in names]
+
+
+def check_budget(job: Job, number: int, answer: Answer) -> None:
+    """Raises ApiError for an answer that the budget may have changed, if the request refuses those."""
+    if not job.refuses or answer.budget_affected is False:
+        return
+    known = certificate(job, answer)
+    details = {"index": number, "text": answer.text.decode(errors="replace"), "swyb": known.model_dump()}
+    message = f"within {known.budget} tokens the answer is, or may be, another one than without a budget"
+    raise ApiError(ErrorCode.BUDGET_AFFECTED, message, param="swyb.on_budget", details=details)
+
+
+def usage(prompt: int, answers: Sequence[Answer]) -> Usage:
+    """Usage of answers to prompts that have so many tokens together."""
+    used = sum(answer.tokens_used for answer in answers)
+    return Usage(prompt_tokens=prompt, completion_tokens=used, total_tokens=prompt + used)

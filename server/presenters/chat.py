@@ -1,0 +1,119 @@
+"""Chat completions, whole or as the chunks of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from functools import partial
+
+from server.decoding.answer import Answer
+from server.job import Job
+from server.presenters.certificate import certificate, usage
+from server.presenters.logprobs import chat_logprobs
+from server.presenters.presenter import Call, Event, Presenter, includes_usage
+from server.presenters.streamed_text import StreamedText, text_of
+from server.protocol.completion import (
+    AssistantMessage,
+    ChatChunk,
+    ChatCompletion,
+    Choice,
+    ChoiceLogprobs,
+    ChunkChoice,
+    Delta,
+)
+from server.protocol.reading import parse_chat
+from server.service import Service
+
+_OPENING = Delta(role="assistant", content="", refusal=None)
+
+
+def chat_call(value: object, *, report_unknown: bool) -> Call:
+    """See `Reader`."""
+    request = parse_chat(value, report_unknown=report_unknown)
+    return Call((request,), partial(ChatPresenter, include_usage=includes_usage(request)))
+
+
+class ChatPresenter(Presenter):
+    """See `Presenter`."""
+
+    end = Event("[DONE]")
+
+    def __init__(self, service: Service, jobs: Sequence[Job], *, include_usage: bool = False) -> None:
+        super().__init__(service, jobs)
+        self._include_usage = include_usage
+
+    async def whole(self) -> ChatCompletion:
+        job, service = self.job, self.service
+        [answers] = await self.answers()
+        return ChatCompletion(
+            id=_id(job),
+            created=job.created,
+            model=service.model.name,
+            system_fingerprint=service.fingerprint,
+            choices=[self._choice(number, answer) for number, answer in enumerate(answers)],
+            usage=usage(len(job.prompt), answers),
+            swyb=certificate(job, answers[0]),
+        )
+
+    async def events(self) -> AsyncGenerator[Event]:
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                yield Event(chunk.model_dump_json(exclude_unset=True))
+
+    async def chunks(self) -> AsyncGenerator[ChatChunk]:
+        """The role, the text as it is agreed, the end with its certificate, for each answer; and the usage if asked
+        for.
+        """
+        job = self.job
+        texts: dict[int, StreamedText] = {}
+        answers: list[Answer] = []
+        async with aclosing(await self.settled()) as events:
+            for number in range(len(job.works)):
+                texts[number] = StreamedText()
+                yield self._chunk(number, _OPENING)
+            async for _, (number, event) in events:
+                if number not in texts:  # how many texts a search finds isn't known before
+                    texts[number] = StreamedText()
+                    yield self._chunk(number, _OPENING)
+                text, told = texts[number].of(event), texts[number].logprobs(event)
+                if text or told:
+                    known = chat_logprobs(told, job, self.service.model.vocabulary)
+                    yield self._chunk(number, Delta(content=text), known)
+                if isinstance(event, Answer):
+                    answers.append(event)
+                    yield _last(self._chunk(number, Delta()), job, event)
+        if self._include_usage:
+            update = {"choices": [], "usage": usage(len(job.prompt), answers)}
+            yield self._chunk(0, Delta()).model_copy(update=update)
+
+    def _choice(self, number: int, answer: Answer) -> Choice:
+        job = self.job
+        return Choice(
+            index=number,
+            message=AssistantMessage(content=text_of(answer)),
+            logprobs=chat_logprobs(answer.logprobs, job, self.service.model.vocabulary),
+            finish_reason=answer.finish_reason,
+            swyb=certificate(job, answer) if job.answers > 1 else None,
+        )
+
+    def _chunk(self, number: int, delta: Delta, logprobs: ChoiceLogprobs | None = None) -> ChatChunk:
+        choice = ChunkChoice(index=number, delta=delta, logprobs=logprobs, finish_reason=None)
+        chunk = ChatChunk(
+            id=_id(self.job),
+            object="chat.completion.chunk",
+            created=self.job.created,
+            model=self.service.model.name,
+            system_fingerprint=self.service.fingerprint,
+            choices=[choice],
+        )
+        return chunk.model_copy(update={"usage": None}) if self._include_usage else chunk
+
+
+def _id(job: Job) -> str:
+    return f"chatcmpl-{job.id}"
+
+
+def _last(chunk: ChatChunk, job: Job, answer: Answer) -> ChatChunk:
+    [choice] = chunk.choices
+    ended = choice.model_copy(update={"finish_reason": answer.finish_reason})
+    return chunk.model_copy(update={"choices": [ended], "swyb": certificate(job, answer)})

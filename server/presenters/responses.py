@@ -1,0 +1,116 @@
+"""Answers of `/v1/responses`, whole or as OpenAI's typed events."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from server.decoding.answer import Answer
+from server.job import Job
+from server.presenters.certificate import certificate
+from server.presenters.presenter import Call, Event, Presenter
+from server.presenters.streamed_text import StreamedText, text_of
+from server.protocol.errors import ApiError
+from server.protocol.responses.request import ResponsesRequest
+from server.protocol.responses.response import (
+    IncompleteDetails,
+    OutputMessage,
+    OutputText,
+    ResponseEvent,
+    ResponseObject,
+    ResponseProblem,
+    ResponseUsage,
+)
+from server.protocol.translation.responses import chat_of_responses, parse_responses
+from server.service import Service
+
+
+def responses_call(value: object, *, report_unknown: bool) -> Call:
+    """See `Reader`."""
+    request = parse_responses(value, report_unknown=report_unknown)
+    chat, names = chat_of_responses(request)
+    return Call((chat,), partial(ResponsesPresenter, request=request), names)
+
+
+class ResponsesPresenter(Presenter):
+    """See `Presenter`. A stream that fails ends with the event `response.failed`."""
+
+    def __init__(self, service: Service, jobs: Sequence[Job], *, request: ResponsesRequest) -> None:
+        super().__init__(service, jobs)
+        self._request = request
+        self._numbers = itertools.count()
+        self._begun = self._response()
+
+    async def whole(self) -> ResponseObject:
+        [[answer]] = await self.answers()
+        return self._ended(answer)
+
+    async def events(self) -> AsyncGenerator[Event]:
+        item, empty = self._message("in_progress"), OutputText(text="")
+        part = {"item_id": item.id, "output_index": 0, "content_index": 0}
+        text = StreamedText()
+        async with aclosing(await self.settled()) as events:
+            yield self._event("response.created", response=self._begun)
+            yield self._event("response.in_progress", response=self._begun)
+            yield self._event("response.output_item.added", output_index=0, item=item)
+            yield self._event("response.content_part.added", **part, part=empty)
+            async for _, (_, event) in events:
+                if delta := text.of(event):
+                    yield self._event("response.output_text.delta", **part, delta=delta, logprobs=[])
+                if isinstance(event, Answer):
+                    whole = text_of(event)
+                    ended = self._ended(event)
+                    yield self._event("response.output_text.done", **part, text=whole, logprobs=[])
+                    yield self._event("response.content_part.done", **part, part=OutputText(text=whole))
+                    yield self._event("response.output_item.done", output_index=0, item=ended.output[0])
+                    yield self._event(f"response.{ended.status}", response=ended)
+
+    def failure(self, error: ApiError, request_id: str) -> Event:
+        problem = ResponseProblem(message=error.message, type=error.code.value, request_id=request_id)
+        failed = self._begun.model_copy(update={"status": "failed", "error": problem})
+        return self._event("response.failed", response=failed)
+
+    def _event(self, kind: Any, **fields: Any) -> Event:
+        event = ResponseEvent(type=kind, sequence_number=next(self._numbers), **fields)
+        # Fields that were not set belong to other types; in what they hold nothing is left out.
+        return Event(event.model_dump_json(include=event.model_fields_set), kind)
+
+    def _message(self, status: Any, *content: OutputText) -> OutputMessage:
+        return OutputMessage(id=f"msg_{self.job.id}", status=status, content=list(content))
+
+    def _ended(self, answer: Answer) -> ResponseObject:
+        status = "completed" if answer.finish_reason == "stop" else "incomplete"
+        prompt = len(self.job.prompt)
+        return self._begun.model_copy(
+            update={
+                "status": status,
+                "incomplete_details": None if status == "completed" else IncompleteDetails(),
+                "output": [self._message(status, OutputText(text=text_of(answer)))],
+                "usage": ResponseUsage(
+                    input_tokens=prompt, output_tokens=answer.tokens_used, total_tokens=prompt + answer.tokens_used
+                ),
+                "swyb": certificate(self.job, answer),
+            }
+        )
+
+    def _response(self) -> ResponseObject:
+        """The answer before it has begun."""
+        request, parameters = self._request, self.job.parameters
+        wanted = request.text.format if request.text else None
+        return ResponseObject(
+            id=f"resp_{self.job.id}",
+            created_at=self.job.created,
+            status="in_progress",
+            instructions=request.instructions,
+            max_output_tokens=request.max_output_tokens,
+            metadata=request.metadata or {},
+            model=self.service.model.name,
+            output=[],
+            temperature=parameters.temperature,
+            text={"format": wanted.model_dump(by_alias=True, exclude_none=True) if wanted else {"type": "text"}},
+            top_p=parameters.top_p,
+            user=request.user,
+        )

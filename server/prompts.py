@@ -1,0 +1,63 @@
+"""The prompt of a request in tokens: its messages as the model's chat template renders them, or its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from server.engines.contract import ChatModel, PromptTooLong, Rendering, UnknownVariable
+from server.protocol.chat import ChatRequest
+from server.protocol.completions.request import CompletionRequest
+from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.messages import for_template
+from server.protocol.template_variables import template_variables
+
+
+def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel) -> tuple[int, ...]:
+    """Token ids, at least one less than the context window. Raises ApiError. Blocks while it tokenises."""
+    window, field = model.context_window, request.prompt_field
+    try:
+        if isinstance(request, ChatRequest):
+            return tuple(_encoded(request, model, window - 1))
+        return tuple(_continued(request, model, window - 1))
+    except PromptTooLong as error:
+        message = f"the prompt has {window} tokens or more; with an answer, the model can take {window}"
+        raise ApiError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, message, param=field) from error
+    except ValueError as error:
+        raise ApiError(ErrorCode.INVALID_VALUE, f"{field}: {error}", param=field) from error
+
+
+def _encoded(request: ChatRequest, model: ChatModel, most: int) -> Sequence[int]:
+    variables = template_variables(request)
+    rendering = Rendering(
+        variables={name: value for name, (value, _) in variables.items()},
+        tools=tuple(request.tools or ()),
+        generation_prompt=_opens_a_turn(request),
+        continue_final=request.continue_final_message or False,
+    )
+    try:
+        return model.encode(for_template(request.messages), most, rendering)
+    except UnknownVariable as error:
+        field = variables[error.name][1]
+        raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, f"{field}: {error}", param=field) from error
+
+
+def _continued(request: CompletionRequest, model: ChatModel, most: int) -> Sequence[int]:
+    [prompt] = request.prompt
+    if isinstance(prompt, str):
+        return model.encode_text(prompt, most, special=request.add_special_tokens is not False)
+    if len(prompt) > most:
+        raise PromptTooLong(f"the prompt has {len(prompt)} tokens")
+    size = model.vocabulary.size
+    if not all(0 <= token < size for token in prompt):
+        raise ValueError(f"the model's tokens have the ids 0 to {size - 1}")
+    return prompt
+
+
+def _opens_a_turn(request: ChatRequest) -> bool:
+    if request.continue_final_message and request.add_generation_prompt:
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS,
+            "continue_final_message leaves the last turn open, and add_generation_prompt opens another one",
+            param="add_generation_prompt",
+        )
+    return not request.continue_final_message and request.add_generation_prompt is not False

@@ -1,0 +1,54 @@
+"""A field that others have: which of its values change nothing, and what to send instead of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Neutral: TypeAlias = Sequence[object]
+"""The values of a field that change nothing; null is always one of them."""
+
+JsonType: TypeAlias = Literal["boolean", "number", "string", "array", "object"]
+
+_PYTHON: Mapping[JsonType, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A field that others have: the values that change nothing, and what to send instead of any other one."""
+
+    neutral: Neutral
+    instead: str = "leave it out"
+    types: tuple[JsonType, ...] = ()
+    """JSON types of which every value changes nothing."""
+
+    def is_neutral(self, value: object) -> bool:
+        """Whether a value asks for what happens anyway."""
+        # True == 1 in Python: a number where a boolean is meant, or the reverse, is a mistake to be told.
+        if any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in self.neutral):
+            return True
+        if isinstance(value, bool):
+            return "boolean" in self.types
+        return any(isinstance(value, _PYTHON[name]) for name in self.types)
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """Schema of the values that change nothing."""
+        values: dict[str, object] = {"enum": [None, *self.neutral]}
+        return {"anyOf": [values, *({"type": name} for name in self.types)]} if self.types else values
+
+
+NEVER: Neutral = ()
+OFF: Neutral = (False,)
+EITHER: Neutral = (False, True)
+ZERO: Neutral = (0,)
+ONE: Neutral = (1,)
+EMPTY_LIST: Neutral = ([],)
+EMPTY_OBJECT: Neutral = ({},)

@@ -1,0 +1,134 @@
+"""Messages of a chat, as clients send them, and as chat templates take them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.parts import PARTS, joined
+from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel
+
+TOOL_CALLS = 1_024
+"""Calls of tools in one turn."""
+
+_TEXTS = {"text": "text", "refusal": "refusal"}
+"""Types of parts that are text, and the member that holds it."""
+_NEUTRAL = frozenset({"cache_control"})
+_ANSWERED = ("tool_calls", "function_call", "reasoning_content", "reasoning", "refusal")
+"""Members that only an assistant's message has."""
+
+
+class TextPart(StrictModel):
+    """A part of a content, as the description has it; `server.protocol.parts` reads it.
+
+    `cache_control` changes no answer.
+    """
+
+    type: Literal["text"]
+    text: str
+    cache_control: dict[str, Any] | None = None
+
+
+def _content(given: object) -> object:
+    return joined(given, _TEXTS, _NEUTRAL)
+
+
+class CalledFunction(StrictModel):
+    """A function that was called, with the JSON text of its arguments, or the arguments themselves."""
+
+    name: str
+    arguments: str | dict[str, Any] | None = None
+
+
+class ToolCall(StrictModel):
+    """A call of a tool that an assistant made before."""
+
+    id: str | None = None
+    type: Literal["function"] | None = None
+    function: CalledFunction
+    index: int | None = None
+
+
+class ChatMessage(StrictModel):
+    """One turn. A `developer` is to the model's template a `system`, a `function` a `tool`.
+
+    `content` may be missing in an assistant's message. See docs/reference/http.md#messages for what becomes of the
+    other members.
+    """
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Annotated[
+        str | None,
+        BeforeValidator(
+            _content, json_schema_input_type=str | Annotated[list[TextPart], Field(max_length=PARTS)] | None
+        ),
+    ] = None
+    name: str | None = None
+    tool_calls: Annotated[list[ToolCall], Field(max_length=TOOL_CALLS, fail_fast=True)] | None = None
+    tool_call_id: str | None = None
+    function_call: CalledFunction | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_role(self) -> ChatMessage:
+        if self.role != "assistant":
+            if self.content is None:
+                raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": "content"})
+            for name in _ANSWERED:
+                if getattr(self, name):
+                    told = {"member": name}
+                    raise PydanticCustomError(MISPLACED_MEMBER, "only an assistant's message has it", told)
+        if self.role == "function" and self.name is None:
+            raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": "name"})
+        return self
+
+
+def for_template(messages: Iterable[ChatMessage]) -> list[dict[str, object]]:
+    """Messages as chat templates take them. Raises ApiError for arguments of calls that are no JSON object."""
+    made: list[dict[str, object]] = []
+    called: dict[str, str] = {}
+    for at, message in enumerate(messages):
+        calls = list(_calls(message, f"messages.{at}"))
+        called |= {str(call["id"]): str(call["function"]["name"]) for call in calls if "id" in call}
+        name = message.name or called.get(message.tool_call_id or "")
+        members = {
+            "role": {"developer": "system", "function": "tool"}.get(message.role, message.role),
+            "content": (message.content or "") + (message.refusal or ""),
+            "name": name,
+            "tool_calls": calls,
+            "tool_call_id": message.tool_call_id,
+            # Templates know it by either name.
+            "reasoning_content": message.reasoning_content or message.reasoning,
+            "reasoning": message.reasoning or message.reasoning_content,
+        }
+        made.append({name: value for name, value in members.items() if value or name == "content"})
+    return made
+
+
+def _calls(message: ChatMessage, path: str) -> Iterator[dict[str, Any]]:
+    for number, call in enumerate(message.tool_calls or ()):
+        function = _function(call.function, f"{path}.tool_calls.{number}.function.arguments")
+        named = {} if call.id is None else {"id": call.id}
+        yield {**named, "type": "function", "function": function}
+    if message.function_call is not None:
+        yield {"type": "function", "function": _function(message.function_call, f"{path}.function_call.arguments")}
+
+
+def _function(called: CalledFunction, path: str) -> dict[str, object]:
+    """Function with its arguments as an object, as templates print them."""
+    arguments: object = called.arguments or {}
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            arguments = None
+    if not isinstance(arguments, Mapping):
+        raise ApiError(ErrorCode.INVALID_VALUE, f"{path}: arguments are the text of a JSON object", param=path)
+    return {"name": called.name, "arguments": arguments}

@@ -1,0 +1,116 @@
+"""A request of `/v1/responses` as it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from server.protocol.chat import MESSAGES, AnswerRequest, TemplateFields
+from server.protocol.foreign.field import Foreign
+from server.protocol.foreign_fields import CALLS, LOGPROBS, REQUEST
+from server.protocol.formats import ResponseFormat
+from server.protocol.parts import PARTS, joined
+from server.protocol.strict import StrictModel
+
+_TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
+"""Types of parts that are text, and the member that holds it."""
+_IDLE = ("annotations", "logprobs")
+"""Members of a part that answers have and clients give back."""
+
+
+class InputText(StrictModel):
+    """A part of a content, as the description has it; `server.protocol.parts` reads it."""
+
+    type: Literal["input_text", "output_text", "text"]
+    text: str
+    annotations: list[Any] | None = None
+    logprobs: list[Any] | None = None
+
+
+def _content(given: object) -> object:
+    return joined(given, _TEXTS, _IDLE)
+
+
+class InputMessage(StrictModel):
+    """One turn: what somebody says, or the message of an answer, given back."""
+
+    type: Literal["message"] | None = None
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[
+        str,
+        BeforeValidator(_content, json_schema_input_type=str | Annotated[list[InputText], Field(max_length=PARTS)]),
+    ]
+    id: str | None = None
+    """Name that an answer's message had; changes no answer."""
+    status: Literal["in_progress", "completed", "incomplete"] | None = None
+    """State that an answer's message had; changes no answer."""
+    phase: Literal["commentary", "final_answer"] | None = None
+    """Kind that an answer's message had; changes no answer."""
+
+
+Items: TypeAlias = Annotated[list[InputMessage], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
+
+
+def _items(given: object) -> object:
+    """A text is one message of the user's."""
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given
+
+
+class TextOptions(StrictModel):
+    """Demands on the text."""
+
+    format: ResponseFormat | None = None
+    """A constraint, by its `type`: `text` (none), `json_object`, `json_schema`, or another one of `response_format`."""
+    verbosity: Literal["medium"] | None = None
+
+
+class ResponsesRequest(AnswerRequest, TemplateFields):
+    """`POST /v1/responses`. Nothing is kept: a conversation is sent whole each time."""
+
+    input: Annotated[Items, BeforeValidator(_items, json_schema_input_type=str | Items)]
+    """A text, or up to 4,096 turns with `role` and `content`: a string, or a list of parts of type `input_text` or
+    `output_text`. Other items, such as function calls, are refused.
+    """
+    instructions: str | None = None
+    """Text that stands before all turns, as the system's."""
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """Budget T; the name that this interface has for `max_tokens`."""
+    text: TextOptions | None = None
+    """`format` is a constraint."""
+
+
+_TOOLS = "tools are not called here: tell in input what was called and what came back"
+_KEPT = "answers are not kept: send all turns in input, and store: false"
+_OWN: Mapping[str, Foreign] = {
+    **LOGPROBS,
+    "background": Foreign((False,), "an answer is waited for: leave it out"),
+    "context_management": Foreign(([],), "input is never cut: send less"),
+    "conversation": Foreign((), _KEPT),
+    "include": Foreign(([],), "answers hold all there is: leave it out"),
+    "max_tool_calls": Foreign((), _TOOLS),
+    "previous_response_id": Foreign((), _KEPT),
+    "prompt": Foreign((), "send the text itself in input and instructions"),
+    "reasoning": Foreign(({}, {"effort": "none"}), REQUEST["reasoning"].instead),
+    "store": Foreign((False,), _KEPT),
+    "tool_choice": Foreign(("none", "auto"), CALLS["tool_choice"].instead),
+    "tools": Foreign(([],), CALLS["tools"].instead),
+    "truncation": Foreign(("disabled",), "input is never cut: send less"),
+}
+FOREIGN: Mapping[str, Foreign] = {
+    name: foreign
+    for name, foreign in {**REQUEST, **LOGPROBS, **_OWN}.items()
+    if name not in ResponsesRequest.member_names()
+}
+"""Fields of OpenAI's and of other servers that this one doesn't have."""
+
+ITEMS: Mapping[str, str] = {
+    "function_call": _TOOLS,
+    "function_call_output": _TOOLS,
+    "custom_tool_call": _TOOLS,
+    "custom_tool_call_output": _TOOLS,
+    "reasoning": "only messages are part of the prompt: leave it out",
+    "item_reference": _KEPT,
+}
+"""Kinds of items that are refused, and what to send instead."""

@@ -1,0 +1,119 @@
+"""Answers of `/v1/responses` and the events of its streams, in OpenAI's shapes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from server.protocol.completion import AnswerModel, Certificate
+
+Status: TypeAlias = Literal["in_progress", "completed", "incomplete", "failed"]
+
+
+class OutputText(AnswerModel):
+    type: Literal["output_text"] = "output_text"
+    text: str
+    annotations: list[None] = Field(default_factory=list)
+    logprobs: list[None] = Field(default_factory=list)
+
+
+class OutputMessage(AnswerModel):
+    type: Literal["message"] = "message"
+    id: str
+    status: Literal["in_progress", "completed", "incomplete"]
+    role: Literal["assistant"] = "assistant"
+    content: list[OutputText]
+
+
+class InputDetails(AnswerModel):
+    """No token costs less for having been computed before."""
+
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class OutputDetails(AnswerModel):
+    """Reasoning isn't told apart from the text."""
+
+    reasoning_tokens: int = 0
+
+
+class ResponseUsage(AnswerModel):
+    """`output_tokens` counts an end token too, as the budget does."""
+
+    input_tokens: int
+    input_tokens_details: InputDetails = InputDetails()
+    output_tokens: int
+    output_tokens_details: OutputDetails = OutputDetails()
+    total_tokens: int
+
+
+class IncompleteDetails(AnswerModel):
+    reason: Literal["max_output_tokens"] = "max_output_tokens"
+
+
+class ResponseProblem(AnswerModel):
+    """Failure of an answer whose stream had begun. `type` is our own code for it."""
+
+    code: Literal["server_error"] = "server_error"
+    message: str
+    type: str
+    request_id: str
+
+
+class ResponseObject(AnswerModel):
+    """An answer. What was not asked for is told as OpenAI tells it: as absent, empty or off."""
+
+    id: str
+    object: Literal["response"] = "response"
+    created_at: int
+    status: Status
+    background: Literal[False] = False
+    error: ResponseProblem | None = None
+    incomplete_details: IncompleteDetails | None = None
+    instructions: str | None
+    max_output_tokens: int | None
+    metadata: dict[str, Any]
+    model: str
+    output: list[OutputMessage]
+    parallel_tool_calls: bool = False
+    previous_response_id: None = None
+    store: Literal[False] = False
+    temperature: float
+    text: dict[str, Any]
+    tool_choice: Literal["none"] = "none"
+    tools: list[None] = Field(default_factory=list)
+    top_p: float
+    truncation: Literal["disabled"] = "disabled"
+    usage: ResponseUsage | None = None
+    user: str | None
+    swyb: Certificate | None = None
+
+
+class ResponseEvent(AnswerModel):
+    """One event of a stream; which fields it has depends on its type."""
+
+    type: Literal[
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+    ]
+    sequence_number: int
+    response: ResponseObject | None = None
+    output_index: int | None = None
+    item: OutputMessage | None = None
+    content_index: int | None = None
+    item_id: str | None = None
+    part: OutputText | None = None
+    delta: str | None = None
+    text: str | None = None
+    logprobs: list[None] | None = None

@@ -1,0 +1,1 @@
+"""Translation of other interfaces' requests into chat requests."""

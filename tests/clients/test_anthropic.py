@@ -1,0 +1,33 @@
+"""Anthropic's own client for Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anthropic import Anthropic
+
+from tests.clients.conftest import KEY, MODEL, City
+
+ASKED: Any = [{"role": "user", "content": "Name a large city: name, population."}]
+
+
+def client(base: str) -> Anthropic:
+    return Anthropic(base_url=base.removesuffix("/v1"), auth_token=KEY)
+
+
+def test_messages(base: str) -> None:
+    """A message, a stream of one, and the count of a prompt's tokens."""
+    anthropic = client(base)
+    answer = anthropic.messages.create(model=MODEL, max_tokens=8, messages=ASKED)
+    assert answer.usage.output_tokens <= 8
+    with anthropic.messages.stream(model=MODEL, max_tokens=8, messages=ASKED) as stream:
+        pieces = list(stream.text_stream)
+        final = stream.get_final_message()
+    assert "".join(pieces) == "".join(block.text for block in final.content if block.type == "text")
+    assert anthropic.messages.count_tokens(model=MODEL, messages=ASKED).input_tokens == answer.usage.input_tokens
+
+
+def test_parse(base: str) -> None:
+    """A model of pydantic's comes back as one."""
+    answer = client(base).messages.parse(model=MODEL, max_tokens=64, messages=ASKED, output_format=City)
+    assert isinstance(answer.parsed_output, City)

@@ -1,0 +1,101 @@
+"""OpenAI's own client for Python."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI, OpenAI
+
+from tests.clients.conftest import MODEL, City
+
+ASKED: Any = [{"role": "user", "content": "Name a large city: name, population."}]
+
+
+def test_parse() -> None:
+    """A model of pydantic's comes back as one."""
+    answer = OpenAI().chat.completions.parse(model=MODEL, messages=ASKED, response_format=City)
+    assert isinstance(answer.choices[0].message.parsed, City)
+
+
+def test_streaming_parse() -> None:
+    """The stream's end has the parsed value, and its pieces are the whole."""
+    with OpenAI().chat.completions.stream(model=MODEL, messages=ASKED, response_format=City) as stream:
+        pieces = [event.delta for event in stream if event.type == "content.delta"]
+        final = stream.get_final_completion().choices[0].message
+    assert isinstance(final.parsed, City)
+    assert "".join(pieces) == final.content
+
+
+def test_json_object() -> None:
+    """Any object."""
+    answer = OpenAI().chat.completions.create(model=MODEL, messages=ASKED, response_format={"type": "json_object"})
+    assert isinstance(json.loads(answer.choices[0].message.content or ""), dict)
+
+
+def test_asynchronously() -> None:
+    """The asynchronous client, with usage."""
+
+    async def ask() -> Any:
+        async with AsyncOpenAI() as client:
+            return await client.chat.completions.parse(model=MODEL, messages=ASKED, response_format=City)
+
+    answer = asyncio.run(ask())
+    assert isinstance(answer.choices[0].message.parsed, City)
+    assert answer.usage.completion_tokens <= 64
+
+
+def test_responses() -> None:
+    """The newer interface: whole, parsed, and as a stream."""
+    client = OpenAI()
+    assert isinstance(client.responses.create(model=MODEL, input="Hello", max_output_tokens=8).output_text, str)
+    assert isinstance(client.responses.parse(model=MODEL, input="A city.", text_format=City).output_parsed, City)
+    with client.responses.stream(model=MODEL, input="A city.", text_format=City) as stream:
+        pieces = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        final = stream.get_final_response()
+    assert "".join(pieces) == final.output_text
+    assert isinstance(final.output_parsed, City)
+
+
+def test_completions() -> None:
+    """The older interface, with a list of prompts."""
+    answer = OpenAI().completions.create(model=MODEL, prompt=["One, two,", "A, b,"], max_tokens=4)
+    assert len(answer.choices) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"guided_choice": ["yes", "no"]}, ("yes", "no")),
+        ({"structured_outputs": {"choice": ["yes", "no"]}}, ("yes", "no")),
+        ({"regex": "yes|no"}, ("yes", "no")),
+        ({"ebnf": 'root ::= "yes" | "no"'}, ("yes", "no")),
+        ({"guided_grammar": 'start: "yes" | "no"'}, ("yes", "no")),
+    ],
+)
+def test_fields_of_other_servers(fields: dict[str, Any], expected: tuple[str, ...]) -> None:
+    """Fields of vLLM and SGLang are sent in `extra_body`."""
+    answer = OpenAI().chat.completions.create(model=MODEL, messages=ASKED, extra_body=fields)
+    assert answer.choices[0].message.content in expected
+
+
+def test_an_answer_may_be_given_back() -> None:
+    """An answer comes back as the client dumps it, with what others add to it."""
+    client = OpenAI()
+    first = client.chat.completions.create(model=MODEL, messages=ASKED, max_tokens=8)
+    told = {**first.choices[0].message.model_dump(), "reasoning_content": None}
+    answer = client.chat.completions.create(
+        model=MODEL,
+        messages=[*ASKED, told, {"role": "user", "name": "Ann", "content": "Go on."}],
+        max_tokens=8,
+        store=True,
+        user="me",
+        metadata={"test": "1"},
+        parallel_tool_calls=True,
+        service_tier="auto",
+        tools=[{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}],
+        tool_choice="none",
+    )
+    assert answer.choices[0].message.tool_calls is None
