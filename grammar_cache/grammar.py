@@ -117,9 +117,22 @@ class CompiledGrammar(SearchedDistances):
     @property
     def size_bytes(self) -> int:
         """Bytes of what texts have led to, without caches that have bounds of their own."""
+        return self._configurations.size_bytes + self._remembered_bytes
+
+    @property
+    def _remembered_bytes(self) -> int:
         entries = len(self._proposals) + len(self._second) + len(self._cut)
-        entries += self._tightening.remembered + self._horizon_search.remembered
-        return self._configurations.size_bytes + ENTRY_BYTES * entries
+        return ENTRY_BYTES * (entries + self._tightening.remembered + self._horizon_search.remembered)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of all that it holds, caches and unused room included, and nothing that grammars share."""
+        parts = [self._configurations, self._distances, self._tables, self._horizon_search]
+        masks = [vars(self)["_masks"]] if "_masks" in vars(self) else []  # made when it is first asked for
+        entries = len(self.network.entry) + len(self._claims.waiting)
+        caches = self._horizons.size + self._tight_masks.size + ENTRY_BYTES * entries
+        held: int = sum(part.held_bytes for part in [*parts, *masks])
+        return caches + self._remembered_bytes + held
 
     @property
     def size(self) -> dict[str, int]:

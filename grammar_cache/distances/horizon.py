@@ -136,6 +136,11 @@ class HorizonSearch:
         """Number of configurations that were vouched for, and of searches that wait to be told."""
         return len(self._vouched) + len(self._untold)
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of bounds that were looked up."""
+        return self._ahead.size
+
     def _found(self, configuration: int, first: list[int], tokens: int, bounds_of: Bounds) -> dict[int, int]:
         """Distances by configuration of those of the `first` level that fit: told by others, or searched for."""
         claimed = None if self._claims is None else self._claims.horizon(configuration, tokens)
