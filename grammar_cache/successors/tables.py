@@ -217,7 +217,7 @@ class SuccessorTables:
         """Successors of these configurations, or of the first ones, the last of which takes the last of the fuel."""
         table = self._configurations
         walks, looked_at = self._walks(configurations)
-        broad = np.array([table.breadth(configuration) for configuration in configurations], np.int64)
+        broad = table.breadths(np.array(configurations, np.int32))
         costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
         ends = np.zeros(len(configurations), np.int64)
         progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
@@ -283,8 +283,7 @@ class SuccessorTables:
         known = self._surroundings[state]
         if known is None:
             return None
-        items = [(one, node) for one in known.states.tolist()]
-        return known, np.array([table.of_items([item], accepting=False) for item in items], np.int32)
+        return known, table.alone(known.states, node)
 
     def _make_room(self) -> None:
         """Makes room for each configuration that the store has room for."""
