@@ -28,7 +28,7 @@ from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.token_set import Bits, TokenBits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "7"
+ALGORITHM_VERSION = "8"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
