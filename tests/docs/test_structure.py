@@ -18,7 +18,7 @@ WHERE = Document("docs/where.md")
 ORDER = (
     ("array_types", "jit"),
     ("algorithms", "constraint", "errors", "limits"),
-    ("arrays", "grammars", "expression", "interrupt"),
+    ("arrays", "grammars", "expression", "interrupt", "special_tokens"),
     ("automata",),
     ("dialects", "network", "vocabulary"),
     ("configurations",),
