@@ -18,8 +18,8 @@ WHERE = Document("docs/where.md")
 ORDER = (
     ("array_types", "jit"),
     ("algorithms", "constraint", "errors", "limits"),
-    ("arrays", "grammars", "expression", "interrupt", "special_tokens"),
-    ("automata",),
+    ("arrays", "grammars", "expression", "interrupt"),
+    ("automata", "special_tokens"),
     ("dialects", "network", "vocabulary"),
     ("configurations",),
     ("successors",),

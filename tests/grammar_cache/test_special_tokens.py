@@ -230,7 +230,7 @@ def test_grammars_without_them_stay_as_they_are() -> None:
 
 
 def test_ids_of_grammars_depend_on_the_names_of_tokens() -> None:
-    """Where names of tokens differ, so do ids of what may name them, and no saved grammar is taken for another."""
+    """Ids of grammars that may name tokens differ where names do, and no saved grammar is taken for another."""
     swapped = Vocabulary(VOCABULARY.token_bytes, [STOP], {10: "</x>", 11: "<x>"}, {12: "<|call|>"})
     constraint = Constraint("gbnf", 'root ::= <x> "a"')
     assert constraint_id(constraint, VOCABULARY) != constraint_id(constraint, swapped)
@@ -268,7 +268,7 @@ def test_texts_of_answers() -> None:
     ],
 )
 def test_refusals(kind: Kind, text: str, message: str) -> None:
-    """What can't be enforced is refused with its place and its reason."""
+    """Refusals of tokens that can't be terminals tell the place and the reason."""
     with pytest.raises(UnsupportedFeature, match=message) as refusal:
         compiled(kind, text, VOCABULARY)
     assert refusal.value.line is not None

@@ -1,9 +1,9 @@
 """GBNF, as llama.cpp reads it, with the layout, names, escapes, calls and rule attributes of xgrammar's EBNF.
 
 Terminals are code points, and special tokens (`special_terminals`). Recursion of any kind is welcome. Assertions of
-what follows a rule (`(= ...)`) are refused as unsupported. Where the two disagree, a text that one of them refuses has the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow);
-and a rule defined twice is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no
-automaton.
+what follows a rule (`(= ...)`) are refused as unsupported. Where the two disagree, a text that one of them refuses has
+the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow); and a rule defined twice
+is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no automaton.
 """
 
 from __future__ import annotations
