@@ -132,7 +132,7 @@ class CompiledGrammar(SearchedDistances):
 
     def consume(self, configuration: int, token: int) -> int | None:
         """The configuration after a token; None where no text of the language begins so, and for a stop id."""
-        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         if data is None:
             return None
         after = self._tables.follow(configuration, data)
@@ -145,7 +145,7 @@ class CompiledGrammar(SearchedDistances):
 
         Beyond the limit of configurations there is room for it, so that answers can be completed.
         """
-        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         return DEAD if data is None else self.take_bytes(configuration, data)
 
     def take_bytes(self, configuration: int, data: bytes) -> int:
@@ -163,7 +163,7 @@ class CompiledGrammar(SearchedDistances):
         after = self._tables.consume(configurations, tokens)
         if self._configurations.cut:
             for row, column in np.argwhere((after == DEAD) & (tokens >= 0) & (tokens < self.vocabulary.size)).tolist():
-                data = self.vocabulary.token_bytes[tokens[row, column]]
+                data = self.vocabulary.spelling[tokens[row, column]]
                 if data is not None:
                     after[row, column] = self._behind_cut(int(configurations[row]), data)
         return after

@@ -19,7 +19,7 @@ ORDER = (
     ("array_types", "jit"),
     ("algorithms", "constraint", "errors", "limits"),
     ("arrays", "grammars", "expression", "interrupt"),
-    ("automata",),
+    ("automata", "special_tokens"),
     ("dialects", "network", "vocabulary"),
     ("configurations",),
     ("successors",),
