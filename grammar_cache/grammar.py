@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.claims import Claim
+from grammar_cache.distances.claims import Claims, Finding
 from grammar_cache.distances.minimum_replay import Findings, replay, tell
 from grammar_cache.distances.searched_distances import SearchedDistances, nothing_found
 from grammar_cache.errors import LimitExceeded
@@ -73,8 +73,8 @@ class CompiledGrammar(SearchedDistances):
                 self._found = self.findings
         return self._found
 
-    def _begin_searches(self) -> None:
-        super()._begin_searches()
+    def _begin_searches(self, claims: Claims | None) -> None:
+        super()._begin_searches(claims)
         self._tight_masks: LruCache[tuple[int, int], TokenBits] = LruCache(self.limits.table_bytes // 8)
 
     @property
@@ -85,7 +85,9 @@ class CompiledGrammar(SearchedDistances):
 
     def anew(self) -> CompiledGrammar:
         """Copy without what texts have led to: other numbers for configurations, and the same answers."""
-        return CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._told())
+        fresh = CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._told())
+        fresh.offer(self.offered)
+        return fresh
 
     @property
     def current(self) -> CompiledGrammar:
@@ -115,9 +117,22 @@ class CompiledGrammar(SearchedDistances):
     @property
     def size_bytes(self) -> int:
         """Bytes of what texts have led to, without caches that have bounds of their own."""
+        return self._configurations.size_bytes + self._remembered_bytes
+
+    @property
+    def _remembered_bytes(self) -> int:
         entries = len(self._proposals) + len(self._second) + len(self._cut)
-        entries += self._tightening.remembered
-        return self._configurations.size_bytes + ENTRY_BYTES * entries
+        return ENTRY_BYTES * (entries + self._tightening.remembered + self._horizon_search.remembered)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of all that it holds, caches and unused room included, and nothing that grammars share."""
+        parts = [self._configurations, self._distances, self._tables, self._horizon_search]
+        masks = [vars(self)["_masks"]] if "_masks" in vars(self) else []  # made when it is first asked for
+        entries = len(self.network.entry) + len(self._claims.waiting)
+        caches = self._horizons.size + self._tight_masks.size + ENTRY_BYTES * entries
+        held: int = sum(part.held_bytes for part in [*parts, *masks])
+        return caches + self._remembered_bytes + held
 
     @property
     def size(self) -> dict[str, int]:
@@ -264,28 +279,14 @@ class CompiledGrammar(SearchedDistances):
             configuration = self.take(configuration, found[-1])
         return tuple(found)
 
-    def offer(self, claims: Mapping[bytes, Claim]) -> None:
-        """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it.
+    def offer(self, claims: Mapping[bytes, Finding]) -> None:
+        super().offer(claims)
+        if self._anew is not None:
+            self._anew.offer(claims)
 
-        Answers then come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
-        """
-        _ = self.minimum  # its search is part of every grammar, and asks nobody
-        self._claims.offer(claims)
-
-    def learned(self) -> dict[bytes, Claim]:
-        """Claims found by searches since the last call, for others, who may `offer` them."""
-        found = [completion for completion in self._tightening.untold() if completion.configurations[0] != self.start]
-        return dict(map(self._claims.stated, found))
-
-    @property
-    def offered(self) -> Mapping[bytes, Claim]:
-        """Claims that were offered and not looked at yet: for whoever has a copy of this grammar."""
-        return self._claims.waiting
-
-    @property
-    def rejected_claims(self) -> int:
-        """Number of offered claims that were looked at and didn't stand."""
-        return self._claims.rejected
+    def learned(self) -> dict[bytes, Finding]:
+        """Findings of this grammar, and of those that were begun anew from it."""
+        return super().learned() | ({} if self._anew is None else self._anew.learned())
 
     @cached_property
     def _masks(self) -> Masks:
