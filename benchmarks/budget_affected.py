@@ -2,23 +2,24 @@
 
 Each task of json-mode-eval is answered within five budgets, from the fewest tokens of any answer to three times those
 of the reference answer, and with three seeds, by sampling and by beams. False has to be right each time. True where the
-text is the same is counted as needless.
+text is the same is counted as needless. Rows are kept as they come, and a run goes on where an earlier one ended.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import Split, Task, read_tasks, read_vocabulary, splitter, write_rows
+from benchmarks.data import Split, Task, append_rows, read_rows, read_tasks, read_vocabulary, splitter
 from benchmarks.tables import markdown, percent
 from grammar_cache import CompiledGrammar, Constraint, UnsupportedFeature, Vocabulary, compile_grammar
 from server.backends.backend import Work
@@ -38,7 +39,7 @@ ENDS = ('"', '"}', "}", "]", '"]', '"]}', "}}", '"}}')
 
 Logits: TypeAlias = Callable[[Sequence[tuple[int, ...]]], NDArray[np.float32]]
 """Function from the answers so far to logits, [answers, vocabulary size]."""
-Model: TypeAlias = Callable[[Task, Sequence[int], int], Logits]
+Model: TypeAlias = Callable[[Task, Sequence[int], int], AbstractContextManager[Logits]]
 """Function from a task, the tokens of its reference answer and a seed."""
 
 
@@ -59,7 +60,8 @@ class Judged:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--tasks", type=int, default=60, help="the first so many tasks of json-mode-eval")
+    parser.add_argument("--tasks", type=int, default=60, help="so many tasks of json-mode-eval")
+    parser.add_argument("--shortest", action="store_true", help="those with the shortest references, not the first")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", choices=[*ways(0)], default=[*ways(0)])
     parser.add_argument("--model", choices=("scripted", "embedded"), default="scripted")
@@ -68,35 +70,34 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Prints the table; 1 if a promise was broken."""
     folder = ensure_embedded_model(default_cache(), print)
-    tasks = read_tasks(arguments.tasks)
-    rows: list[Judged] = []
     vocabulary, split = read_vocabulary(folder), splitter(folder)
+    tasks = read_tasks(0 if arguments.shortest else arguments.tasks)
+    if arguments.shortest:
+        tasks = sorted(tasks, key=lambda task: len(split(task.completion)))[: arguments.tasks]
+    file = Path(arguments.out, f"budget_affected_{arguments.model}.jsonl")
+    rows = read_rows(file, Judged)
+    done = {(row.task, row.seed, row.way) for row in rows}
     with models(arguments.model, folder, vocabulary, split) as model:
-        for number, task in enumerate(tasks):
-            found = judged(task, number, vocabulary, split, model, range(arguments.seeds), arguments.ways)
-            rows += found
-            write_rows(Path(arguments.out), f"budget_affected_{arguments.model}", rows)
+        for task in tasks:
+            for seed in range(arguments.seeds):
+                missing = [way for way in arguments.ways if (task.name, seed, way) not in done]
+                found = list(judged(task, vocabulary, split, model, seed, missing))
+                append_rows(file, found)
+                rows += found
     print(table(rows))
     return int(any(wrong(row) for row in rows))
 
 
 def judged(
-    task: Task,
-    number: int,
-    vocabulary: Vocabulary,
-    split: Split,
-    model: Model,
-    seeds: Iterable[int],
-    chosen: Sequence[str],
+    task: Task, vocabulary: Vocabulary, split: Split, model: Model, seed: int, chosen: Sequence[str]
 ) -> Iterator[Judged]:
-    """All answers of one task; none where its schema isn't supported."""
+    """All answers of one task and seed; none where its schema isn't supported."""
     try:
         grammar = compile_grammar(Constraint("json_schema", task.schema), vocabulary)
     except UnsupportedFeature:
         return
     reference = split(task.completion)
-    for seed in seeds:
-        logits = model(task, reference, 1_000 * number + seed)
+    with model(task, reference, seed) as logits:
         for way in chosen:
             parameters = ways(seed)[way]
             levels = budgets(grammar.minimum.tokens, len(reference))
@@ -168,23 +169,25 @@ def models(name: str, folder: Path, vocabulary: Vocabulary, split: Split) -> Ite
     """The embedded model, or scripts in its place, until the block ends."""
     if name == "scripted":
         ends = [*(split(text)[0] for text in ENDS), *vocabulary.stop_ids]
-        yield lambda task, reference, seed: scripted(vocabulary.size, reference, ends, seed)
+        yield lambda task, reference, seed: scripted(vocabulary.size, reference, ends, task, seed)
         return
     from server.engines.hugging_face.engine import TransformersEngine
 
     engine = TransformersEngine(folder, name="embedded", cache=default_cache())
     try:
-        yield lambda task, reference, seed: by_engine(engine, task)
+        yield lambda task, reference, seed: by_engine(engine, task, seed)
     finally:
         engine.shutdown()
 
 
-def scripted(size: int, reference: Sequence[int], ends: Sequence[int], seed: int) -> Logits:
+@contextmanager
+def scripted(size: int, reference: Sequence[int], ends: Sequence[int], task: Task, seed: int) -> Iterator[Logits]:
     """Logits that are random, but fond of the reference's tokens, and behind these of what ends an answer."""
-    base = np.random.default_rng(seed).normal(scale=2.0, size=size).astype(np.float32)
+    named = int.from_bytes(blake2b(f"{task.name} {seed}".encode(), digest_size=6).digest(), "little")
+    base = np.random.default_rng(named).normal(scale=2.0, size=size).astype(np.float32)
 
     def row(text: tuple[int, ...]) -> NDArray[np.float32]:
-        digest = blake2b(np.array([seed, *text], "<i8").tobytes(), digest_size=8).digest()
+        digest = blake2b(np.array([named, *text], "<i8").tobytes(), digest_size=8).digest()
         found = np.roll(base, int.from_bytes(digest, "little") % size)
         if len(text) < len(reference):
             found[reference[len(text)]] += 14.0
@@ -192,22 +195,42 @@ def scripted(size: int, reference: Sequence[int], ends: Sequence[int], seed: int
             found[list(ends)] += 14.0
         return found
 
-    return lambda texts: np.stack([row(text) for text in texts])
+    yield lambda texts: np.stack([row(text) for text in texts])
 
 
-def by_engine(engine: Engine, task: Task) -> Logits:
-    """Logits of a model, float32; each answer's are computed once, behind those of what it begins with."""
-    prompt = engine.encode(list(task.messages))
-    known: dict[tuple[int, ...], NDArray[np.float32]] = {}
+@contextmanager
+def by_engine(engine: Engine, task: Task, seed: int) -> Iterator[Logits]:
+    """Logits of a model, float32, after a prompt that differs by seed.
 
-    def row(text: tuple[int, ...]) -> NDArray[np.float32]:
-        if text not in known:
-            sequence = engine.open((*prompt, *text))
-            [logits] = engine.step([Forward(sequence, (0,), ((),))])
-            engine.close(sequence)
-            if isinstance(logits, EngineError):
-                raise logits
-            known[text] = logits[0].copy()
-        return known[text]
+    Each text's are computed once, so that they are equal whatever was asked before, and kept in a file: those of one
+    task may be gigabytes.
+    """
+    *before, last = task.messages
+    prompt = engine.encode([*before, {**last, "content": f"{last['content']}\n{'Please. ' * seed}"}])
+    known: dict[tuple[int, ...], int] = {}
+    width = engine.vocabulary.size * np.dtype(np.float32).itemsize
 
-    return lambda texts: np.stack([row(text) for text in texts])
+    with TemporaryFile() as file:
+
+        def compute(texts: Sequence[tuple[int, ...]]) -> None:
+            sequences = [engine.open((*prompt, *text)) for text in texts]
+            for text, found in zip(texts, engine.step([Forward(s, (0,), ((),)) for s in sequences]), strict=True):
+                if isinstance(found, EngineError):
+                    raise found
+                known[text] = len(known)
+                file.seek(known[text] * width)
+                file.write(found[0].tobytes())
+            for sequence in sequences:
+                engine.close(sequence)
+
+        def row(text: tuple[int, ...]) -> NDArray[np.float32]:
+            file.seek(known[text] * width)
+            return np.frombuffer(file.read(width), np.float32)
+
+        def logits(texts: Sequence[tuple[int, ...]]) -> NDArray[np.float32]:
+            missing = [text for text in dict.fromkeys(texts) if text not in known]
+            if missing:
+                compute(missing)
+            return np.stack([row(text) for text in texts])
+
+        yield logits
