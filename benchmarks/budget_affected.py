@@ -78,8 +78,8 @@ def run(arguments: Namespace) -> int:
     rows = read_rows(file, Judged)
     done = {(row.task, row.seed, row.way) for row in rows}
     with models(arguments.model, folder, vocabulary, split) as model:
-        for task in tasks:
-            for seed in range(arguments.seeds):
+        for seed in range(arguments.seeds):
+            for task in tasks:
                 missing = [way for way in arguments.ways if (task.name, seed, way) not in done]
                 found = list(judged(task, vocabulary, split, model, seed, missing))
                 append_rows(file, found)
