@@ -8,12 +8,11 @@ text is the same is counted as needless. Rows are kept as they come, and a run g
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TypeAlias
 
 import numpy as np
@@ -27,18 +26,19 @@ from server.backends.request import Decoding
 from server.decoding.answer import Answer
 from server.decoding.language import AnyText
 from server.decoding.parameters import UNLIMITED, Parameters
-from server.engines.contract import Engine, EngineError, Forward
+from server.engines.contract import Engine, EngineError, Forward, SequenceId
 from server.engines.embedded import default_cache, ensure_embedded_model
 
 WINDOW = 2
-"""Largest budgets after which an answer without one is given up: it is none of theirs."""
+"""Largest budgets after which beams without one are given up: their answer is none of those within budgets."""
 TOP_P = 0.9
 WIDTH = 3
 ENDS = ('"', '"}', "}", "]", '"]', '"]}', "}}", '"}}')
 """Tokens that a scripted model is fond of once it has said what it had to say."""
 
-Logits: TypeAlias = Callable[[Sequence[tuple[int, ...]]], NDArray[np.float32]]
-"""Function from the answers so far to logits, [answers, vocabulary size]."""
+Text: TypeAlias = tuple[int, ...]
+Logits: TypeAlias = Callable[[Sequence[Sequence[Text]]], Sequence[NDArray[np.float32]]]
+"""Function from the texts that each answer may go on from to their logits, [texts, vocabulary size]."""
 Model: TypeAlias = Callable[[Task, Sequence[int], int], AbstractContextManager[Logits]]
 """Function from a task, the tokens of its reference answer and a seed."""
 
@@ -97,28 +97,30 @@ def judged(
     except UnsupportedFeature:
         return
     reference = split(task.completion)
+    levels = budgets(grammar.minimum.tokens, len(reference))
+    asked = {
+        (way, level): replace(ways(seed)[way], budget=budget) for way in chosen for level, budget in levels.items()
+    }
+    free = {way: replace(ways(seed)[way], budget=UNLIMITED) for way in chosen}
     with model(task, reference, seed) as logits:
-        for way in chosen:
-            parameters = ways(seed)[way]
-            levels = budgets(grammar.minimum.tokens, len(reference))
-            window = WINDOW * max(levels.values())
-            free = decoded(grammar, replace(parameters, budget=UNLIMITED), logits, window)
-            for level, budget in levels.items():
-                answer = decoded(grammar, replace(parameters, budget=budget), logits, window)
-                assert answer is not None, "a budget ends an answer"
-                assert answer.budget_affected is not None
-                yield Judged(
-                    task=task.name,
-                    way=way,
-                    level=level,
-                    seed=seed,
-                    budget=budget,
-                    tokens=answer.tokens_used,
-                    forced=answer.budget_forced_tokens or 0,
-                    ended=len(answer.budget_ended or ()),
-                    affected=answer.budget_affected,
-                    same=free is not None and free.text == answer.text,
-                )
+        found = decoded(grammar, [*asked.values(), *free.values()], logits, max(levels.values()))
+    unlimited = dict(zip(free, found[len(asked) :], strict=True))
+    for (way, level), answer in zip(asked, found, strict=False):
+        assert answer is not None, "a budget ends an answer"
+        assert answer.budget_affected is not None
+        text = unlimited[way].text if unlimited[way] else None
+        yield Judged(
+            task=task.name,
+            way=way,
+            level=level,
+            seed=seed,
+            budget=levels[level],
+            tokens=answer.tokens_used,
+            forced=answer.budget_forced_tokens or 0,
+            ended=len(answer.budget_ended or ()),
+            affected=answer.budget_affected,
+            same=text == answer.text,
+        )
 
 
 def ways(seed: int) -> dict[str, Parameters]:
@@ -137,14 +139,26 @@ def budgets(minimum: int, reference: int) -> dict[str, int]:
     return {name: max(minimum, int(share * reference)) for name, share in wanted.items()}
 
 
-def decoded(grammar: CompiledGrammar, parameters: Parameters, logits: Logits, window: int) -> Answer | None:
-    """The answer; None if it takes more steps than the window has."""
-    decoding = Decoding(Work((), grammar, parameters, json=True), AnyText(grammar.vocabulary))
-    for _ in range(window):
-        if answers := decoding.answers:
-            return answers[0]
-        decoding.step(logits(decoding.decoder.prefixes))
-    return None
+def decoded(grammar: CompiledGrammar, asked: Sequence[Parameters], logits: Logits, most: int) -> list[Answer | None]:
+    """Answers side by side; None for one without a budget that is none of those within `most` tokens.
+
+    That is so for a drawn one that is longer, and taken to be so for beams that still go on after `WINDOW` times.
+    """
+    any_text = AnyText(grammar.vocabulary)
+    decodings = [Decoding(Work((), grammar, parameters, json=True), any_text) for parameters in asked]
+    for _ in range(WINDOW * most):
+        texts = [_texts(decoding, most) for decoding in decodings]
+        for decoding, rows in zip(decodings, logits(texts), strict=True):
+            if len(rows):
+                decoding.step(rows)
+    return [decoding.answers[0] if decoding.answers else None for decoding in decodings]
+
+
+def _texts(decoding: Decoding, most: int) -> tuple[Text, ...]:
+    """Texts to go on from; none for an answer that is there, or given up."""
+    texts = () if decoding.decoder.answers else tuple(decoding.decoder.prefixes)
+    longest = most if decoding.work.parameters.beam_width == 1 else WINDOW * most
+    return () if any(len(text) > longest for text in texts) else texts
 
 
 def wrong(row: Judged) -> bool:
@@ -186,7 +200,7 @@ def scripted(size: int, reference: Sequence[int], ends: Sequence[int], task: Tas
     named = int.from_bytes(blake2b(f"{task.name} {seed}".encode(), digest_size=6).digest(), "little")
     base = np.random.default_rng(named).normal(scale=2.0, size=size).astype(np.float32)
 
-    def row(text: tuple[int, ...]) -> NDArray[np.float32]:
+    def row(text: Text) -> NDArray[np.float32]:
         digest = blake2b(np.array([named, *text], "<i8").tobytes(), digest_size=8).digest()
         found = np.roll(base, int.from_bytes(digest, "little") % size)
         if len(text) < len(reference):
@@ -195,42 +209,58 @@ def scripted(size: int, reference: Sequence[int], ends: Sequence[int], task: Tas
             found[list(ends)] += 14.0
         return found
 
-    yield lambda texts: np.stack([row(text) for text in texts])
+    yield lambda answers: [np.array([row(text) for text in texts], np.float32) for texts in answers]
 
 
 @contextmanager
 def by_engine(engine: Engine, task: Task, seed: int) -> Iterator[Logits]:
     """Logits of a model, float32, after a prompt that differs by seed.
 
-    Each text's are computed once, so that they are equal whatever was asked before, and kept in a file: those of one
-    task may be gigabytes.
+    Each text's are computed once: another batch would make others of them, by rounding.
     """
     *before, last = task.messages
     prompt = engine.encode([*before, {**last, "content": f"{last['content']}\n{'Please. ' * seed}"}])
-    known: dict[tuple[int, ...], int] = {}
-    width = engine.vocabulary.size * np.dtype(np.float32).itemsize
+    known: dict[Text, NDArray[np.float32]] = {}
+    sequences: dict[int, SequenceId] = {}
+    rows: dict[int, Sequence[Text]] = {}
 
-    with TemporaryFile() as file:
+    def compute(wanted: Mapping[int, Sequence[Text]]) -> None:
+        forwards = [going_on(sequences[number], rows[number], texts) for number, texts in wanted.items()]
+        for (number, texts), found in zip(wanted.items(), engine.step(forwards), strict=True):
+            if isinstance(found, EngineError):
+                raise found
+            rows[number] = texts
+            for text, row in zip(texts, found, strict=True):
+                known.setdefault(text, row.copy())
 
-        def compute(texts: Sequence[tuple[int, ...]]) -> None:
-            sequences = [engine.open((*prompt, *text)) for text in texts]
-            for text, found in zip(texts, engine.step([Forward(s, (0,), ((),)) for s in sequences]), strict=True):
-                if isinstance(found, EngineError):
-                    raise found
-                known[text] = len(known)
-                file.seek(known[text] * width)
-                file.write(found[0].tobytes())
-            for sequence in sequences:
-                engine.close(sequence)
-
-        def row(text: tuple[int, ...]) -> NDArray[np.float32]:
-            file.seek(known[text] * width)
-            return np.frombuffer(file.read(width), np.float32)
-
-        def logits(texts: Sequence[tuple[int, ...]]) -> NDArray[np.float32]:
-            missing = [text for text in dict.fromkeys(texts) if text not in known]
+    def logits(answers: Sequence[Sequence[Text]]) -> list[NDArray[np.float32]]:
+        wanted: dict[int, Sequence[Text]] = {}
+        under_way: set[Text] = set()
+        for number, texts in enumerate(answers):
+            missing = {text for text in texts if text not in known} - under_way
             if missing:
-                compute(missing)
-            return np.stack([row(text) for text in texts])
+                wanted[number] = texts
+                under_way |= missing
+        begun = {number: [()] for number in wanted if number not in sequences}
+        for number in begun:
+            sequences[number], rows[number] = engine.open(prompt), [()]
+        for number, first in begun.items():  # the second finds the prompt of the first
+            compute({number: first})
+        compute({number: texts for number, texts in wanted.items() if tuple(texts) != ((),)})
+        return [np.array([known[text] for text in texts], np.float32) for texts in answers]
 
+    try:
         yield logits
+    finally:
+        for sequence in sequences.values():
+            engine.close(sequence)
+
+
+def going_on(sequence: SequenceId, before: Sequence[Text], texts: Sequence[Text]) -> Forward:
+    """The step from the texts before to those that go on from them."""
+    parents = [
+        max((at for at in range(len(before)) if text[: len(before[at])] == before[at]), key=lambda at: len(before[at]))
+        for text in texts
+    ]
+    tokens = [text[len(before[at]) :] for text, at in zip(texts, parents, strict=True)]
+    return Forward(sequence, tuple(parents), tuple(tokens))
