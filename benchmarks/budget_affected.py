@@ -104,11 +104,10 @@ def judged(
     free = {way: replace(ways(seed)[way], budget=UNLIMITED) for way in chosen}
     with model(task, reference, seed) as logits:
         found = decoded(grammar, [*asked.values(), *free.values()], logits, max(levels.values()))
-    unlimited = dict(zip(free, found[len(asked) :], strict=True))
+    unlimited = {way: answer and answer.text for way, answer in zip(free, found[len(asked) :], strict=True)}
     for (way, level), answer in zip(asked, found, strict=False):
         assert answer is not None, "a budget ends an answer"
         assert answer.budget_affected is not None
-        text = unlimited[way].text if unlimited[way] else None
         yield Judged(
             task=task.name,
             way=way,
@@ -119,7 +118,7 @@ def judged(
             forced=answer.budget_forced_tokens or 0,
             ended=len(answer.budget_ended or ()),
             affected=answer.budget_affected,
-            same=text == answer.text,
+            same=unlimited[way] == answer.text,
         )
 
 

@@ -134,7 +134,8 @@ def _other_names(
     found = {}
     for name, other in others.items():
         if other.ours in ours:
-            parts = [{"enum": [theirs for theirs, _ in other.values]}] if other.values else []
+            enum = {"enum": [theirs for theirs, _ in other.values]}
+            parts: list[Mapping[str, object]] = [enum] if other.values else []
             parts += [ours[other.ours]] if other.others else []
             parts += [foreign[name].schema] if name in foreign else []
             found[name] = {"anyOf": parts, "description": f"Another name of {other.ours}."}
