@@ -24,7 +24,7 @@ Made from the code by `python -m scripts.reference`. [HTTP interface](http.md) s
 
 Every field of a request is honoured, neutral or refused, whichever server it comes from:
 
-- **honoured**: it does what it says. Other servers' names of our fields are read too: [other names](fields.md#other-names).
+- **honoured**: it does what it says. Fields that are ours by [other names](fields.md#other-names) are read too.
 - **neutral**: values that ask for what happens anyway are accepted; the table lists them. Any other value is a 400
   that says what to send instead. Null is always accepted, and means that the field is absent.
 - **refused**: any value but null is a 400.
