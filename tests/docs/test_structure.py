@@ -27,7 +27,7 @@ ORDER = (
     ("masks",),
     ("grammar",),
     ("compile", "offline"),
-    ("artefact",),
+    ("artefact", "hosts"),
     ("store", "warm_up"),
 )
 """Order of `grammar_cache`, from the ground up: each imports from those before it, and within itself."""
