@@ -63,7 +63,7 @@ def _unspeakable(vocabulary: Vocabulary) -> Model:
 
 
 def _broken(vocabulary: Vocabulary) -> Model:
-    """Not a number for the most, and infinite for others."""
+    """Gives most tokens no number, and others an infinite one."""
     chance = _chance(vocabulary)
 
     def scores(tokens: Sequence[int]) -> Scores:

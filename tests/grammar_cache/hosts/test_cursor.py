@@ -94,7 +94,7 @@ def test_a_grammar_that_is_always_full_changes_no_answer() -> None:
 
 
 def test_a_full_table_is_left_by_the_completion() -> None:
-    """Where a grammar has no room for configurations, copies and completions take over."""
+    """Copies and completions take over from a grammar that has no room for configurations."""
     vocabulary = small_vocabulary()
     grammar = compile_grammar(NESTED, vocabulary, Limits(configurations=40))
     for budget in (8, 40):
