@@ -12,6 +12,7 @@ whole answers by `check_answers`. Both raise ConformanceError, which says the ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol, Self, TypeAlias
 
 import numpy as np
@@ -71,8 +72,12 @@ def check_answers(
             tokens = list(answer(grammar, budget, model))
             _check_answer(case, grammar, budget, tokens, f"{case.constraint}, {budget} tokens, a model of {name!r}")
             checked += 1
-        _check_refusal(grammar, lambda budget, model=model: answer(grammar, budget, model))  # type: ignore[misc]
+        _check_refusal(grammar, partial(_answered, answer, grammar, model))
     return checked
+
+
+def _answered(answer: Answer, grammar: CompiledGrammar, model: Model, budget: int) -> Sequence[int]:
+    return answer(grammar, budget, model)
 
 
 def _check_answer(case: ConformanceCase, grammar: CompiledGrammar, budget: int, tokens: list[int], where: str) -> None:
