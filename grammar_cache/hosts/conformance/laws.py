@@ -1,7 +1,7 @@
 """Laws that a host keeps: answers are complete within their budgets, and a place in a grammar can be left and found.
 
-A host whose requests are places (`RequestPlace`: accept, rollback, fork) is checked by `check_place`, any host that generates
-whole answers by `check_answers`. Both raise ConformanceError, which says the case, the budget and the model.
+A host whose requests are places (`RequestPlace`: accept, rollback, fork) is checked by `check_place`, any host that
+generates whole answers by `check_answers`. Both raise ConformanceError, which says the case, the budget and the model.
 
     for case in CASES:
         grammar = compile_grammar(case.constraint, vocabulary)
@@ -139,7 +139,9 @@ def _mask(grammar: CompiledGrammar, place: RequestPlace) -> list[int]:
     return [int(token) for token in np.flatnonzero(bits)]
 
 
-def _check_mask(grammar: CompiledGrammar, place: RequestPlace, tokens: list[int], budget: int, allowed: list[int]) -> None:
+def _check_mask(
+    grammar: CompiledGrammar, place: RequestPlace, tokens: list[int], budget: int, allowed: list[int]
+) -> None:
     if place.tokens_left != budget - len(tokens):
         raise ConformanceError(f"{place.tokens_left} tokens are left of {budget} behind {len(tokens)}")
     configuration = grammar.start
