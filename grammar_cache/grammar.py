@@ -1,6 +1,7 @@
 """A grammar compiled for a vocabulary: the face that decoding, the command line and comparisons use.
 
-One thread owns a compiled grammar: its tables grow as texts are followed. What decoding relies on (`minimum`,
+One thread at a time may use a compiled grammar, since its tables grow as texts are followed: it owns the grammar, or
+holds its `lock`, as `hosts/cursor.py` does. What decoding relies on (`minimum`,
 `distances`, `mask`, `only_token`, `proposals`) is a pure function of the grammar, the vocabulary and the limits; what
 was asked before only makes it faster. `distance` and `witness` tell the best that is known, which a search may lower.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +58,7 @@ class CompiledGrammar(SearchedDistances):
         super().__init__(network, vocabulary, limits, interrupt)
         self.ignored = ignored
         self.network = network
+        self.lock = RLock()
         self._found = found
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self._anew: CompiledGrammar | None = None
@@ -92,7 +95,12 @@ class CompiledGrammar(SearchedDistances):
     @property
     def current(self) -> CompiledGrammar:
         """The last one of those that were begun anew, one from the other."""
-        return self if self._anew is None else self._anew.current
+        grammar = self
+        while grammar._anew is not None:
+            grammar = grammar._anew
+        if grammar is not self:
+            self._anew = grammar  # those between have no use any more
+        return grammar
 
     def renewed(self) -> CompiledGrammar:
         """The current one that isn't full, begun anew if need be. Who has followed a text follows it there once more.
@@ -102,6 +110,7 @@ class CompiledGrammar(SearchedDistances):
         grammar = self.current
         while grammar.full:
             grammar._anew = grammar.anew()
+            grammar._anew.lock = self.lock
             if grammar._anew.full:
                 return grammar._anew
             grammar = grammar._anew
@@ -147,7 +156,7 @@ class CompiledGrammar(SearchedDistances):
 
     def consume(self, configuration: int, token: int) -> int | None:
         """The configuration after a token; None where no text of the language begins so, and for a stop id."""
-        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         if data is None:
             return None
         after = self._tables.follow(configuration, data)
@@ -160,7 +169,7 @@ class CompiledGrammar(SearchedDistances):
 
         Beyond the limit of configurations there is room for it, so that answers can be completed.
         """
-        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         return DEAD if data is None else self.take_bytes(configuration, data)
 
     def take_bytes(self, configuration: int, data: bytes) -> int:
@@ -178,7 +187,7 @@ class CompiledGrammar(SearchedDistances):
         after = self._tables.consume(configurations, tokens)
         if self._configurations.cut:
             for row, column in np.argwhere((after == DEAD) & (tokens >= 0) & (tokens < self.vocabulary.size)).tolist():
-                data = self.vocabulary.token_bytes[tokens[row, column]]
+                data = self.vocabulary.spelling[tokens[row, column]]
                 if data is not None:
                     after[row, column] = self._behind_cut(int(configurations[row]), data)
         return after
@@ -234,6 +243,12 @@ class CompiledGrammar(SearchedDistances):
             tight = TokenBits.of(self._tables.bits_into(configuration, fits, also))
             self._tight_masks.keep((configuration, tokens), tight, tight.size_bytes + 400)
         return tight.whole()
+
+    def is_tight(self, configuration: int, budget: int) -> bool:
+        """Whether the budget keeps out a token that may come next without one."""
+        if self._masks.bits(configuration, budget - 1) is not None:
+            return False
+        return not np.array_equal(self.bitmask(configuration, budget), self.bitmask(configuration))
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next; None if there are several, or if the text may also end here."""

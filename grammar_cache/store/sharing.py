@@ -115,7 +115,7 @@ class SharedGrammars:
         if data is None:
             return grammar
         try:
-            return TabledGrammar(grammar, DistanceTable.from_bytes(data, grammar_id, self._vocabulary))
+            return TabledGrammar(grammar, DistanceTable.from_bytes(data, grammar_id, grammar.vocabulary))
         except ArtefactError:
             self._database.counters.count("rejected")
             return grammar
