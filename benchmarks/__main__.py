@@ -13,6 +13,7 @@ from benchmarks.core import (
     compile_time,
     filter_time,
     grammars,
+    hostile_time,
     ranking_time,
     step_time,
     tight_time,
@@ -57,6 +58,7 @@ def parser() -> ArgumentParser:
         "restart": restart,
         "maskbench": maskbench,
         "budget": budget_affected,
+        "hostile": hostile_time,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
@@ -64,7 +66,7 @@ def parser() -> ArgumentParser:
         _finish(command, module.run)
     _finish(
         commands.add_parser(
-            "all", help=f"all of them but vllm, restart, maskbench and budget, on {FEW_SCHEMAS} schemas"
+            "all", help=f"all of them but vllm, restart, maskbench, budget and hostile, on {FEW_SCHEMAS} schemas"
         ),
         _all,
     )
