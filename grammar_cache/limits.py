@@ -43,8 +43,8 @@ class Limits:
     """Configurations a compiled grammar may explore: about 0.5 kB each. There answers under way end by their witness,
     for which there is room beyond: one configuration a byte."""
 
-    byte_cost: int = 30_000
-    """Items and edges that reading one byte may cost (a millisecond); JSON takes some ten, SQL some hundred.
+    byte_cost: int = 4_000
+    """Items and edges that reading one byte may cost (a tenth of a millisecond); JSON takes some ten, SQL some hundred.
     Where a configuration would take more, as those of very ambiguous grammars, only its witness goes on.
     """
 
