@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from grammar_cache.arrays.disk_cache import load, save
 from grammar_cache.errors import VocabularyError
 from grammar_cache.special_tokens import ESCAPE, SpecialTokens, special_terminal
+from grammar_cache.vocabulary import gguf_file
 from grammar_cache.vocabulary.tokenizer_file import Files, read
 from grammar_cache.vocabulary.trie import Children, Trie, flatten
 
@@ -167,6 +168,28 @@ class Vocabulary:
         made = _read(files, extra)
         save(kept, key, _arrays(made))
         return made
+
+    @staticmethod
+    def from_tokenizer(tokenizer: Any, extra_stop_ids: Iterable[int] = ()) -> Vocabulary:
+        """Vocabulary of a fast tokenizer of `transformers`, as it is in memory.
+
+        Stop ids: its end of text, and the extra ones; those of the model's generation settings are not known here.
+        Raises VocabularyError for a tokenizer without a tokenizer.json of its own.
+        """
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None or not hasattr(backend, "to_str"):
+            raise VocabularyError(f"{type(tokenizer).__name__} is no fast tokenizer: its tokens can't be read")
+        contents = {"tokenizer.json": backend.to_str().encode()}
+        contents["tokenizer_config.json"] = json.dumps({"eos_token": tokenizer.eos_token}).encode()
+        return _read(Files(Path(tokenizer.name_or_path), contents), frozenset(extra_stop_ids))
+
+    @staticmethod
+    def from_gguf(path: str | PathLike[str], extra_stop_ids: Iterable[int] = ()) -> Vocabulary:
+        """Vocabulary of the model in a GGUF file, with its ends of text, turn and message, and the extra ones.
+
+        Needs the package `gguf`. Raises VocabularyError.
+        """
+        return _read(gguf_file.files(Path(path)), frozenset(extra_stop_ids))
 
     @property
     def with_special_tokens(self) -> Vocabulary:
