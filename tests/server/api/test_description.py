@@ -353,7 +353,7 @@ def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObjec
         ({"choice": ["a"]}, 'send response_format {"type": "choice"'),
         ({"lark": "a"}, "send grammar"),
         ({"structural_tags": [{}]}, "send response_format"),
-        ({"response_format": {"type": "structural_tag"}}, "has format, or structures and triggers"),
+        ({"response_format": {"type": "structural_tag", "formt": {}}}, "did you mean format?"),
         ({"tools": [{}]}, "send response_format"),
         ({"swyb": {"beam": 2}}, "did you mean beam_width? Known here: whitespace, lenient, start, lexer, beam_width"),
         ({"swyb": {"zzz": 2}}, "Known here: whitespace"),
