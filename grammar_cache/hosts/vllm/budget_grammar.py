@@ -7,6 +7,7 @@ closed, and what is left belongs to the answer.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,10 @@ log = logging.getLogger("vllm.swyb_budget")
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Thoughts of a model: tokens that close them, those that are then left, and the most drafts of one step."""
+    """Thoughts of a model: tokens that close them, and the fewest that are then left."""
 
     closer: tuple[int, ...]
     reserve: int
-    drafts: int
 
 
 class BudgetGrammar:
@@ -48,6 +48,8 @@ class BudgetGrammar:
         self._begun = thinking is None
         self.committing = False
         """Whether tokens that are accepted are the request's output already, and no drafts."""
+        self.drafts: list[int] = []
+        """Drafts of this step, -1 for those that aren't known."""
         self.free_rows = 0
         """Number of masks of this step that were filled with thoughts."""
 
@@ -59,12 +61,15 @@ class BudgetGrammar:
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Goes on behind tokens; False where one isn't allowed."""
         if not self._begun:
-            self._begin(self._request.num_output_tokens - (len(tokens) if self.committing else 0))
+            before = -len(tokens) if self.committing else self.free_rows
+            self._begin(self._request.num_output_tokens + before)
         return all(self._cursor.accept(token) for token in tokens)
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """The drafts up to the first that isn't allowed; nothing is accepted."""
         if not self._begun:
+            if not self._request.structured_output_request.reasoning_ended:
+                return []  # drafts in whose midst thoughts end: where they do isn't told
             self._begin(self._request.num_output_tokens)
         count = next((at for at, token in enumerate(tokens) if not self._cursor.accept(token)), len(tokens))
         self.rollback(count)
@@ -73,13 +78,13 @@ class BudgetGrammar:
     def rollback(self, num_tokens: int) -> None:
         """Takes drafts back."""
         self._cursor.rollback(num_tokens)
-        if self._thinking is not None and not self._cursor.tokens and not self._ended_thinking():
-            self._begun = False  # where the thoughts end is known for certain only when they have
+        if self._thinking is not None and not self._cursor.tokens:
+            self._begun = False  # thoughts had ended among drafts, perhaps
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Writes the mask of the place to a row of vLLM's. An exception would end its engine, so none escapes."""
         if not self._begun:
-            self._begin(self._request.num_output_tokens)
+            self._begin(self._request.num_output_tokens + self.free_rows)
         row: NDArray[np.int32] = bitmask[batch_index].numpy()
         try:
             self._cursor.fill(row)
@@ -93,12 +98,11 @@ class BudgetGrammar:
         """Writes the mask of a thought: whatever ends nothing, or the closer's next token where room is running out."""
         assert self._thinking is not None
         row: NDArray[np.int32] = bitmask[batch_index].numpy()
-        ahead, self.free_rows = self.free_rows, self.free_rows + 1
-        closer, done = self._thinking.closer, self._closed()
-        left = self._budget - self._request.num_output_tokens - (len(closer) - done)
-        if done + ahead < len(closer) and left - ahead <= self._thinking.reserve + self._thinking.drafts + done:
-            # A row counts only where all drafts before it were what their masks had left: more of the closer.
-            _only(row, closer[done + ahead])
+        seen = [*self._request.output_token_ids, *self.drafts[: self.free_rows]]
+        self.free_rows += 1
+        closer = self._thinking.closer
+        if self._budget - len(seen) - len(closer) <= self._thinking.reserve:
+            _only(row, closer[_begun(closer, seen)])
             return
         row[:] = -1
         for token in (*self._ends, *self._foreign):
@@ -116,22 +120,15 @@ class BudgetGrammar:
         return self._thinking is not None
 
     def _begin(self, spent: int) -> None:
-        """Begins the answer behind thoughts of so many tokens, or in the midst of drafts."""
-        assert self._thinking is not None
-        if not self._ended_thinking():
-            spent += self._thinking.drafts  # perhaps fewer: it's not told at which of them
+        """Begins the answer behind thoughts of so many tokens, those of drafts among them."""
         self._cursor = Cursor(self._grammar, self._budget - spent)
         self._begun = True
 
-    def _ended_thinking(self) -> bool:
-        return bool(self._request.structured_output_request.reasoning_ended)
 
-    def _closed(self) -> int:
-        """Number of the closer's tokens that the output ends with."""
-        assert self._thinking is not None
-        output, closer = self._request.output_token_ids, self._thinking.closer
-        fitting = (count for count in range(len(closer) - 1, 0, -1) if tuple(output[-count:]) == closer[:count])
-        return next(fitting, 0)
+def _begun(closer: tuple[int, ...], tokens: Sequence[int]) -> int:
+    """Number of the closer's tokens that a text ends with: as many as can be, and not all."""
+    fitting = (count for count in range(len(closer) - 1, 0, -1) if tuple(tokens[-count:]) == closer[:count])
+    return next(fitting, 0)
 
 
 def _only(row: NDArray[np.int32], *tokens: int) -> None:

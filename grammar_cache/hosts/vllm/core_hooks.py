@@ -53,8 +53,7 @@ class Core:
         budget = min(request.max_tokens, self._config.model_config.max_model_len - request.num_prompt_tokens)
         minimum, thinking = grammar.minimum, None
         if self._closer:
-            reserve = self._settings.reserve(minimum.tokens, budget)
-            thinking = Thinking(self._closer, reserve, self._config.num_speculative_tokens)
+            thinking = Thinking(self._closer, self._settings.reserve(minimum.tokens, budget))
         if budget < minimum.tokens + len(self._closer):
             raise BudgetTooSmall(budget, minimum.tokens + len(self._closer), minimum.exact)
         ends = frozenset(params.all_stop_token_ids) & frozenset(grammar.vocabulary.stop_ids)
@@ -122,12 +121,12 @@ def _hook_rows() -> None:
     original = StructuredOutputManager.grammar_bitmask
 
     @functools.wraps(original)
-    def bitmask(self: Any, requests: Any, ids: Any, *args: Any, **options: Any) -> Any:
+    def bitmask(self: Any, requests: Any, ids: Any, drafts: Any) -> Any:
         for name in ids:
             grammar = _ours(requests[name])
             if grammar is not None:
-                grammar.free_rows = 0
-        return original(self, requests, ids, *args, **options)
+                grammar.drafts, grammar.free_rows = list(drafts.get(name, ())), 0
+        return original(self, requests, ids, drafts)
 
     StructuredOutputManager.grammar_bitmask = bitmask
 
