@@ -27,7 +27,7 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"vllm", "torch"
 
 @pytest.mark.parametrize("named", [None, "", "another,swyb", "swyb_budget_else"])
 def test_it_is_inert_unless_it_is_named(named: str | None) -> None:
-    """Without its name in VLLM_PLUGINS the entry imports nothing, and so changes nobody's vLLM."""
+    """The entry imports nothing where VLLM_PLUGINS lacks its name, and so changes nobody's vLLM."""
     environment = {"PYTHONPATH": str(ROOT)} | ({} if named is None else {"VLLM_PLUGINS": named})
     done = subprocess.run(
         [sys.executable, "-c", REGISTERED], env=environment, capture_output=True, text=True, check=True
