@@ -62,14 +62,18 @@ class Core:
         return BudgetGrammar(grammar, request, budget, ends, thinking)
 
 
-def install(settings: PluginSettings) -> None:
-    """Hooks the engine core's manager of structured outputs."""
+def install(settings: PluginSettings) -> bool:
+    """Hooks the engine core's manager of structured outputs; False where it is already."""
+    if hasattr(StructuredOutputManager, "swyb_core"):
+        return False
+    StructuredOutputManager.swyb_core = None
     StructuredOutputGrammar.register(BudgetGrammar)
     _hook_init(settings)
     _hook_create()
     _hook_fill()
     _hook_rows()
     _hook_accept()
+    return True
 
 
 def _ours(request: Any) -> BudgetGrammar | None:
