@@ -79,11 +79,7 @@ class Cursor:
 
         Raises ValueError where the row has no room for a token that is allowed.
         """
-        words = self.bitmask().view(np.int32)
-        if words[len(row) :].any():
-            raise ValueError(f"a mask of {32 * len(row)} ids has no room for a vocabulary of {32 * len(words)}")
-        row[: len(words)] = words[: len(row)]
-        row[len(words) :] = 0
+        fill_row(row, self.bitmask())
 
     def allows(self, token: int) -> bool:
         """Whether the mask allows a token."""
@@ -173,3 +169,12 @@ class Cursor:
         if DEAD in path:
             raise AssertionError("a text leads nowhere in a copy of its grammar")
         self._grammar, self._path = grammar, path
+
+
+def fill_row(row: NDArray[np.int32], mask: Bits) -> None:
+    """Writes a mask to a row, as `Cursor.fill` does."""
+    words = mask.view(np.int32)
+    if words[len(row) :].any():
+        raise ValueError(f"a mask of {32 * len(row)} ids has no room for a vocabulary of {32 * len(words)}")
+    row[: len(words)] = words[: len(row)]
+    row[len(words) :] = 0
