@@ -25,7 +25,7 @@ Place: TypeAlias = Cursor | ThinkingCursor
 
 @dataclass(frozen=True, slots=True)
 class Thoughts:
-    """What ends a model's thoughts: tokens, and how many are then left at least."""
+    """Ends of a model's thoughts: tokens that close them, and how many are then left at least."""
 
     closer: tuple[int, ...]
     reserve: int
