@@ -18,6 +18,7 @@ from benchmarks.core import (
     tight_time,
 )
 from benchmarks.data import ROOT, MissingData
+from benchmarks.hosts import answers, rows
 from benchmarks.maskbench import maskbench
 from benchmarks.restart import restart
 from benchmarks.schemas import schemas
@@ -57,6 +58,8 @@ def parser() -> ArgumentParser:
         "restart": restart,
         "maskbench": maskbench,
         "budget": budget_affected,
+        "hosts": answers,
+        "rows": rows,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
@@ -64,7 +67,7 @@ def parser() -> ArgumentParser:
         _finish(command, module.run)
     _finish(
         commands.add_parser(
-            "all", help=f"all of them but vllm, restart, maskbench and budget, on {FEW_SCHEMAS} schemas"
+            "all", help=f"all of them but vllm, restart, maskbench, budget, hosts and rows, on {FEW_SCHEMAS} schemas"
         ),
         _all,
     )
