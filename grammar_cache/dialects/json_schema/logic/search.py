@@ -28,7 +28,8 @@ _MOST_TOGETHER = 4
 _TRIED = 200
 """Branches tried before two schemas are taken not to exclude each other."""
 _STEPS_OF_A_CHOICE = 10
-"""Steps that reading one group of choices is charged as, by its time."""
+"""Steps that reading one group of choices is charged as, by its time. Many are charged as an eighth of their square:
+each that is chosen from is a branch in which all the others are looked at."""
 
 
 class SearchContext(Protocol):
@@ -222,7 +223,8 @@ class Search:
         if facts.asserts:
             after.insert(facts.leading, Todo(item.atom, item, own=True))
         branch.todo.extend(reversed(after))
-        self._surroundings.spend(item.atom, _STEPS_OF_A_CHOICE * len(facts.choices))
+        groups = len(facts.choices)
+        self._surroundings.spend(item.atom, groups * max(_STEPS_OF_A_CHOICE, groups // 8))
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
         branch.groups.extend(ConjunctionGroup(item, self._one_way_each(group)) for group in facts.exactly)
         return bool(branch.types)
