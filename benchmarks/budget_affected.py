@@ -2,14 +2,14 @@
 
 Each task of json-mode-eval is answered within five budgets, from the fewest tokens of any answer to three times those
 of the reference answer, and with three seeds, by sampling and by beams. False has to be right each time. True where the
-text is the same is counted as needless.
+text is the same is counted as needless. Rows are kept as they come, and a run goes on where an earlier one ended.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import Split, Task, read_tasks, read_vocabulary, splitter, write_rows
+from benchmarks.data import Split, Task, append_rows, read_rows, read_tasks, read_vocabulary, splitter
 from benchmarks.tables import markdown, percent
 from grammar_cache import CompiledGrammar, Constraint, UnsupportedFeature, Vocabulary, compile_grammar
 from server.backends.backend import Work
@@ -26,19 +26,20 @@ from server.backends.request import Decoding
 from server.decoding.answer import Answer
 from server.decoding.language import AnyText
 from server.decoding.parameters import UNLIMITED, Parameters
-from server.engines.contract import Engine, EngineError, Forward
+from server.engines.contract import Engine, EngineError, Forward, SequenceId
 from server.engines.embedded import default_cache, ensure_embedded_model
 
 WINDOW = 2
-"""Largest budgets after which an answer without one is given up: it is none of theirs."""
+"""Largest budgets after which beams without one are given up: their answer is none of those within budgets."""
 TOP_P = 0.9
 WIDTH = 3
 ENDS = ('"', '"}', "}", "]", '"]', '"]}', "}}", '"}}')
 """Tokens that a scripted model is fond of once it has said what it had to say."""
 
-Logits: TypeAlias = Callable[[Sequence[tuple[int, ...]]], NDArray[np.float32]]
-"""Function from the answers so far to logits, [answers, vocabulary size]."""
-Model: TypeAlias = Callable[[Task, Sequence[int], int], Logits]
+Text: TypeAlias = tuple[int, ...]
+Logits: TypeAlias = Callable[[Sequence[Sequence[Text]]], Sequence[NDArray[np.float32]]]
+"""Function from the texts that each answer may go on from to their logits, [texts, vocabulary size]."""
+Model: TypeAlias = Callable[[Task, Sequence[int], int], AbstractContextManager[Logits]]
 """Function from a task, the tokens of its reference answer and a seed."""
 
 
@@ -59,7 +60,8 @@ class Judged:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--tasks", type=int, default=60, help="the first so many tasks of json-mode-eval")
+    parser.add_argument("--tasks", type=int, default=60, help="so many tasks of json-mode-eval")
+    parser.add_argument("--shortest", action="store_true", help="those with the shortest references, not the first")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", choices=[*ways(0)], default=[*ways(0)])
     parser.add_argument("--model", choices=("scripted", "embedded"), default="scripted")
@@ -68,56 +70,56 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Prints the table; 1 if a promise was broken."""
     folder = ensure_embedded_model(default_cache(), print)
-    tasks = read_tasks(arguments.tasks)
-    rows: list[Judged] = []
     vocabulary, split = read_vocabulary(folder), splitter(folder)
+    tasks = read_tasks(0 if arguments.shortest else arguments.tasks)
+    if arguments.shortest:
+        tasks = sorted(tasks, key=lambda task: len(split(task.completion)))[: arguments.tasks]
+    file = Path(arguments.out, f"budget_affected_{arguments.model}.jsonl")
+    rows = read_rows(file, Judged)
+    done = {(row.task, row.seed, row.way) for row in rows}
     with models(arguments.model, folder, vocabulary, split) as model:
-        for number, task in enumerate(tasks):
-            found = judged(task, number, vocabulary, split, model, range(arguments.seeds), arguments.ways)
-            rows += found
-            write_rows(Path(arguments.out), f"budget_affected_{arguments.model}", rows)
+        for seed in range(arguments.seeds):
+            for task in tasks:
+                missing = [way for way in arguments.ways if (task.name, seed, way) not in done]
+                found = list(judged(task, vocabulary, split, model, seed, missing))
+                append_rows(file, found)
+                rows += found
     print(table(rows))
     return int(any(wrong(row) for row in rows))
 
 
 def judged(
-    task: Task,
-    number: int,
-    vocabulary: Vocabulary,
-    split: Split,
-    model: Model,
-    seeds: Iterable[int],
-    chosen: Sequence[str],
+    task: Task, vocabulary: Vocabulary, split: Split, model: Model, seed: int, chosen: Sequence[str]
 ) -> Iterator[Judged]:
-    """All answers of one task; none where its schema isn't supported."""
+    """All answers of one task and seed; none where its schema isn't supported."""
     try:
         grammar = compile_grammar(Constraint("json_schema", task.schema), vocabulary)
     except UnsupportedFeature:
         return
     reference = split(task.completion)
-    for seed in seeds:
-        logits = model(task, reference, 1_000 * number + seed)
-        for way in chosen:
-            parameters = ways(seed)[way]
-            levels = budgets(grammar.minimum.tokens, len(reference))
-            window = WINDOW * max(levels.values())
-            free = decoded(grammar, replace(parameters, budget=UNLIMITED), logits, window)
-            for level, budget in levels.items():
-                answer = decoded(grammar, replace(parameters, budget=budget), logits, window)
-                assert answer is not None, "a budget ends an answer"
-                assert answer.budget_affected is not None
-                yield Judged(
-                    task=task.name,
-                    way=way,
-                    level=level,
-                    seed=seed,
-                    budget=budget,
-                    tokens=answer.tokens_used,
-                    forced=answer.budget_forced_tokens or 0,
-                    ended=len(answer.budget_ended or ()),
-                    affected=answer.budget_affected,
-                    same=free is not None and free.text == answer.text,
-                )
+    levels = budgets(grammar.minimum.tokens, len(reference))
+    asked = {
+        (way, level): replace(ways(seed)[way], budget=budget) for way in chosen for level, budget in levels.items()
+    }
+    free = {way: replace(ways(seed)[way], budget=UNLIMITED) for way in chosen}
+    with model(task, reference, seed) as logits:
+        found = decoded(grammar, [*asked.values(), *free.values()], logits, max(levels.values()))
+    unlimited = {way: answer and answer.text for way, answer in zip(free, found[len(asked) :], strict=True)}
+    for (way, level), answer in zip(asked, found, strict=False):
+        assert answer is not None, "a budget ends an answer"
+        assert answer.budget_affected is not None
+        yield Judged(
+            task=task.name,
+            way=way,
+            level=level,
+            seed=seed,
+            budget=levels[level],
+            tokens=answer.tokens_used,
+            forced=answer.budget_forced_tokens or 0,
+            ended=len(answer.budget_ended or ()),
+            affected=answer.budget_affected,
+            same=unlimited[way] == answer.text,
+        )
 
 
 def ways(seed: int) -> dict[str, Parameters]:
@@ -136,14 +138,26 @@ def budgets(minimum: int, reference: int) -> dict[str, int]:
     return {name: max(minimum, int(share * reference)) for name, share in wanted.items()}
 
 
-def decoded(grammar: CompiledGrammar, parameters: Parameters, logits: Logits, window: int) -> Answer | None:
-    """The answer; None if it takes more steps than the window has."""
-    decoding = Decoding(Work((), grammar, parameters, json=True), AnyText(grammar.vocabulary))
-    for _ in range(window):
-        if answers := decoding.answers:
-            return answers[0]
-        decoding.step(logits(decoding.decoder.prefixes))
-    return None
+def decoded(grammar: CompiledGrammar, asked: Sequence[Parameters], logits: Logits, most: int) -> list[Answer | None]:
+    """Answers side by side; None for one without a budget that is none of those within `most` tokens.
+
+    That is so for a drawn one that is longer, and taken to be so for beams that still go on after `WINDOW` times.
+    """
+    any_text = AnyText(grammar.vocabulary)
+    decodings = [Decoding(Work((), grammar, parameters, json=True), any_text) for parameters in asked]
+    for _ in range(WINDOW * most):
+        texts = [_texts(decoding, most) for decoding in decodings]
+        for decoding, rows in zip(decodings, logits(texts), strict=True):
+            if len(rows):
+                decoding.step(rows)
+    return [decoding.answers[0] if decoding.answers else None for decoding in decodings]
+
+
+def _texts(decoding: Decoding, most: int) -> tuple[Text, ...]:
+    """Texts to go on from; none for an answer that is there, or given up."""
+    texts = () if decoding.decoder.answers else tuple(decoding.decoder.prefixes)
+    longest = most if decoding.work.parameters.beam_width == 1 else WINDOW * most
+    return () if any(len(text) > longest for text in texts) else texts
 
 
 def wrong(row: Judged) -> bool:
@@ -168,23 +182,25 @@ def models(name: str, folder: Path, vocabulary: Vocabulary, split: Split) -> Ite
     """The embedded model, or scripts in its place, until the block ends."""
     if name == "scripted":
         ends = [*(split(text)[0] for text in ENDS), *vocabulary.stop_ids]
-        yield lambda task, reference, seed: scripted(vocabulary.size, reference, ends, seed)
+        yield lambda task, reference, seed: scripted(vocabulary.size, reference, ends, task, seed)
         return
     from server.engines.hugging_face.engine import TransformersEngine
 
     engine = TransformersEngine(folder, name="embedded", cache=default_cache())
     try:
-        yield lambda task, reference, seed: by_engine(engine, task)
+        yield lambda task, reference, seed: by_engine(engine, task, seed)
     finally:
         engine.shutdown()
 
 
-def scripted(size: int, reference: Sequence[int], ends: Sequence[int], seed: int) -> Logits:
+@contextmanager
+def scripted(size: int, reference: Sequence[int], ends: Sequence[int], task: Task, seed: int) -> Iterator[Logits]:
     """Logits that are random, but fond of the reference's tokens, and behind these of what ends an answer."""
-    base = np.random.default_rng(seed).normal(scale=2.0, size=size).astype(np.float32)
+    named = int.from_bytes(blake2b(f"{task.name} {seed}".encode(), digest_size=6).digest(), "little")
+    base = np.random.default_rng(named).normal(scale=2.0, size=size).astype(np.float32)
 
-    def row(text: tuple[int, ...]) -> NDArray[np.float32]:
-        digest = blake2b(np.array([seed, *text], "<i8").tobytes(), digest_size=8).digest()
+    def row(text: Text) -> NDArray[np.float32]:
+        digest = blake2b(np.array([named, *text], "<i8").tobytes(), digest_size=8).digest()
         found = np.roll(base, int.from_bytes(digest, "little") % size)
         if len(text) < len(reference):
             found[reference[len(text)]] += 14.0
@@ -192,22 +208,58 @@ def scripted(size: int, reference: Sequence[int], ends: Sequence[int], seed: int
             found[list(ends)] += 14.0
         return found
 
-    return lambda texts: np.stack([row(text) for text in texts])
+    yield lambda answers: [np.array([row(text) for text in texts], np.float32) for texts in answers]
 
 
-def by_engine(engine: Engine, task: Task) -> Logits:
-    """Logits of a model, float32; each answer's are computed once, behind those of what it begins with."""
-    prompt = engine.encode(list(task.messages))
-    known: dict[tuple[int, ...], NDArray[np.float32]] = {}
+@contextmanager
+def by_engine(engine: Engine, task: Task, seed: int) -> Iterator[Logits]:
+    """Logits of a model, float32, after a prompt that differs by seed.
 
-    def row(text: tuple[int, ...]) -> NDArray[np.float32]:
-        if text not in known:
-            sequence = engine.open((*prompt, *text))
-            [logits] = engine.step([Forward(sequence, (0,), ((),))])
+    Each text's are computed once: another batch would make others of them, by rounding.
+    """
+    *before, last = task.messages
+    prompt = engine.encode([*before, {**last, "content": f"{last['content']}\n{'Please. ' * seed}"}])
+    known: dict[Text, NDArray[np.float32]] = {}
+    sequences: dict[int, SequenceId] = {}
+    rows: dict[int, Sequence[Text]] = {}
+
+    def compute(wanted: Mapping[int, Sequence[Text]]) -> None:
+        forwards = [going_on(sequences[number], rows[number], texts) for number, texts in wanted.items()]
+        for (number, texts), found in zip(wanted.items(), engine.step(forwards), strict=True):
+            if isinstance(found, EngineError):
+                raise found
+            rows[number] = texts
+            for text, row in zip(texts, found, strict=True):
+                known.setdefault(text, row.copy())
+
+    def logits(answers: Sequence[Sequence[Text]]) -> list[NDArray[np.float32]]:
+        wanted: dict[int, Sequence[Text]] = {}
+        under_way: set[Text] = set()
+        for number, texts in enumerate(answers):
+            missing = {text for text in texts if text not in known} - under_way
+            if missing:
+                wanted[number] = texts
+                under_way |= missing
+        begun = {number: [()] for number in wanted if number not in sequences}
+        for number in begun:
+            sequences[number], rows[number] = engine.open(prompt), [()]
+        for number, first in begun.items():  # the second finds the prompt of the first
+            compute({number: first})
+        compute({number: texts for number, texts in wanted.items() if tuple(texts) != ((),)})
+        return [np.array([known[text] for text in texts], np.float32) for texts in answers]
+
+    try:
+        yield logits
+    finally:
+        for sequence in sequences.values():
             engine.close(sequence)
-            if isinstance(logits, EngineError):
-                raise logits
-            known[text] = logits[0].copy()
-        return known[text]
 
-    return lambda texts: np.stack([row(text) for text in texts])
+
+def going_on(sequence: SequenceId, before: Sequence[Text], texts: Sequence[Text]) -> Forward:
+    """The step from the texts before to those that go on from them."""
+    parents = [
+        max((at for at in range(len(before)) if text[: len(before[at])] == before[at]), key=lambda at: len(before[at]))
+        for text in texts
+    ]
+    tokens = [text[len(before[at]) :] for text, at in zip(texts, parents, strict=True)]
+    return Forward(sequence, tuple(parents), tuple(tokens))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tokenizers import Tokenizer
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 DATA_VARIABLE = "SWYB_DATA"
 TASKS = Path("jme", "jme.jsonl")
+
+Row = TypeVar("Row")
 
 Split: TypeAlias = Callable[[str], list[int]]
 """Function from a text to its tokens."""
@@ -78,6 +80,20 @@ def write_rows(folder: Path, name: str, rows: Sequence[DataclassInstance]) -> No
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows]
     (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def append_rows(file: Path, rows: Sequence[DataclassInstance]) -> None:
+    """The rows as JSON lines at the end of a file, for a run that may be cut off."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write("".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows))
+
+
+def read_rows(file: Path, kind: Callable[..., Row]) -> list[Row]:
+    """Rows that earlier runs left; none where there is no file."""
+    if not file.is_file():
+        return []
+    return [kind(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def _task(item: dict[str, Any]) -> Task:

@@ -149,11 +149,15 @@ def _check_lengths(request: AnswerRequest, *, constrained: bool) -> None:
 
 
 def _penalties(request: AnswerRequest) -> Penalties:
+    bias = tuple((int(token), bias) for token, bias in (request.logit_bias or {}).items() if bias)
+    if request.repeat_last_n == 0:
+        return Penalties(bias=bias)
     return Penalties(
         presence=request.presence_penalty or 0.0,
         frequency=request.frequency_penalty or 0.0,
         repetition=1.0 if request.repetition_penalty is None else request.repetition_penalty,
-        bias=tuple((int(token), bias) for token, bias in (request.logit_bias or {}).items() if bias),
+        bias=bias,
+        last=request.repeat_last_n or -1,
     )
 
 

@@ -18,6 +18,7 @@ from server.api.disconnects import unless_gone
 from server.api.events import EventStream
 from server.job import Job
 from server.presenters.presenter import Call, Reader
+from server.protocol.errors import named
 from server.service import Service
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ async def answered(request: Request, read: Reader) -> Response:
     service = service_of(request)
     async with service.preparing():
         call = await read_body(request, partial(read, report_unknown=service.settings.reports_unknown))
-    with ExitStack() as held, call.named():
+    with ExitStack() as held, named(call.names):
         held.enter_context(service.admit(call.answers))
         async with service.preparing():
             jobs = await unless_gone(request.receive, _prepared(service, call))

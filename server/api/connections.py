@@ -9,6 +9,7 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from server.api.request_ids import ANTHROPIC_HEADER, HEADER, new_id
 from server.protocol.errors import ApiError, ErrorCode
 from server.settings import Intake
 
@@ -69,7 +70,10 @@ def bounded(intake: Intake) -> type[asyncio.Protocol]:
 
 
 def _answer(error: ApiError) -> bytes:
-    status, body = HTTPStatus(error.code.status), json.dumps(error.body)
+    """HTTP answer to a connection of which no request was read: in OpenAI's shape, whatever its path may have been."""
+    request_id = new_id()
+    status, body = HTTPStatus(error.code.status), json.dumps(error.told(request_id))
     headers = {**error.headers, "Content-Type": "application/json", "Content-Length": len(body), "Connection": "close"}
+    headers |= {HEADER: request_id, ANTHROPIC_HEADER: request_id}
     lines = [f"HTTP/1.1 {status.value} {status.phrase}", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", body]).encode()

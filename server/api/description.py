@@ -23,7 +23,9 @@ from server.protocol.completions import request as completions
 from server.protocol.completions.request import CompletionRequest
 from server.protocol.completions.response import TextChunk
 from server.protocol.errors import ErrorCode
+from server.protocol.foreign.engines import OPTIONS
 from server.protocol.foreign.field import Foreign
+from server.protocol.foreign.names import IN_OPTIONS, OTHER_NAMES, OtherName, honours_options
 from server.protocol.foreign.unanswered import CERTIFY, TOKENIZE
 from server.protocol.foreign_fields import MESSAGE, REQUEST
 from server.protocol.grammars import CertifyRequest, GrammarRequest
@@ -112,9 +114,32 @@ def _schemas() -> dict[str, Any]:
     _, found = models_json_schema(wanted, ref_template=_REFERENCE)
     schemas: dict[str, Any] = found["$defs"]
     for model, fields in FOREIGN.items():
-        for field, foreign in fields.items():
-            schemas[model.__name__]["properties"][field] = _neutral(foreign)
+        properties = schemas[model.__name__]["properties"]
+        ours = {name: properties[name] for name in model.member_names()}
+        properties |= {field: _neutral(foreign) for field, foreign in fields.items()}
+        properties |= _other_names(ours, OTHER_NAMES, fields)
+        if honours_options(ours):
+            members = {name: _neutral(foreign) for name, foreign in OPTIONS.items()} | _other_names(
+                ours, IN_OPTIONS, {}
+            )
+            about = "Of Ollama: other names of fields."
+            properties["options"] = {"type": ["object", "null"], "properties": members, "description": about}
     return schemas
+
+
+def _other_names(
+    ours: Mapping[str, Any], others: Mapping[str, OtherName], foreign: Mapping[str, Foreign]
+) -> dict[str, Any]:
+    """Schemas of other names of our fields; `foreign`: where such a name also has values that change nothing."""
+    found = {}
+    for name, other in others.items():
+        if other.ours in ours:
+            enum = {"enum": [theirs for theirs, _ in other.values]}
+            parts: list[Mapping[str, object]] = [enum] if other.values else []
+            parts += [ours[other.ours]] if other.others else []
+            parts += [foreign[name].schema] if name in foreign else []
+            found[name] = {"anyOf": parts, "description": f"Another name of {other.ours}."}
+    return found
 
 
 def _neutral(foreign: Foreign) -> dict[str, Any]:

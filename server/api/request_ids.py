@@ -37,7 +37,7 @@ class RequestIds:
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get(HEADER, "")
-        request_id = given if _SANE.fullmatch(given) else f"req_{uuid4().hex}"
+        request_id = given if _SANE.fullmatch(given) else new_id()
         scope.setdefault("state", {})["request_id"] = request_id
         begun = False
 
@@ -57,6 +57,11 @@ class RequestIds:
                 raise
             failure = ApiError(ErrorCode.INTERNAL_ERROR, "the server failed this request")
             await error_response(scope, failure)(scope, receive, send_with_id)
+
+
+def new_id() -> str:
+    """Id of a request that brought none."""
+    return f"req_{uuid4().hex}"
 
 
 def request_id_of(scope: Scope) -> str:

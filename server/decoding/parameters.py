@@ -22,13 +22,15 @@ class Penalties:
     """Taken off a logit: `presence` where the answer has the token, `frequency` for each time it has.
 
     Above 1, `repetition` divides a positive logit of a token that the prompt or the answer has, and multiplies a
-    negative one. `bias`: pairs (token, what is added to its logit).
+    negative one. `bias`: pairs (token, what is added to its logit). `last`: tokens at the end of prompt and answer that
+    count, all of them with -1.
     """
 
     presence: float = 0.0
     frequency: float = 0.0
     repetition: float = 1.0
     bias: tuple[tuple[int, float], ...] = ()
+    last: int = -1
 
     @property
     def asked(self) -> Mapping[str, bool]:

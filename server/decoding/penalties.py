@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from server.decoding.logits import Values, finite
-from server.decoding.parameters import NO_PENALTIES, Penalties
+from server.decoding.parameters import Penalties
 
 
 def penalised(
     logits: NDArray[np.floating], prompt: Sequence[int], texts: Sequence[Sequence[int]], penalties: Penalties
 ) -> NDArray[np.floating]:
     """Logits [rows, tokens] behind the prompt and the texts' tokens, one text a row; finite where they were changed."""
-    if penalties == NO_PENALTIES:
+    if not any(penalties.asked.values()):
         return logits
     return np.stack([_penalised(row, prompt, text, penalties) for row, text in zip(logits, texts, strict=True)])
 
@@ -27,6 +27,9 @@ def _penalised(row: NDArray[np.floating], prompt: Sequence[int], text: Sequence[
     found = finite(row).astype(np.float64)
     for token, bias in penalties.bias:
         found[token] += bias
+    if penalties.last >= 0:
+        prompt = prompt[max(0, len(prompt) - max(0, penalties.last - len(text))) :]
+        text = text[max(0, len(text) - penalties.last) :]
     if penalties.repetition != 1.0:
         met = np.array(sorted({*prompt, *text}), np.intp)
         positive = found[met] > 0

@@ -30,7 +30,8 @@ _OPENING = Delta(role="assistant", content="", refusal=None)
 def chat_call(value: object, *, report_unknown: bool) -> Call:
     """See `Reader`."""
     request = parse_chat(value, report_unknown=report_unknown)
-    return Call((request,), partial(ChatPresenter, include_usage=includes_usage(request)))
+    present = partial(ChatPresenter, include_usage=includes_usage(request))
+    return Call((request,), present, request.other_names)
 
 
 class ChatPresenter(Presenter):

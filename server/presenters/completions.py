@@ -24,7 +24,7 @@ def completion_call(value: object, *, report_unknown: bool) -> Call:
     """See `Reader`."""
     request = parse_constrained(CompletionRequest, value, FOREIGN, report_unknown=report_unknown)
     present = partial(CompletionPresenter, include_usage=includes_usage(request))
-    return Call(tuple(request.singles()), present)
+    return Call(tuple(request.singles()), present, request.other_names)
 
 
 class CompletionPresenter(Presenter):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
@@ -100,7 +100,7 @@ class Reader(Protocol):
     """Reader of an interface's requests."""
 
     def __call__(self, value: object, *, report_unknown: bool) -> Call:
-        """The call that a JSON value describes. `report_unknown`: see `UnknownMembers`. Raises ApiError."""
+        """The call that a JSON value describes. `report_unknown`: see `Reading`. Raises ApiError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +122,6 @@ class Call:
     @property
     def stream(self) -> bool:
         return bool(self.requests[0].stream)
-
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        """Scope in which errors name the fields that the client sent."""
-        try:
-            yield
-        except ApiError as error:
-            raise error.renamed(self.names) from error
 
 
 def includes_usage(request: Internal) -> bool:

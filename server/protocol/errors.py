@@ -9,7 +9,8 @@ and `column`, and `limit`; `budget_too_small` has `min_tokens`, `exact`, `budget
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 
 from grammar_cache import GrammarError
@@ -182,6 +183,15 @@ class ApiError(Exception):
     def told(self, request_id: str) -> dict[str, object]:
         """The JSON object of the HTTP answer, or of an event."""
         return {"error": {**self.problem, "request_id": request_id}}
+
+
+@contextmanager
+def named(names: Mapping[str, str]) -> Iterator[None]:
+    """Scope in which errors name the fields that the client sent: `names` are the client's, by ours."""
+    try:
+        yield
+    except ApiError as error:
+        raise error.renamed(names) from error
 
 
 def of_grammar(error: GrammarError, param: str | None) -> ApiError:

@@ -15,9 +15,10 @@ from pydantic import ValidationError
 
 from server.protocol.chat import MESSAGES, ChatRequest
 from server.protocol.constraints.fields import ConstraintFields, StructuredOutputs
-from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.errors import ApiError, ErrorCode, named
 from server.protocol.foreign.field import Foreign
-from server.protocol.foreign.reading import UnknownMembers, unsupported, without_neutral
+from server.protocol.foreign.names import by_our_names
+from server.protocol.foreign.reading import Reading, unsupported, without_neutral
 from server.protocol.foreign_fields import CALLS, MESSAGE, REQUEST, STRUCTURED_OUTPUTS
 from server.protocol.formats import FOREIGN_FORMAT
 from server.protocol.grammars import GrammarRequest
@@ -121,52 +122,57 @@ def _more_values(body: bytes, values: int) -> bool:
 
 
 def parse_chat(value: object, *, report_unknown: bool = False) -> ChatRequest:
-    """The request that a JSON value describes. `report_unknown`: see `UnknownMembers`."""
-    unknown = UnknownMembers(report_unknown)
-    fields = with_messages(members_of(value, ChatRequest, REQUEST, unknown), unknown)
+    """The request that a JSON value describes. `report_unknown`: see `Reading`."""
+    reading = Reading(report_unknown)
+    fields = with_messages(members_of(value, ChatRequest, REQUEST, reading), reading)
     _refuse_calls(fields)
-    request = parsed_as(ChatRequest, fields)
-    template_variables(request)
-    return request.letting_through(unknown.names)
+    with named(reading.other_names):
+        request = parsed_as(ChatRequest, fields)
+        template_variables(request)
+    return request.as_sent(reading.let_through, reading.other_names)
 
 
-def with_messages(fields: dict[str, object], unknown: UnknownMembers) -> dict[str, object]:
+def with_messages(fields: dict[str, object], reading: Reading) -> dict[str, object]:
     """The members of a body, with those of its messages that these have. Raises ApiError."""
     messages = fields.get("messages")
     if isinstance(messages, list) and len(messages) <= MESSAGES:  # the model complains of more
-        return {**fields, "messages": [_message(message, at, unknown) for at, message in enumerate(messages)]}
+        return {**fields, "messages": [_message(message, at, reading) for at, message in enumerate(messages)]}
     return fields
 
 
 def parse_grammar(value: object, *, report_unknown: bool = False) -> GrammarRequest:
-    """The grammar to register that a JSON value describes. `report_unknown`: see `UnknownMembers`."""
+    """The grammar to register that a JSON value describes. `report_unknown`: see `Reading`."""
     return parse_constrained(GrammarRequest, value, {}, report_unknown=report_unknown)
 
 
 def parse_constrained(
     model: type[Constrained], value: object, foreign: Mapping[str, Foreign], *, report_unknown: bool = False
 ) -> Constrained:
-    """The request of that model, whose answer tells what of it was ignored. `report_unknown`: see `UnknownMembers`."""
-    unknown = UnknownMembers(report_unknown)
-    return parsed_as(model, members_of(value, model, foreign, unknown)).letting_through(unknown.names)
+    """The request of that model, whose answer tells what of it was ignored. `report_unknown`: see `Reading`."""
+    reading = Reading(report_unknown)
+    fields = members_of(value, model, foreign, reading)
+    with named(reading.other_names):
+        request = parsed_as(model, fields)
+    return request.as_sent(reading.let_through, reading.other_names)
 
 
 def parse_as(model: type[Request], value: object, foreign: Mapping[str, Foreign]) -> Request:
     """The request of that model, whose answer has no place for what was ignored. `foreign`: fields that others have."""
-    return parsed_as(model, members_of(value, model, foreign, UnknownMembers()))
+    return parsed_as(model, members_of(value, model, foreign, Reading()))
 
 
 def members_of(
-    value: object, model: type[StrictModel], foreign: Mapping[str, Foreign], unknown: UnknownMembers
+    value: object, model: type[StrictModel], foreign: Mapping[str, Foreign], reading: Reading
 ) -> dict[str, object]:
     """Members of a body that its model has. Raises ApiError for others, unless they are neutral ones of other servers',
-    or let through.
+    or let through; those that have other names for ours have ours.
 
     Those of `structured_outputs` are read too; nothing unknown is let through there.
     """
     if not isinstance(value, dict):
         raise ApiError(ErrorCode.INVALID_VALUE, "the body has to be a JSON object")
-    fields = without_neutral(value, model.member_names(), foreign, unknown=unknown)
+    known = model.member_names()
+    fields = without_neutral(by_our_names(value, known, reading), known, foreign, reading=reading)
     wanted = fields.get("structured_outputs")
     if isinstance(wanted, dict):
         names = StructuredOutputs.member_names()
@@ -216,10 +222,10 @@ def of_validation(error: ValidationError) -> ApiError:
     return ApiError(code, f"{param}: {first['msg']}", param=param)
 
 
-def _message(message: object, at: int, unknown: UnknownMembers) -> object:
+def _message(message: object, at: int, reading: Reading) -> object:
     if not isinstance(message, dict):
         return message  # the model complains
-    return without_neutral(message, ChatMessage.member_names(), MESSAGE, f"messages.{at}.", unknown)
+    return without_neutral(message, ChatMessage.member_names(), MESSAGE, f"messages.{at}.", reading)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -60,6 +60,10 @@ class SamplingFields(StrictModel):
     """Above 1, makes tokens of the messages and of the answer less likely: divides a positive logit, multiplies a
     negative one. Default 1.
     """
+    repeat_last_n: int | None = Field(default=None, ge=-1)
+    """Tokens that the three penalties look back at, from the end of messages and answer; 0: none, so that there are no
+    penalties; -1: all. Name of llama.cpp's and Ollama's. Default -1.
+    """
     logit_bias: Annotated[dict[str, Bias], Field(max_length=BIASES), AfterValidator(_token_ids)] | None = None
     """Numbers added to logits, by the id of the token: -100 to 100, for up to 1,024 tokens. Under a constraint the
     least likely token is still taken where no other one is viable.

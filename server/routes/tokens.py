@@ -9,7 +9,7 @@ from server.api.answering import told
 from server.api.description import problems, takes
 from server.presenters.tokens import detokenized, tokenized
 from server.protocol.errors import ErrorCode
-from server.protocol.foreign.reading import UnknownMembers
+from server.protocol.foreign.reading import Reading
 from server.protocol.foreign.unanswered import TOKENIZE
 from server.protocol.reading import members_of, parse_as, parsed_as, with_messages
 from server.protocol.tokens import Detokenized, DetokenizeRequest, Tokenized, TokenizeRequest
@@ -29,8 +29,8 @@ async def tokenize(request: Request) -> Response:
 
 
 def _tokenize_request(value: object) -> TokenizeRequest:
-    unknown = UnknownMembers()
-    return parsed_as(TokenizeRequest, with_messages(members_of(value, TokenizeRequest, TOKENIZE, unknown), unknown))
+    reading = Reading()
+    return parsed_as(TokenizeRequest, with_messages(members_of(value, TokenizeRequest, TOKENIZE, reading), reading))
 
 
 @router.post(

@@ -21,14 +21,14 @@ def rows(tasks: int, seeds: int, chosen: list[str]) -> list[Judged]:
     ends = [*(split(text)[0] for text in ('"', '"}', "}")), *vocabulary.stop_ids]
     return [
         row
-        for number, task in enumerate(read_tasks(tasks))
+        for task in read_tasks(tasks)
+        for seed in range(seeds)
         for row in judged(
             task,
-            number,
             vocabulary,
             split,
-            lambda task, reference, seed: scripted(vocabulary.size, reference, ends, seed),
-            range(seeds),
+            lambda task, reference, seed: scripted(vocabulary.size, reference, ends, task, seed),
+            seed,
             chosen,
         )
     ]

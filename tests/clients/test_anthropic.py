@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from anthropic import Anthropic
+from pydantic import BaseModel
 
-from tests.clients.conftest import KEY, MODEL, City
+from tests.clients.conftest import KEY, MODEL
 
 ASKED: Any = [{"role": "user", "content": "Name a large city: name, population."}]
 
@@ -27,7 +28,14 @@ def test_messages(base: str) -> None:
     assert anthropic.messages.count_tokens(model=MODEL, messages=ASKED).input_tokens == answer.usage.input_tokens
 
 
+class Country(BaseModel):
+    """Country, without bounds: this client moves them from the schema into its descriptions, and checks them later."""
+
+    continent: Literal["Africa", "America", "Asia", "Europe", "Oceania"]
+    large: bool
+
+
 def test_parse(base: str) -> None:
     """A model of pydantic's comes back as one."""
-    answer = client(base).messages.parse(model=MODEL, max_tokens=64, messages=ASKED, output_format=City)
-    assert isinstance(answer.parsed_output, City)
+    answer = client(base).messages.parse(model=MODEL, max_tokens=64, messages=ASKED, output_format=Country)
+    assert isinstance(answer.parsed_output, Country)

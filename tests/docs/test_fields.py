@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from openai.types.chat import completion_create_params
 
+from scripts.reference.fields import bodies
 from scripts.reference.servers import DOCUMENTED
+from server.api.description import FOREIGN
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError
-from server.protocol.foreign_fields import REQUEST
-from server.protocol.reading import parse_chat
+from server.protocol.foreign.engines import OPTIONS
+from server.protocol.foreign.field import Foreign
+from server.protocol.foreign.names import IN_OPTIONS, OTHER_NAMES, OtherName
+from server.protocol.foreign.reading import Reading
+from server.protocol.foreign_fields import MESSAGE, REQUEST, STRUCTURED_OUTPUTS
+from server.protocol.reading import members_of
+from server.protocol.strict import StrictModel
 from tests.documents import Document, Row, name_of, spans
-from tests.server.running import request
 
 PAGE = Document("docs/reference/fields.md")
 VERDICTS = {"honoured", "neutral", "refused"}
@@ -50,7 +56,7 @@ def test_every_documented_field_is_known(server: str) -> None:
     """Whoever documents it, the page has it, and the parser doesn't call it unknown."""
     told = {name_of(row) for row in rows() if server in row[1]}
     assert told == DOCUMENTED[server]
-    assert {*ChatRequest.member_names(), *REQUEST} >= DOCUMENTED[server]
+    assert {*ChatRequest.member_names(), *REQUEST, *OTHER_NAMES} >= DOCUMENTED[server]
 
 
 def test_fields_of_openai_are_those_of_its_client() -> None:
@@ -59,25 +65,48 @@ def test_fields_of_openai_are_those_of_its_client() -> None:
     assert known <= DOCUMENTED["OpenAI"], importlib.metadata.version("openai")
 
 
-def test_verdicts_of_chats_are_true() -> None:
+@pytest.mark.parametrize(("route", "model"), list(bodies()), ids=str)
+def test_verdicts_are_true(route: str, model: type[StrictModel]) -> None:
     """Refused fields refuse any value, neutral ones all but what is listed, and null is always taken."""
+    known, ours = FOREIGN.get(model, {}), set(model.member_names())
     for row in rows():
-        name, verdict = name_of(row), dict(verdicts(row))["POST /v1/chat/completions"]
-        assert (verdict == "honoured") is (name in ChatRequest.member_names())
-        if name != "messages":
-            parse_chat(request(**{name: None}))
-        if verdict == "honoured" or name not in REQUEST:
+        name, verdict = name_of(row), dict(verdicts(row))[route]
+        other = OTHER_NAMES.get(name)
+        read = name in ours or (other is not None and other.ours in ours) or (name == "options" and "min_p" in ours)
+        assert (verdict == "honoured") is read, name
+        members_of({name: None}, model, known, Reading())
+        if verdict == "honoured":
             continue
-        known = REQUEST[name]
-        assert (verdict == "neutral") is bool(known.neutral or known.types)
-        assert {json.dumps(value) for value in known.neutral} <= set(spans(row[-2]))
-        assert all(f"any {kind}" in row[-2] for kind in known.types)
-        values: list[object] = ["something", {"x": [1]}, -17.25, [[1]], True, False]
-        for value in values:
-            if REQUEST[name].is_neutral(value):
-                assert verdict == "neutral"
-                parse_chat(request(**{name: value}))
+        neutral = known.get(name, Foreign(()))
+        assert (verdict == "neutral") is bool(neutral.neutral or neutral.types)
+        assert {json.dumps(value) for value in neutral.neutral} <= set(spans(row[-2]))
+        assert all(f"any {kind}" in row[-2] for kind in neutral.types)
+        for value in (*neutral.neutral, "something", {"x": [1]}, -17.25, [[1]], True, False):
+            if neutral.is_neutral(value):
+                assert members_of({name: value}, model, known, Reading()) == {}
             else:
                 with pytest.raises(ApiError) as caught:
-                    parse_chat(request(**{name: value}))
-                assert (caught.value.code, caught.value.param) == ("unsupported_parameter", name)
+                    members_of({name: value}, model, known, Reading())
+                assert caught.value.code in ("unsupported_parameter", "unknown_parameter")
+                assert caught.value.param == name
+
+
+@pytest.mark.parametrize(
+    ("heading", "number", "known"),
+    [
+        ("Fields of one message", 0, MESSAGE),
+        ("Members of `structured_outputs`", 0, STRUCTURED_OUTPUTS),
+        ("Members of `options`", 1, OPTIONS),
+    ],
+)
+def test_members_of_objects_are_told(heading: str, number: int, known: Mapping[str, Foreign]) -> None:
+    """The tables below the first one list the members that others have, and their neutral values."""
+    told = {name_of(row): spans(row[1]) for row in PAGE.table(heading, number)}
+    assert told == {name: [json.dumps(value) for value in foreign.neutral] for name, foreign in known.items()}
+
+
+@pytest.mark.parametrize(("heading", "known"), [("Other names", OTHER_NAMES), ("Members of `options`", IN_OPTIONS)])
+def test_other_names_are_told(heading: str, known: Mapping[str, OtherName]) -> None:
+    """Each with the field of ours that it is."""
+    told = {name_of(row): spans(row[1])[0] for row in PAGE.table(heading)}
+    assert told == {name: other.ours for name, other in known.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr
@@ -77,16 +77,23 @@ class ConstraintFields(StrictModel):
     """A constraint, as Ollama has it: `json` for any JSON object, or a JSON Schema."""
 
     _unknown: tuple[str, ...] = PrivateAttr(())
+    _other_names: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     @property
     def unknown_fields(self) -> tuple[str, ...]:
         """Paths of fields that nobody knows, which were let through (`Settings.unknown_fields`)."""
         return self._unknown
 
-    def letting_through(self, names: Iterable[str]) -> Self:
-        """The request, in which these fields were let through."""
+    @property
+    def other_names(self) -> Mapping[str, str]:
+        """Paths of fields that were sent by another name (`server.protocol.foreign.names`), by ours."""
+        return self._other_names
+
+    def as_sent(self, let_through: Iterable[str], other_names: Mapping[str, str]) -> Self:
+        """The request with what is told of the body that it was: see `unknown_fields` and `other_names`."""
         made = self.model_copy()
-        made._unknown = tuple(names)
+        made._unknown = tuple(let_through)
+        made._other_names = dict(other_names)
         return made
 
     def constraining(self) -> Iterator[tuple[str, object]]:

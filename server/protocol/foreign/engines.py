@@ -41,16 +41,14 @@ _LLAMA_CPP: Mapping[str, Foreign] = {
     "min_keep": Foreign(ZERO, _SAMPLING),
     "mirostat_eta": Foreign(NEVER, _SAMPLING, _NUMBER),
     "mirostat_tau": Foreign(NEVER, _SAMPLING, _NUMBER),
-    "n_cache_reuse": Foreign(ZERO, "prompts that begin alike are cached anyway: leave it out", _NUMBER),
-    "n_cmpl": Foreign(ONE, "send n, the number of answers"),
-    "n_discard": Foreign(ZERO, "messages are never cut: leave it out"),
+    "n_cache_reuse": Foreign(NEVER, "prompts that begin alike are cached anyway: leave it out", _NUMBER),
+    "n_discard": Foreign(NEVER, "messages are never cut: leave it out", _NUMBER),
     "n_indent": Foreign(ZERO, "send a grammar that indents"),
     "parse_tool_calls": Foreign(EITHER),
     "penalize_nl": Foreign(OFF, _SAMPLING),
     "post_sampling_probs": Foreign(EITHER, "log-probabilities are the model's own: leave it out"),
     "reasoning_budget": Foreign((-1,), _THINKING),
     "reasoning_budget_tokens": Foreign((-1,), _THINKING),
-    "repeat_last_n": Foreign((-1,), "penalties count the whole answer: leave it out"),
     "response_fields": Foreign(EMPTY_LIST, _TOLD),
     "return_progress": Foreign(OFF, _TOLD),
     "return_tokens": Foreign(OFF, _TOLD),
@@ -69,13 +67,40 @@ _LLAMA_CPP: Mapping[str, Foreign] = {
 _OLLAMA: Mapping[str, Foreign] = {
     "_debug_render_only": Foreign(OFF, _TOLD),
     "keep_alive": Foreign(NEVER, "the model stays: leave it out", ("number", "string")),
-    "options": Foreign(EMPTY_OBJECT, "send temperature, top_p, seed, max_tokens and the like at the top level"),
+    "options": Foreign(EMPTY_OBJECT, 'send an object, such as {"num_predict": 64}, where an answer is written'),
     "raw": Foreign(OFF, _PROMPT),
     "shift": Foreign(OFF, "messages are never cut: leave it out"),
     "template": Foreign(NEVER, "the model's own template is used: leave it out"),
-    "think": Foreign(NEVER, _THINKING),
+    "think": Foreign(OFF, _THINKING),
     "truncate": Foreign(OFF, "messages are never cut: leave it out"),
 }
+
+_LOADING = "how the model is loaded and computed is the operator's: leave it out"
+_BOOLEAN: tuple[JsonType, ...] = ("boolean",)
+OPTIONS: Mapping[str, Foreign] = {
+    "f16_kv": Foreign(NEVER, _LOADING, _BOOLEAN),
+    "logits_all": Foreign(NEVER, _LOADING, _BOOLEAN),
+    "low_vram": Foreign(NEVER, _LOADING, _BOOLEAN),
+    "main_gpu": Foreign(NEVER, _LOADING, _NUMBER),
+    "mirostat": Foreign(ZERO, _SAMPLING),
+    "mirostat_eta": Foreign(NEVER, _SAMPLING, _NUMBER),
+    "mirostat_tau": Foreign(NEVER, _SAMPLING, _NUMBER),
+    "num_batch": Foreign(NEVER, _LOADING, _NUMBER),
+    # Prompts are never cut, and answers may go on behind it in Ollama too: it says how much memory there is.
+    "num_ctx": Foreign(NEVER, _LOADING, _NUMBER),
+    "num_gpu": Foreign(NEVER, _LOADING, _NUMBER),
+    "num_gqa": Foreign(NEVER, _LOADING, _NUMBER),
+    "num_keep": Foreign(NEVER, "messages are never cut: leave it out", _NUMBER),
+    "num_thread": Foreign(NEVER, _LOADING, _NUMBER),
+    "numa": Foreign(NEVER, _LOADING, _BOOLEAN),
+    "penalize_newline": Foreign((True,), _SAMPLING),
+    "tfs_z": Foreign(ONE, _SAMPLING),
+    "typical_p": Foreign(ONE, _SAMPLING),
+    "use_mlock": Foreign(NEVER, _LOADING, _BOOLEAN),
+    "use_mmap": Foreign(NEVER, _LOADING, _BOOLEAN),
+    "vocab_only": Foreign(OFF, _LOADING),
+}
+"""Members of Ollama's `options` that are none of our fields."""
 
 _SGLANG: Mapping[str, Foreign] = {
     "bootstrap_host": Foreign(NEVER, _ROUTED),
@@ -110,7 +135,6 @@ _LMDEPLOY: Mapping[str, Foreign] = {
     "adapter_name": Foreign(NEVER, _ADAPTERS),
     "do_preprocess": Foreign((True,), "the model's own template is used: leave it out"),
     "migration_request": Foreign(NEVER, _ROUTED),
-    "min_new_tokens": Foreign(ZERO, "send min_tokens"),
     "preserve_cache": Foreign(OFF, _ROUTED),
     "session_id": Foreign((-1,), "sessions are not kept: send all messages"),
     "with_cache": Foreign(OFF, _ROUTED),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -31,8 +31,7 @@ class Foreign:
 
     def is_neutral(self, value: object) -> bool:
         """Whether a value asks for what happens anyway."""
-        # True == 1 in Python: a number where a boolean is meant, or the reverse, is a mistake to be told.
-        if any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in self.neutral):
+        if among(value, self.neutral):
             return True
         if isinstance(value, bool):
             return "boolean" in self.types
@@ -43,6 +42,14 @@ class Foreign:
         """Schema of the values that change nothing."""
         values: dict[str, object] = {"enum": [None, *self.neutral]}
         return {"anyOf": [values, *({"type": name} for name in self.types)]} if self.types else values
+
+
+def among(value: object, others: Iterable[object]) -> bool:
+    """Whether a value is one of the others.
+
+    True == 1 in Python: a number where a boolean is meant, or the reverse, is a mistake to be told.
+    """
+    return any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in others)
 
 
 NEVER: Neutral = ()

@@ -21,13 +21,18 @@ _CONSTRAINTS = tuple(ConstraintFields.model_fields)
 
 
 @dataclass(slots=True)
-class UnknownMembers:
-    """Members that nobody is known to have: refused, or remembered, if they don't look like a constraint."""
+class Reading:
+    """One body's reading: what is remembered of members that its model doesn't have.
 
-    report: bool = False
-    """Whether they are let through."""
-    names: list[str] = field(default_factory=list)
-    """Paths of those that were."""
+    Those that nobody is known to have are refused, or let through if `report_unknown` and they don't look like a
+    constraint.
+    """
+
+    report_unknown: bool = False
+    let_through: list[str] = field(default_factory=list)
+    """Paths of unknown members."""
+    other_names: dict[str, str] = field(default_factory=dict)
+    """Paths by which the body has members of ours, by our names."""
 
     def meet(self, name: str, path: str, known: Collection[str]) -> None:
         """Raises ApiError for one that is refused."""
@@ -36,9 +41,9 @@ class UnknownMembers:
             close = get_close_matches(name[:LONGEST_TOLD].lower(), _CONSTRAINTS, 1, 0.0)[0]
             message = f"{told}: no constraint has that name; did you mean {close}?"
             raise ApiError(ErrorCode.UNKNOWN_PARAMETER, message, param=told)
-        if not self.report:
+        if not self.report_unknown:
             raise ApiError(ErrorCode.UNKNOWN_PARAMETER, f"{told}: {unknown_member(name, known)}", param=told)
-        self.names.append(told)
+        self.let_through.append(told)
 
 
 def without_neutral(
@@ -46,18 +51,18 @@ def without_neutral(
     known: Collection[str],
     foreign: Mapping[str, Foreign],
     path: str = "",
-    unknown: UnknownMembers | None = None,
+    reading: Reading | None = None,
 ) -> dict[str, object]:
     """The members that are ours. Raises ApiError at a foreign one that asks for a thing, or an unknown one."""
     kept: dict[str, object] = {}
-    unknown = unknown or UnknownMembers()
+    reading = reading or Reading()
     for name, value in given.items():
         if name in known:
             kept[name] = value
         elif value is None:
             continue
         elif name not in foreign:
-            unknown.meet(name, path, known)
+            reading.meet(name, path, known)
         elif not foreign[name].is_neutral(value):
             raise unsupported(path + name, foreign[name])
     return kept

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from server.protocol.chat import ChatRequest
 from server.protocol.foreign.field import NEVER, Foreign
+from server.protocol.foreign.names import OTHER_NAMES
 from server.protocol.foreign_fields import REQUEST
 from server.protocol.grammars import CertifyRequest
 from server.protocol.strict import StrictModel
@@ -15,7 +16,8 @@ _UNANSWERED = Foreign(NEVER, "no answer is written here: leave it out")
 
 
 def _of(model: type[StrictModel]) -> Mapping[str, Foreign]:
-    known = {**REQUEST, **dict.fromkeys(ChatRequest.member_names(), _UNANSWERED)}
+    others = [name for name in OTHER_NAMES if name not in REQUEST]
+    known = {**REQUEST, **dict.fromkeys([*ChatRequest.member_names(), *others], _UNANSWERED)}
     return {name: foreign for name, foreign in known.items() if name not in model.member_names()}
 
 

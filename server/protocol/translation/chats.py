@@ -31,11 +31,11 @@ def chat_of(
     """
     shared = (AnswerRequest.model_fields.keys() | TemplateFields.model_fields.keys()) & request.model_fields_set
     common = {name: getattr(request, name) for name in shared}
-    names: dict[str, str] = {}
+    names = dict(request.other_names)
     for field in renamed:
         if field.value is None:
             continue
-        before = names.get(field.ours, field.ours if common.get(field.ours) is not None else None)
+        before = names.get(field.ours, field.ours) if common.get(field.ours) is not None else None
         if before not in (None, field.theirs):
             message = f"{before} and {field.theirs} are two names of one thing: send one of them"
             raise ApiError(ErrorCode.CONFLICTING_PARAMETERS, message, param=field.theirs)
@@ -46,7 +46,7 @@ def chat_of(
         chat = ChatRequest.model_validate({**common, "messages": list(messages)})
     except ValidationError as error:
         raise of_validation(error).renamed(names) from error
-    return chat.letting_through(request.unknown_fields), names
+    return chat.as_sent(request.unknown_fields, names), names
 
 
 def _check_single(request: AnswerRequest) -> None:

@@ -11,7 +11,7 @@ from server.protocol.translation.chats import Renamed, chat_of
 
 
 def parse_responses(value: object, *, report_unknown: bool = False) -> ResponsesRequest:
-    """The request that a JSON value describes. `report_unknown`: see `UnknownMembers`. Raises ApiError."""
+    """The request that a JSON value describes. `report_unknown`: see `Reading`. Raises ApiError."""
     items = value.get("input") if isinstance(value, dict) else None
     for at, item in enumerate(items if isinstance(items, list) else ()):
         kind = item.get("type") if isinstance(item, dict) else None

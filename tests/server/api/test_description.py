@@ -25,6 +25,7 @@ from server.protocol.anthropic import request as an
 from server.protocol.completions import request as completions
 from server.protocol.constraints import fields as cf
 from server.protocol.errors import ApiError
+from server.protocol.foreign.names import OTHER_NAMES
 from server.protocol.foreign_fields import REQUEST
 from server.protocol.reading import parse_as, parse_chat, parse_grammar
 from server.protocol.responses import request as r
@@ -87,6 +88,7 @@ ANSWER: Object = {
     "presence_penalty": 1.0,
     "frequency_penalty": -1.0,
     "repetition_penalty": 1.5,
+    "repeat_last_n": 64,
     "logit_bias": {"1": 2.0},
     "min_tokens": 1,
     "ignore_eos": False,
@@ -313,14 +315,17 @@ def test_the_description_is_whole() -> None:
 def test_the_description_has_the_fields_that_the_parser_takes(model: type[StrictModel]) -> None:
     """Exactly those: a listed one is never unknown, and one that isn't listed always is."""
     schema = description()["components"]["schemas"][model.__name__]
-    foreign = FOREIGN.get(model, {})
+    foreign, members = FOREIGN.get(model, {}), model.member_names()
+    others = {name: other.ours for name, other in OTHER_NAMES.items() if foreign and other.ours in members}
     assert schema["additionalProperties"] is False
-    assert set(schema["properties"]) == {*model.member_names(), *foreign}
+    assert set(schema["properties"]) == {*members, *foreign, *others}
     example, read = OBJECTS[model]
-    for name in foreign:
+    for name in {*foreign, *others}:
+        without = {field: value for field, value in example.items() if field != others.get(name)}
         described = schema["properties"][name]
-        for value in described.get("anyOf", [described])[0]["enum"]:
-            read({**example, name: value})
+        for value in described.get("anyOf", [described])[0].get("enum", []):
+            if name in foreign or OTHER_NAMES[name].of(value) is not None:
+                read({**without, name: value})
     if model not in (m.TextPart, r.InputText, an.TextBlock):  # their complaint is older
         with pytest.raises(ApiError) as caught:
             read({**example, "nobody_has_this": 1})
@@ -366,7 +371,7 @@ def test_errors_say_what_to_send(change: Object, message: str) -> None:
 @pytest.mark.parametrize("name", sorted(REQUEST))
 def test_every_foreign_field_says_what_to_do(name: str) -> None:
     """Every foreign field says what to send instead, or to leave it out."""
-    values: list[object] = [{"x": "other"}, "other", -17.25]
+    values: list[object] = ["other", {"x": "other"}, -17.25]
     other = next(value for value in values if not REQUEST[name].is_neutral(value))
     with pytest.raises(ApiError) as caught:
         parse_chat(request(**{name: other}))

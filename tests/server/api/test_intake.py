@@ -45,8 +45,12 @@ def received(connection: socket.socket) -> tuple[int, dict[str, Any]]:
     while chunk := connection.recv(65536):
         answer += chunk
     head, _, body = answer.partition(b"\r\n\r\n")
-    assert b"connection: close" in head.lower()
-    return int(head.split()[1]), json.loads(body)["error"]
+    lines = head.decode().lower().split("\r\n")
+    error: dict[str, Any] = json.loads(body)["error"]
+    assert "connection: close" in lines
+    for name in ("x-request-id", "request-id"):
+        assert f"{name}: {error['request_id']}" in lines
+    return int(head.split()[1]), error
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /v1/chat/comp", HEAD, HEAD + b"X-More: 1\r\n"])

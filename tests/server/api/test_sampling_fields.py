@@ -20,6 +20,7 @@ HOSTILE: dict[str, tuple[Any, ...]] = {
     "presence_penalty": (None, -2, 2),
     "frequency_penalty": (None, -2, 2),
     "repetition_penalty": (None, 0.01, 100),
+    "repeat_last_n": (None, 0, 1, 64, -1),
     "logit_bias": (None, {str(STOP): 100}, {str(token): -100 for token in range(0, 290, 3)}, {"34": 100, "125": -100}),
     "min_p": (None, 1, 0.5),
     "top_p": (None, 0.01),

@@ -21,6 +21,12 @@ LOGITS = np.array([[2.0, -1.0, 0.5, 3.0]], np.float32)
         (Penalties(repetition=2.0), [1.0, -2.0, 0.5, 1.5]),
         (Penalties(repetition=0.5), [4.0, -0.5, 0.5, 6.0]),
         (Penalties(bias=((2, 100.0), (3, -100.0))), [2.0, -1.0, 100.5, -97.0]),
+        (Penalties(frequency=1.0, repetition=2.0, last=2), [0.0, -3.0, 0.5, 3.0]),
+        (Penalties(frequency=1.0, repetition=2.0, last=3), [-1.0, -3.0, 0.5, 3.0]),
+        (Penalties(frequency=1.0, repetition=2.0, last=4), [-1.0, -3.0, 0.5, 1.5]),
+        (Penalties(frequency=1.0, repetition=2.0, last=99), [-1.0, -3.0, 0.5, 1.5]),
+        (Penalties(presence=2.0, repetition=2.0, last=0), [2.0, -1.0, 0.5, 3.0]),
+        (Penalties(last=1), [2.0, -1.0, 0.5, 3.0]),
         (Penalties(bias=((1, 3.0),), repetition=2.0, presence=1.0), [0.0, 0.0, 0.5, 1.5]),
     ],
 )

@@ -135,7 +135,7 @@ def test_a_request_is_an_object(value: object) -> None:
 @pytest.mark.parametrize("name", sorted(REQUEST))
 def test_a_foreign_field_is_never_ignored(name: str) -> None:
     """A field of another server is refused by name, but for null and the values that change nothing."""
-    values: list[object] = [{"type": "something", "x": [1]}, "something", -17.25]
+    values: list[object] = ["something", {"type": "something", "x": [1]}, -17.25]
     error = refusal(request(**{name: next(value for value in values if not REQUEST[name].is_neutral(value))}))
     assert (error.code, error.param) == (ErrorCode.UNSUPPORTED_PARAMETER, name)
     for neutral in (None, *REQUEST[name].neutral):
