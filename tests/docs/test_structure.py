@@ -18,8 +18,8 @@ WHERE = Document("docs/where.md")
 ORDER = (
     ("array_types", "jit"),
     ("algorithms", "errors", "limits"),
-    ("arrays", "constraint", "grammars", "expression", "interrupt"),
-    ("automata", "special_tokens"),
+    ("arrays", "constraint", "expression", "interrupt"),
+    ("automata", "grammars", "special_tokens"),
     ("dialects", "network", "vocabulary"),
     ("configurations",),
     ("successors",),
@@ -27,8 +27,9 @@ ORDER = (
     ("masks",),
     ("grammar",),
     ("compile", "offline"),
-    ("artefact", "hosts"),
+    ("artefact",),
     ("store", "warm_up"),
+    ("hosts",),
 )
 """Order of `grammar_cache`, from the ground up: each imports from those before it, and within itself."""
 

@@ -1,7 +1,7 @@
 """Laws that a host keeps: answers are complete within their budgets, and a place in a grammar can be left and found.
 
-A host whose requests are places (`Place`: accept, rollback, fork) is checked by `check_place`, any host that generates
-whole answers by `check_answers`. Both raise ConformanceError, which says the case, the budget and the model.
+A host whose requests are places (`RequestPlace`: accept, rollback, fork) is checked by `check_place`, any host that
+generates whole answers by `check_answers`. Both raise ConformanceError, which says the case, the budget and the model.
 
     for case in CASES:
         grammar = compile_grammar(case.constraint, vocabulary)
@@ -24,7 +24,7 @@ from grammar_cache.hosts.conformance.hostile_scores import HOSTILE, Model
 from grammar_cache.vocabulary.token_set import Bits
 
 
-class Place(Protocol):
+class RequestPlace(Protocol):
     """A request's place in a grammar: see `grammar_cache.hosts.cursor.Cursor`, which says what each of these means."""
 
     @property
@@ -42,7 +42,7 @@ class Place(Protocol):
     def fork(self) -> Self: ...
 
 
-Begin: TypeAlias = Callable[[CompiledGrammar, int], Place]
+Begin: TypeAlias = Callable[[CompiledGrammar, int], RequestPlace]
 """Function from a grammar and a budget to the place of an empty answer. Raises BudgetTooSmall."""
 Answer: TypeAlias = Callable[[CompiledGrammar, int, Model], Sequence[int]]
 """Function from a grammar, a budget and a model to the tokens that a host has generated. Raises BudgetTooSmall."""
@@ -134,12 +134,14 @@ def check_place(grammar: CompiledGrammar, begin: Begin, seed: int = 0) -> int:
     return places
 
 
-def _mask(grammar: CompiledGrammar, place: Place) -> list[int]:
+def _mask(grammar: CompiledGrammar, place: RequestPlace) -> list[int]:
     bits = np.unpackbits(place.bitmask(), count=grammar.vocabulary.size, bitorder="little")
     return [int(token) for token in np.flatnonzero(bits)]
 
 
-def _check_mask(grammar: CompiledGrammar, place: Place, tokens: list[int], budget: int, allowed: list[int]) -> None:
+def _check_mask(
+    grammar: CompiledGrammar, place: RequestPlace, tokens: list[int], budget: int, allowed: list[int]
+) -> None:
     if place.tokens_left != budget - len(tokens):
         raise ConformanceError(f"{place.tokens_left} tokens are left of {budget} behind {len(tokens)}")
     configuration = grammar.start
@@ -154,7 +156,7 @@ def _check_mask(grammar: CompiledGrammar, place: Place, tokens: list[int], budge
             raise ConformanceError(f"the token {token} is accepted behind {tokens}, and the mask forbids it")
 
 
-def _check_drafts(grammar: CompiledGrammar, place: Place, rng: np.random.Generator) -> None:
+def _check_drafts(grammar: CompiledGrammar, place: RequestPlace, rng: np.random.Generator) -> None:
     """Drafts a few tokens, takes them back, and drafts them once more, one by one."""
     before, drafts, masks = _mask(grammar, place), list[int](), list[list[int]]()
     for _ in range(min(4, place.tokens_left)):
@@ -177,7 +179,7 @@ def _check_drafts(grammar: CompiledGrammar, place: Place, rng: np.random.Generat
     place.rollback(len(drafts))
 
 
-def _check_fork(grammar: CompiledGrammar, place: Place, rng: np.random.Generator) -> None:
+def _check_fork(grammar: CompiledGrammar, place: RequestPlace, rng: np.random.Generator) -> None:
     before, fork = _mask(grammar, place), place.fork()
     if _mask(grammar, fork) != before or fork.tokens_left != place.tokens_left:
         raise ConformanceError("a fork begins at another place")

@@ -130,7 +130,7 @@ class BudgetLogitsProcessor:
         return place if all(place.accept(token) for token in tokens[len(place.tokens) :]) else None
 
     def _allowed(self, rows: Sequence[Cursor | None], width: int) -> Tensor:
-        """What may follow each row, bool[rows, width]: end tokens alone, where no token was allowed before."""
+        """Tokens that may follow each row, bool[rows, width]: end tokens alone, where one wasn't allowed before."""
         vocabulary = self.grammar.vocabulary
         allowed, count = np.zeros((len(rows), width), np.bool_), min(width, vocabulary.size)
         for row, place in zip(allowed, rows, strict=True):

@@ -148,7 +148,7 @@ def test_a_processor_finds_out_that_others_begin(grammar: CompiledGrammar) -> No
 
 
 def test_refusals_come_before_the_model(grammar: CompiledGrammar) -> None:
-    """Too few tokens, no end token, a grammar of another vocabulary: typed errors at construction."""
+    """A budget that is too small and a grammar of another vocabulary are typed errors at construction."""
     with pytest.raises(BudgetTooSmall, match="needs at least"):
         BudgetLogitsProcessor(grammar, tokenizer(), grammar.minimum.tokens - 1)
     endless = compile_grammar(Constraint("regex", "a*"), Vocabulary([b"a"], []))
