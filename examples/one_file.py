@@ -26,7 +26,6 @@ Compliance", whose worked example section 6 prints.
 
 from __future__ import annotations
 
-import ast
 import math
 import random
 import re
@@ -76,7 +75,8 @@ def alternatives(tokens: deque[tuple[str, str]]) -> Body:
         kind, value = tokens.popleft()
         item: Item = value
         if kind == "text":
-            item = (tuple((range(byte, byte + 1), 1, 1) for byte in ast.literal_eval(f'"{value}"').encode()),)
+            unescaped = value.encode("latin-1", "backslashreplace").decode("unicode_escape")
+            item = (tuple((range(byte, byte + 1), 1, 1) for byte in unescaped.encode()),)
         elif kind == "set":
             item = tuple(((range(byte, byte + 1), 1, 1),) for byte in range(128) if re.match(f"[{value}]", chr(byte)))
             pairs = [bytes.fromhex(word) for word in WIDE.split() if value.startswith("^")]

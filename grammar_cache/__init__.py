@@ -1,4 +1,4 @@
-"""Constraint core of SWYB: what a grammar becomes. It imports no web, engine or model library.
+"""Constraint core of SWYB: what a grammar becomes. Only what is for a host imports that host's library.
 
 Names are loaded when they are first asked for: numba takes most of a second, and texts of help need none of it.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from grammar_cache.distances.searched_distances import Minimum
     from grammar_cache.errors import (
         AnswerTooLong,
+        BudgetTooSmall,
         EmptyLanguage,
         GrammarError,
         GrammarSyntaxError,
@@ -25,14 +26,23 @@ if TYPE_CHECKING:
     from grammar_cache.grammars.shipped import names as shipped_names
     from grammar_cache.grammars.shipped import shipped
     from grammar_cache.grammars.sql_schema import sql_grammar
+    from grammar_cache.hosts.certificate import Certificate
+    from grammar_cache.hosts.cursor import Cursor
+    from grammar_cache.hosts.transformers.generation import Generation, generate
+    from grammar_cache.hosts.transformers.processor import BudgetLogitsProcessor
     from grammar_cache.limits import Limits
     from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "AnswerTooLong",
+    "BudgetLogitsProcessor",
+    "BudgetTooSmall",
+    "Certificate",
     "CompiledGrammar",
     "Constraint",
+    "Cursor",
     "EmptyLanguage",
+    "Generation",
     "GrammarError",
     "GrammarSyntaxError",
     "LimitExceeded",
@@ -42,18 +52,24 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "compile_grammar",
+    "generate",
     "shipped",
     "shipped_names",
     "sql_grammar",
 ]
 
 _PLACES = {
+    "BudgetLogitsProcessor": ("hosts.transformers.processor", "BudgetLogitsProcessor"),
+    "Certificate": ("hosts.certificate", "Certificate"),
     "CompiledGrammar": ("grammar", "CompiledGrammar"),
     "Constraint": ("constraint", "Constraint"),
+    "Cursor": ("hosts.cursor", "Cursor"),
+    "Generation": ("hosts.transformers.generation", "Generation"),
     "Limits": ("limits", "Limits"),
     "Minimum": ("distances.searched_distances", "Minimum"),
     "Vocabulary": ("vocabulary.vocabulary", "Vocabulary"),
     "compile_grammar": ("compile", "compile_grammar"),
+    "generate": ("hosts.transformers.generation", "generate"),
     "shipped": ("grammars.shipped", "shipped"),
     "shipped_names": ("grammars.shipped", "names"),
     "sql_grammar": ("grammars.sql_schema", "sql_grammar"),

@@ -20,9 +20,13 @@ from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.network import build
+from grammar_cache.special_tokens import ESCAPE, UNKNOWN_TOKENIZER, SpecialTokens
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 DEFAULT_LIMITS = Limits()
+
+_NAMING = frozenset({"gbnf", "lark"})
+"""Kinds of constraints that may name special tokens."""
 
 
 def compile_grammar(
@@ -35,7 +39,7 @@ def compile_grammar(
 
     Once an `interrupt` is set, this and the search for the minimum raise Interrupted.
     """
-    grammar = parse(constraint, limits)
+    grammar = parse(constraint, limits, vocabulary.special)
     if interrupt is not None:
         interrupt.check()
     try:
@@ -46,8 +50,10 @@ def compile_grammar(
         raise
 
 
-def parse(constraint: Constraint, limits: Limits = DEFAULT_LIMITS) -> Grammar:
-    """The constraint as an expression grammar, without a vocabulary."""
+def parse(
+    constraint: Constraint, limits: Limits = DEFAULT_LIMITS, tokens: SpecialTokens = UNKNOWN_TOKENIZER
+) -> Grammar:
+    """The constraint as an expression grammar. `tokens` are those that it may have as terminals."""
     try:
         size = len(constraint.text.encode())
     except UnicodeEncodeError as error:
@@ -64,14 +70,14 @@ def parse(constraint: Constraint, limits: Limits = DEFAULT_LIMITS) -> Grammar:
                 constraint.text, whitespace=constraint.whitespace, lenient=constraint.lenient, limits=limits
             )
         case "gbnf":
-            return gbnf.parse(constraint.text, start=constraint.start or "root", limits=limits)
+            return gbnf.parse(constraint.text, start=constraint.start or "root", limits=limits, tokens=tokens)
         case "regex":
             return regex.parse_grammar(constraint.text, limits=limits)
         case "choice":
             return choice.parse(constraint.text, limits=limits)
         case "lark":
             start, lexer = constraint.start or "start", constraint.lexer or "dynamic"
-            return lark.parse(constraint.text, start=start, lexer=lexer, limits=limits)
+            return lark.parse(constraint.text, start=start, lexer=lexer, limits=limits, tokens=tokens)
         case _:
             raise UnsupportedFeature(f"unknown kind of constraint: {constraint.kind!r}")
 
@@ -85,6 +91,7 @@ def constraint_id(constraint: Constraint, vocabulary: Vocabulary) -> str:
         constraint.lexer or "",
         constraint.whitespace,
         "lenient" if constraint.lenient else "",
+        *([vocabulary.special_fingerprint] if constraint.kind in _NAMING and vocabulary.special.names else []),
     )
     return grammar_id(parts, vocabulary)
 
@@ -94,6 +101,8 @@ def compile_expression(
 ) -> CompiledGrammar:
     """The last step of every dialect: network, configurations, distances."""
     network = build(grammar, limits, interrupt, vocabulary.cache(AutomatonCache))
+    if network.reads(ESCAPE):
+        vocabulary = vocabulary.with_special_tokens
     return CompiledGrammar(network, vocabulary, limits, grammar.ignored, interrupt)
 
 

@@ -5,6 +5,7 @@ GrammarError(ValueError)      code, message, pointer | line, column
 ├── UnsupportedFeature        understood, but it can't be enforced             (unsupported_feature)
 ├── EmptyLanguage             no text belongs, or the vocabulary spells none   (empty_language)
 ├── AnswerTooLong             texts belong, none short enough to be counted    (answer_too_long)
+├── BudgetTooSmall            no answer is known that fits the budget           (budget_too_small)
 ├── LimitExceeded             one of `Limits` was hit                          (`limit`_exceeded)
 └── VocabularyError           the tokenizer can't be read as bytes             (unsupported_tokenizer)
 """
@@ -70,6 +71,21 @@ class AnswerTooLong(GrammarError):
     def __init__(self, min_tokens: int) -> None:
         super().__init__(f"every answer that is known needs {min_tokens} tokens or more")
         self.min_tokens = min_tokens
+
+
+class BudgetTooSmall(GrammarError):
+    """No complete answer is known that takes as few tokens as `budget`.
+
+    `min_tokens`: those that suffice; `exact`: whether fewer can't, or else none was found that takes fewer.
+    """
+
+    code = "budget_too_small"
+
+    def __init__(self, budget: int, min_tokens: int, exact: bool) -> None:
+        super().__init__(f"a complete answer needs at least {min_tokens} tokens, and the budget is {budget}")
+        self.budget = budget
+        self.min_tokens = min_tokens
+        self.exact = exact
 
 
 class Interrupted(Exception):

@@ -1,6 +1,7 @@
 """A grammar compiled for a vocabulary: the face that decoding, the command line and comparisons use.
 
-One thread owns a compiled grammar: its tables grow as texts are followed. What decoding relies on (`minimum`,
+One thread at a time may use a compiled grammar, since its tables grow as texts are followed: it owns the grammar, or
+holds its `lock`, as `hosts/cursor.py` does. What decoding relies on (`minimum`,
 `distances`, `mask`, `only_token`, `proposals`) is a pure function of the grammar, the vocabulary and the limits; what
 was asked before only makes it faster. `distance` and `witness` tell the best that is known, which a search may lower.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.claims import Claim
+from grammar_cache.distances.claims import Claims, Finding
 from grammar_cache.distances.minimum_replay import Findings, replay, tell
 from grammar_cache.distances.searched_distances import SearchedDistances, nothing_found
 from grammar_cache.errors import LimitExceeded
@@ -28,7 +30,7 @@ from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.token_set import Bits, TokenBits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "7"
+ALGORITHM_VERSION = "8"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
@@ -56,6 +58,7 @@ class CompiledGrammar(SearchedDistances):
         super().__init__(network, vocabulary, limits, interrupt)
         self.ignored = ignored
         self.network = network
+        self.lock = RLock()
         self._found = found
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self._anew: CompiledGrammar | None = None
@@ -73,8 +76,8 @@ class CompiledGrammar(SearchedDistances):
                 self._found = self.findings
         return self._found
 
-    def _begin_searches(self) -> None:
-        super()._begin_searches()
+    def _begin_searches(self, claims: Claims | None) -> None:
+        super()._begin_searches(claims)
         self._tight_masks: LruCache[tuple[int, int], TokenBits] = LruCache(self.limits.table_bytes // 8)
 
     @property
@@ -85,12 +88,19 @@ class CompiledGrammar(SearchedDistances):
 
     def anew(self) -> CompiledGrammar:
         """Copy without what texts have led to: other numbers for configurations, and the same answers."""
-        return CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._told())
+        fresh = CompiledGrammar(self.network, self.vocabulary, self.limits, self.ignored, found=self._told())
+        fresh.offer(self.offered)
+        return fresh
 
     @property
     def current(self) -> CompiledGrammar:
         """The last one of those that were begun anew, one from the other."""
-        return self if self._anew is None else self._anew.current
+        grammar = self
+        while grammar._anew is not None:
+            grammar = grammar._anew
+        if grammar is not self:
+            self._anew = grammar  # those between have no use any more
+        return grammar
 
     def renewed(self) -> CompiledGrammar:
         """The current one that isn't full, begun anew if need be. Who has followed a text follows it there once more.
@@ -100,6 +110,7 @@ class CompiledGrammar(SearchedDistances):
         grammar = self.current
         while grammar.full:
             grammar._anew = grammar.anew()
+            grammar._anew.lock = self.lock
             if grammar._anew.full:
                 return grammar._anew
             grammar = grammar._anew
@@ -115,9 +126,22 @@ class CompiledGrammar(SearchedDistances):
     @property
     def size_bytes(self) -> int:
         """Bytes of what texts have led to, without caches that have bounds of their own."""
+        return self._configurations.size_bytes + self._remembered_bytes
+
+    @property
+    def _remembered_bytes(self) -> int:
         entries = len(self._proposals) + len(self._second) + len(self._cut)
-        entries += self._tightening.remembered
-        return self._configurations.size_bytes + ENTRY_BYTES * entries
+        return ENTRY_BYTES * (entries + self._tightening.remembered + self._horizon_search.remembered)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of all that it holds, caches and unused room included, and nothing that grammars share."""
+        parts = [self._configurations, self._distances, self._tables, self._horizon_search]
+        masks = [vars(self)["_masks"]] if "_masks" in vars(self) else []  # made when it is first asked for
+        entries = len(self.network.entry) + len(self._claims.waiting)
+        caches = self._horizons.size + self._tight_masks.size + ENTRY_BYTES * entries
+        held: int = sum(part.held_bytes for part in [*parts, *masks])
+        return caches + self._remembered_bytes + held
 
     @property
     def size(self) -> dict[str, int]:
@@ -132,7 +156,7 @@ class CompiledGrammar(SearchedDistances):
 
     def consume(self, configuration: int, token: int) -> int | None:
         """The configuration after a token; None where no text of the language begins so, and for a stop id."""
-        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         if data is None:
             return None
         after = self._tables.follow(configuration, data)
@@ -145,7 +169,7 @@ class CompiledGrammar(SearchedDistances):
 
         Beyond the limit of configurations there is room for it, so that answers can be completed.
         """
-        data = self.vocabulary.token_bytes[token] if 0 <= token < self.vocabulary.size else None
+        data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         return DEAD if data is None else self.take_bytes(configuration, data)
 
     def take_bytes(self, configuration: int, data: bytes) -> int:
@@ -163,7 +187,7 @@ class CompiledGrammar(SearchedDistances):
         after = self._tables.consume(configurations, tokens)
         if self._configurations.cut:
             for row, column in np.argwhere((after == DEAD) & (tokens >= 0) & (tokens < self.vocabulary.size)).tolist():
-                data = self.vocabulary.token_bytes[tokens[row, column]]
+                data = self.vocabulary.spelling[tokens[row, column]]
                 if data is not None:
                     after[row, column] = self._behind_cut(int(configurations[row]), data)
         return after
@@ -220,6 +244,12 @@ class CompiledGrammar(SearchedDistances):
             self._tight_masks.keep((configuration, tokens), tight, tight.size_bytes + 400)
         return tight.whole()
 
+    def is_tight(self, configuration: int, budget: int) -> bool:
+        """Whether the budget keeps out a token that may come next without one."""
+        if self._masks.bits(configuration, budget - 1) is not None:
+            return False
+        return not np.array_equal(self.bitmask(configuration, budget), self.bitmask(configuration))
+
     def only_token(self, configuration: int, budget: int) -> int | None:
         """The one token that may come next; None if there are several, or if the text may also end here."""
         if self.accepts(configuration) or self._branches(configuration, budget - 1):
@@ -264,28 +294,14 @@ class CompiledGrammar(SearchedDistances):
             configuration = self.take(configuration, found[-1])
         return tuple(found)
 
-    def offer(self, claims: Mapping[bytes, Claim]) -> None:
-        """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it.
+    def offer(self, claims: Mapping[bytes, Finding]) -> None:
+        super().offer(claims)
+        if self._anew is not None:
+            self._anew.offer(claims)
 
-        Answers then come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
-        """
-        _ = self.minimum  # its search is part of every grammar, and asks nobody
-        self._claims.offer(claims)
-
-    def learned(self) -> dict[bytes, Claim]:
-        """Claims found by searches since the last call, for others, who may `offer` them."""
-        found = [completion for completion in self._tightening.untold() if completion.configurations[0] != self.start]
-        return dict(map(self._claims.stated, found))
-
-    @property
-    def offered(self) -> Mapping[bytes, Claim]:
-        """Claims that were offered and not looked at yet: for whoever has a copy of this grammar."""
-        return self._claims.waiting
-
-    @property
-    def rejected_claims(self) -> int:
-        """Number of offered claims that were looked at and didn't stand."""
-        return self._claims.rejected
+    def learned(self) -> dict[bytes, Finding]:
+        """Findings of this grammar, and of those that were begun anew from it."""
+        return super().learned() | ({} if self._anew is None else self._anew.learned())
 
     @cached_property
     def _masks(self) -> Masks:

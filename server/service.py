@@ -84,7 +84,7 @@ class Service:
             longest_answer=self.model.context_window,
             limits=settings.limits,
             count=settings.cached_grammars,
-            states=settings.cached_states,
+            room=settings.cached_bytes,
             threads=settings.compile_threads,
             shared=SharedGrammars(self.database, self.model.vocabulary, settings.limits) if self.database else None,
         )

@@ -91,8 +91,8 @@ class Settings:
     cached_grammars: int = 64
     """Compiled grammars kept for the next request."""
 
-    cached_states: int = 1_000_000
-    """States and configurations of all kept grammars together: about half a kilobyte each."""
+    cached_bytes: int = 512 << 20
+    """Bytes of all kept grammars together, with what answers have led to and with their caches."""
 
     prefix_cache_bytes: int = 512 << 20
     """Memory of the engine for prompts that later ones may begin like; 0: none are kept."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.network.containment import OutOfFuel, text_containing
+from grammar_cache.special_tokens import ESCAPE
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.sampling import SamplingFields
@@ -30,6 +31,8 @@ def check_tokens(request: SamplingFields, vocabulary: Vocabulary) -> None:
 
 def check_stops(request: SamplingFields, grammar: CompiledGrammar) -> None:
     """Raises ApiError for a stop that an answer may contain. Each takes up to half a second; any thread may call."""
+    if request.stop and grammar.network.reads(ESCAPE):
+        raise _refused("stop", "special tokens stand between texts of this grammar, so any stop might cut one", None)
     for field, part in _parts(request, grammar.vocabulary):
         told = repr(part.decode(errors="replace"))
         try:
@@ -44,7 +47,7 @@ def check_stops(request: SamplingFields, grammar: CompiledGrammar) -> None:
 def _parts(request: SamplingFields, vocabulary: Vocabulary) -> Iterator[tuple[str, bytes]]:
     yield from (("stop", stop.encode()) for stop in request.stop or ())
     for token in request.stop_token_ids or ():
-        if data := vocabulary.token_bytes[token]:  # tokens without bytes are never part of an answer
+        if data := vocabulary.spelling[token]:  # other tokens without bytes are never part of an answer
             yield "stop_token_ids", data
 
 

@@ -2,14 +2,16 @@
 
 The order is read off the schema while `jsonschema` validates the instance: no engine is asked, so that it is the same
 for all. Names come as `properties` lists them, keyword by keyword as the schema is written, through references and
-`allOf`, and through those branches of `anyOf`, `oneOf` and `if` that hold. Then come names that are only required, and
-all others as they were.
+`allOf`, and through those branches of `anyOf`, `oneOf` and `if` that hold; a name that is listed whichever branch holds
+keeps its place there. Then come names that are only required, those that are whichever branch holds first, and all
+others as they were.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from jsonschema import Draft202012Validator
@@ -37,13 +39,24 @@ def in_schema_order(text: str, schema: str) -> str:
     return member_order.write(_arranged(member_order.read(text), value, _Listing(json.loads(schema)).places(value)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """A name that a schema lists, or only requires. `choices`: how many branches lead to it. `object`: by its `id`."""
+
+    required: bool
+    choices: int
+    object: int
+    name: str
+
+
 class _Listing:
     """A validator that also notes, for each object in the instance, which names are listed."""
 
     def __init__(self, schema: Any) -> None:
         kind = validator_for(schema, default=Draft202012Validator)
         self._keywords: Mapping[str, Keyword] = kind.VALIDATORS
-        self._noted: list[tuple[bool, int, str]] = []
+        self._noted: list[_Note] = []
+        self._choices = 0
         own: dict[str, Keyword] = {"anyOf": self._any_of, "oneOf": self._one_of, "if": self._if}
         own |= {name: self._noting(name) for name in ("properties", "required")}
         own |= {name: self._unnoted(name) for name in _SAY_NOTHING_OF_ORDER}
@@ -53,16 +66,19 @@ class _Listing:
     def places(self, value: Any) -> Places:
         for _ in self._validator.iter_errors(value):
             pass  # formats and the like don't matter here
-        found: dict[int, dict[str, int]] = {}
-        for _, identity, name in sorted(self._noted, key=lambda note: note[0]):
-            places = found.setdefault(identity, {})
-            places.setdefault(name, len(places))
-        return found
+        found: dict[int, dict[str, tuple[int, int]]] = {}
+        for at, note in sorted(enumerate(self._noted), key=lambda noted: (noted[1].required, noted[1].choices)):
+            group = note.choices + 1 if note.required else 0
+            found.setdefault(note.object, {}).setdefault(note.name, (group, at))
+        return {
+            identity: {name: place for place, name in enumerate(sorted(places, key=lambda name: places[name]))}
+            for identity, places in found.items()
+        }
 
     def _noting(self, keyword: str) -> Keyword:
         def noting(validator: Any, listed: Any, value: Any, schema: Any) -> Iterable[ValidationError] | None:
             if isinstance(value, dict):
-                self._noted += [(keyword == "required", id(value), name) for name in listed]
+                self._noted += [_Note(keyword == "required", self._choices, id(value), name) for name in listed]
             return self._keywords[keyword](validator, listed, value, schema)
 
         return noting
@@ -77,14 +93,19 @@ class _Listing:
         if sum(held) != 1:
             yield ValidationError("none or several branches hold")
 
-    def _if(self, validator: Any, condition: Any, value: Any, schema: Any) -> Iterable[ValidationError]:
+    def _if(self, validator: Any, condition: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
         branch = "then" if self._holds(validator, value, condition) else "else"
-        return validator.descend(value, schema[branch]) if branch in schema else ()
+        self._choices += 1
+        errors = list(validator.descend(value, schema[branch])) if branch in schema else []
+        self._choices -= 1
+        yield from errors
 
     def _holds(self, validator: Any, value: Any, schema: Any) -> bool:
         """Whether a branch holds. If not, what it noted is struck out."""
-        before = len(self._noted)
+        before, choices = len(self._noted), self._choices
+        self._choices += 1
         holds = next(iter(validator.descend(value, schema)), None) is None
+        self._choices = choices  # a branch that fails is left in the middle
         if not holds:
             del self._noted[before:]
         return holds

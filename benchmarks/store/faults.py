@@ -21,7 +21,7 @@ from benchmarks.store.world import SECRET, Hooks, Redis, Reply, Server, chat, re
 from benchmarks.tables import markdown, number, quantile
 from grammar_cache import Constraint
 from grammar_cache.compile import constraint_id
-from grammar_cache.distances.claims import Claim
+from grammar_cache.distances.claims import Claim, Finding, HorizonClaim
 from grammar_cache.store.database import Database
 from grammar_cache.store.opening import open_database
 from grammar_cache.store.patience import Timing
@@ -159,8 +159,8 @@ def two_writers(world: World) -> Hooks:
     def tell(database: Database, grammar_id: str) -> None:
         claims = database.load(grammar_id).claims
         told.append(len(claims))
-        database.learn(grammar_id, {key: Claim(c.distance + 1, c.witness) for key, c in claims.items()})
-        database.learn(grammar_id, {key: Claim(c.distance - 1, c.witness[1:]) for key, c in claims.items()})
+        database.learn(grammar_id, {key: _bent(claim, longer=True) for key, claim in claims.items()})
+        database.learn(grammar_id, {key: _bent(claim, longer=False) for key, claim in claims.items()})
 
     def differ() -> None:
         world.writer(tell)
@@ -168,6 +168,13 @@ def two_writers(world: World) -> Hooks:
             raise AssertionError("searches have found nothing that writers could differ about")
 
     return {0: _soon(differ)}
+
+
+def _bent(claim: Finding, *, longer: bool) -> Finding:
+    """Claim that says more or less than was found."""
+    if isinstance(claim, HorizonClaim):
+        return HorizonClaim(claim.tokens, tuple(way if longer else way[1:] for way in claim.ways))
+    return Claim(claim.distance + 1, claim.witness) if longer else Claim(claim.distance - 1, claim.witness[1:])
 
 
 FAULTS: dict[str, Fault] = {

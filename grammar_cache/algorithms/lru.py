@@ -24,6 +24,11 @@ class LruCache(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def size(self) -> int:
+        """Size of all values together."""
+        return self._size
+
     def get(self, key: K) -> V | None:
         with self._lock:
             found = self._values.get(key)

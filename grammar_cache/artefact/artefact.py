@@ -72,6 +72,8 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     Raises ArtefactError for anything that isn't a whole, right artefact.
     """
     header, arrays = unpack(data, _WHAT, FORMAT, {**NETWORK, **_FOUND, **_TABLE})
+    if header.get("vocabulary") == vocabulary.special_fingerprint:
+        vocabulary = vocabulary.with_special_tokens
     for name, own in _dependencies(vocabulary, limits).items():
         require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
     facts = NetworkHeader(_of(bool, header.get("nullable")), _texts(header.get("rules")))

@@ -95,6 +95,11 @@ class Configurations:
         return 8 * int(used[ITEMS] + used[EDGES]) + 4 * rows + 80 * (self.count + self.node_count)
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes of all arrays, those of the network among them, with the room that isn't in use."""
+        return sum(part.nbytes for part in (*self.arena, *self.rules) if isinstance(part, np.ndarray))
+
+    @property
     def widest(self) -> int:
         """The most that reading one byte has cost, in items and edges; above the limit of that where any would."""
         return int(self.arena.used[WIDEST])

@@ -61,6 +61,11 @@ class Distances:
         self._count, self._node_count = count, node_count
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes of the tables."""
+        return sum(table.nbytes for table in (self._states, self._witness, self._nodes, self.additive))
+
+    @property
     def state_costs(self) -> NDArray[np.int32]:
         """The fewest tokens from each state to the end of its rule."""
         return self._states

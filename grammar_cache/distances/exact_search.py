@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.claims import Claims, Completion
+from grammar_cache.distances.claims import Claims, Route
 from grammar_cache.successors.tables import SuccessorTables
 
 
@@ -91,8 +91,8 @@ class ExactSearch:
             else:
                 self._claims.rejected += 1
 
-    def untold(self) -> list[Completion]:
-        """Completions found since the last call: a shortest completion from where each began."""
+    def untold(self) -> list[Route]:
+        """Ways found since the last call: a shortest completion from where each began."""
         begun, self._unsent = self._unsent, []
         return [self._completion(configuration) for configuration in begun]
 
@@ -155,7 +155,7 @@ class ExactSearch:
                     self._next[configuration] = string
             ahead = here
 
-    def _agrees(self, completion: Completion) -> bool:
+    def _agrees(self, completion: Route) -> bool:
         """Whether it may be a shortest one, which a search from here finds: as far as is known already."""
         on_way = completion.configurations
         if len(set(on_way)) < len(on_way):
@@ -168,9 +168,9 @@ class ExactSearch:
                 return False
         return True
 
-    def _completion(self, configuration: int) -> Completion:
+    def _completion(self, configuration: int) -> Route:
         on_way, strings = [configuration], list[int]()
         while not self._tables.accepts(on_way[-1]):
             strings.append(self._next[on_way[-1]])
             on_way.append(self._tables.after(on_way[-1], strings[-1]))
-        return Completion(tuple(on_way), tuple(strings))
+        return Route(tuple(on_way), tuple(strings))

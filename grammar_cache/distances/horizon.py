@@ -10,7 +10,7 @@ configuration on the way needs no more fuel, and finds the rest of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,13 +19,18 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Flags, Ints
+from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.claims import Claims, Finding, Route
 from grammar_cache.successors.tables import Successors, SuccessorTables
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 SLACK = 2
 """Tokens that a way may seem to lack: a token that spans the end of a rule saves mostly one, after a detour of one."""
 VISIT_COST = 100
 """Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
+UNTOLD = 1_000
+"""Searches that are kept to tell others of them: as many as a table in a store has room for."""
 
 Bounds: TypeAlias = Callable[[Ints], Ints]
 """Function from configurations to upper bounds on their distances that are known without a search from there."""
@@ -73,20 +78,32 @@ class Horizon:
 
 @dataclass(slots=True)
 class _Visit:
-    """A configuration on some level: the tokens that complete it, and what it may go on with on the next level."""
+    """A configuration on some level: the tokens that complete it, what to go on with for that (-1: nothing is known),
+    and what it may go on with on the next level.
+    """
 
     distance: int
+    ahead: int = -1
     onward: Sequence[int] = ()
 
 
 class HorizonSearch:
-    """Searches over the tables of one grammar."""
+    """Searches over the tables of one grammar. `searches` counts them."""
 
-    def __init__(self, tables: SuccessorTables, fuel: int, cache_bytes: int) -> None:
-        """`fuel` of one search, in trie nodes."""
+    def __init__(
+        self, tables: SuccessorTables, vocabulary: Vocabulary, fuel: int, cache_bytes: int, claims: Claims | None
+    ) -> None:
+        """`fuel` of one search, in trie nodes. Without `claims`, nothing is learned from others, and nothing kept to
+        tell them.
+        """
         self._tables = tables
+        self._vocabulary = vocabulary
         self._fuel = fuel
         self._ahead: LruCache[int, tuple[Ints, int]] = LruCache(cache_bytes)
+        self._claims = claims
+        self._untold: list[tuple[int, int, list[Route]]] = []
+        self._vouched: dict[int, tuple[int, int]] = {}
+        self.searches = 0
 
     def of(self, configuration: int, tokens: int, bounds_of: Bounds) -> Horizon:
         """Horizon of a configuration: what fits behind one token, so many being left behind it."""
@@ -95,15 +112,86 @@ class HorizonSearch:
         distances = np.where(bounds <= tokens, bounds, INFINITE).astype(np.int32)
         if tokens > 0:
             [places] = np.nonzero((bounds > tokens) & _may_fit(bounds, tokens))
-            places = places[np.argsort(bounds[places], kind="stable")]
-            searched = self._search(successors.configurations[places].tolist(), tokens, bounds_of)
-            for place, after in zip(places.tolist(), successors.configurations[places].tolist(), strict=True):
-                distances[place] = searched.get(after, INFINITE)
+            if len(places):
+                places = places[np.argsort(bounds[places], kind="stable")]
+                first = successors.configurations[places]
+                found = self._found(configuration, first.tolist(), tokens, bounds_of)
+                distances[places] = [found.get(after, INFINITE) for after in first.tolist()]
         order = np.argsort(successors.configurations)
         return Horizon(successors.configurations, successors.strings, distances, order)
 
-    def _search(self, first: list[int], tokens: int, bounds_of: Bounds) -> dict[int, int]:
-        """Distances by configuration of those of the `first` level that fit, as far as the fuel lasts."""
+    def vouched(self, configuration: int) -> tuple[int, int]:
+        """Distance on the way of a claim that was believed, and the next string: no search finds it where the claim was
+        no search's. INFINITE where none is known.
+        """
+        return self._vouched.get(configuration, (INFINITE, -1))
+
+    def learned(self) -> dict[bytes, Finding]:
+        """Findings since the last call, for others."""
+        told, self._untold = self._untold, []
+        return {} if self._claims is None else dict(self._claims.stated_horizon(*one) for one in told)
+
+    @property
+    def remembered(self) -> int:
+        """Number of configurations that were vouched for, and of searches that wait to be told."""
+        return len(self._vouched) + len(self._untold)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of bounds that were looked up."""
+        return self._ahead.size
+
+    def _found(self, configuration: int, first: list[int], tokens: int, bounds_of: Bounds) -> dict[int, int]:
+        """Distances by configuration of those of the `first` level that fit: told by others, or searched for."""
+        claimed = None if self._claims is None else self._claims.horizon(configuration, tokens)
+        if self._claims is not None and claimed is not None:
+            distances = self._followed(configuration, claimed, set(first), tokens, bounds_of)
+            if distances is not None:
+                return distances
+            self._claims.rejected += 1
+        self.searches += 1
+        ways = self._search(first, tokens, bounds_of)
+        if self._claims is not None and len(self._untold) < UNTOLD:
+            told = [self._way(configuration, on_way) for _, on_way in ways.values()]
+            self._untold.append((configuration, tokens, told))
+        return {after: distance for after, (distance, _) in ways.items()}
+
+    def _followed(
+        self, configuration: int, ways: Iterable[Sequence[int]], first: set[int], tokens: int, bounds_of: Bounds
+    ) -> dict[int, int] | None:
+        """Distances that come of ways which others tell; None if one doesn't lead where the rest fits."""
+        distances: dict[int, int] = {}
+        vouched: dict[int, tuple[int, int]] = {}
+        for way in ways:
+            on_way = [configuration]
+            for token in way:
+                data = self._vocabulary.token_bytes[token] if 0 <= token < self._vocabulary.size else None
+                on_way.append(DEAD if data is None else self._tables.follow(on_way[-1], data))
+                if on_way[-1] == DEAD:
+                    return None
+            if len(way) < 2 or on_way[1] not in first or on_way[1] in distances:
+                return None
+            left = int(bounds_of(np.array(on_way[-1:], np.int32))[0])
+            distances[on_way[1]] = left + len(way) - 1
+            if distances[on_way[1]] > tokens:
+                return None
+            for ahead, (at, token) in enumerate(zip(on_way[-2:0:-1], way[:0:-1], strict=True), start=left + 1):
+                vouched[at] = min((ahead, int(self._vocabulary.string_of[token])), self.vouched(at))
+        self._vouched |= vouched
+        return distances
+
+    def _way(self, configuration: int, on_way: Sequence[int]) -> Route:
+        """Route from a configuration, with the strings between those on it."""
+        strings = []
+        for at, after in zip((configuration, *on_way), on_way, strict=False):
+            known = self._tables.successors(at)
+            strings.append(int(known.strings[np.flatnonzero(known.configurations == after)[0]]))
+        return Route((configuration, *on_way), tuple(strings))
+
+    def _search(self, first: list[int], tokens: int, bounds_of: Bounds) -> dict[int, tuple[int, list[int]]]:
+        """Ways from those of the `first` level that fit, as far as the fuel lasts: the distance of each, and the
+        configurations from there to where the bound is enough.
+        """
         levels: list[dict[int, _Visit]] = []
         charged: dict[int, Successors] = {}
         fuel, level = self._fuel, first
@@ -118,9 +206,11 @@ class HorizonSearch:
         for here, behind in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
             for visit in here.values():
                 for after in visit.onward:
-                    if after in behind:
-                        visit.distance = min(visit.distance, 1 + behind[after].distance)
-        return {at: visit.distance for at, visit in levels[0].items()}
+                    if after in behind and 1 + behind[after].distance < visit.distance:
+                        visit.distance, visit.ahead = 1 + behind[after].distance, after
+        return {
+            at: (visit.distance, _onward(levels, at)) for at, visit in levels[0].items() if visit.distance < INFINITE
+        }
 
     def _level(
         self, level: Sequence[int], tokens: int, fuel: int, charged: dict[int, Successors], bounds_of: Bounds
@@ -151,8 +241,19 @@ class HorizonSearch:
             self._ahead.keep(configuration, ahead, bounds.nbytes + 300)
         bounds, least = ahead
         if least <= tokens:
-            return _Visit(1 + least)
-        return _Visit(INFINITE, following[_may_fit(bounds, tokens)].tolist())
+            return _Visit(1 + least, int(following[bounds.argmin()]))
+        return _Visit(INFINITE, onward=following[_may_fit(bounds, tokens)].tolist())
+
+
+def _onward(levels: Sequence[dict[int, _Visit]], at: int) -> list[int]:
+    """Configurations from one of the first level on, to where the bound is enough."""
+    on_way = [at]
+    for level in levels:
+        visit = level[on_way[-1]]
+        on_way.append(visit.ahead)
+        if not visit.onward:
+            break
+    return on_way
 
 
 def _may_fit(bounds: Ints, tokens: int) -> Flags:

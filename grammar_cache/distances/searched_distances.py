@@ -7,6 +7,7 @@ near the horizon, and the exact search for one configuration. What decoding reli
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.distances.beam_bound import Completion, beam_bound
-from grammar_cache.distances.claims import Claims
+from grammar_cache.distances.claims import Claims, Finding
 from grammar_cache.distances.cost_kernels import within
 from grammar_cache.distances.exact_search import ExactSearch
 from grammar_cache.distances.horizon import Horizon, HorizonSearch
@@ -54,7 +55,7 @@ class SearchedDistances:
         self._path: Completion = {}
         self._cut: dict[int, tuple[int, int] | None] = {}
         self.start: int = self._configurations.start
-        self._begin_searches()
+        self._begin_searches(self._claims)
 
     @property
     def minimum(self) -> Minimum:
@@ -106,9 +107,39 @@ class SearchedDistances:
             values[farther] = self._horizon(configuration, int(tokens)).of(after[farther])
         return values
 
-    def _begin_searches(self) -> None:
+    @property
+    def searches(self) -> int:
+        """Number of searches so far: fewer where others have told what theirs found."""
+        return self._tightening.searches + self._horizon_search.searches
+
+    def offer(self, claims: Mapping[bytes, Finding]) -> None:
+        """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it.
+
+        Answers then come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
+        """
+        _ = self.minimum  # its search is part of every grammar, and asks nobody
+        self._claims.offer(claims)
+
+    def learned(self) -> dict[bytes, Finding]:
+        """Claims found by searches since the last call, for others, who may `offer` them."""
+        found = [completion for completion in self._tightening.untold() if completion.configurations[0] != self.start]
+        return dict(map(self._claims.stated, found)) | self._horizon_search.learned()
+
+    @property
+    def offered(self) -> Mapping[bytes, Finding]:
+        """Claims that were offered and not looked at yet: for whoever has a copy of this grammar."""
+        return self._claims.waiting
+
+    @property
+    def rejected_claims(self) -> int:
+        """Number of offered claims that were looked at and didn't stand."""
+        return self._claims.rejected
+
+    def _begin_searches(self, claims: Claims | None) -> None:
         """Searches with few tokens left go over the tables that the grammar has now, and know nothing yet."""
-        self._horizon_search = HorizonSearch(self._tables, self.limits.step_fuel, self.limits.table_bytes // 16)
+        self._horizon_search = HorizonSearch(
+            self._tables, self.vocabulary, self.limits.step_fuel, self.limits.table_bytes // 16, claims
+        )
         self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
         self._on_the_way: Completion = {}
         self._places: tuple[Ints, Ints] = np.empty(0, np.int32), np.empty(0, np.int32)
@@ -179,10 +210,12 @@ class SearchedDistances:
         fits = horizon.distances <= tokens
         if fits.any() or tokens < 0 or self._tables.accepts(configuration):
             return horizon
+        distance, string = self._horizon_search.vouched(configuration)
         if self._tightening.within(configuration, tokens + 1, self.limits.step_fuel):
             string = self._tightening.witness(configuration)
-            after = self._tables.after(configuration, string)
-            horizon.distances[horizon.configurations == after] = self._tightening.known(after) or 0
+            distance = 1 + (self._tightening.known(self._tables.after(configuration, string)) or 0)
+        if distance <= tokens + 1:
+            horizon.distances[horizon.configurations == self._tables.after(configuration, string)] = distance - 1
         return horizon
 
     def _tighten_unknown(self, configuration: int) -> None:

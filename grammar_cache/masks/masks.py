@@ -97,6 +97,11 @@ class Masks:
         self._often: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
         self._widest = 0
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of masks and of their parts, but for those that grammars share."""
+        return self._below.size + self._masks.size + self._often.size
+
     def bits(self, configuration: int, tokens: int) -> Bits | None:
         """One bit a token, little-endian, in multiples of 32; None if some token may need more than `tokens` behind it,
         or if reading it from all items together might cost too much, so that tokens have to be followed.

@@ -58,6 +58,10 @@ class Network:
     rule_names: tuple[str, ...]
     contents: tuple[Content, ...]
 
+    def reads(self, byte: int) -> bool:
+        """Whether some text has that byte."""
+        return bool((self.states.move_class == self.classes[byte]).any())
+
 
 def build(
     grammar: Grammar, limits: Limits, interrupt: Interrupt | None = None, automata: AutomatonCache | None = None

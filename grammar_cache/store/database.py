@@ -15,7 +15,7 @@ from threading import Thread
 from time import monotonic
 from typing import TypeVar
 
-from grammar_cache.distances.claims import Claim
+from grammar_cache.distances.claims import Finding
 from grammar_cache.limits import Limits
 from grammar_cache.store.belongings import table_of
 from grammar_cache.store.catalogue import Catalogue
@@ -57,7 +57,7 @@ class Known:
     """
 
     artefact: bytes | None = None
-    claims: Mapping[bytes, Claim] = field(default_factory=dict)
+    claims: Mapping[bytes, Finding] = field(default_factory=dict)
     table: bytes | None = None
 
 
@@ -66,7 +66,7 @@ class News:
     """News of a grammar: how many entries its table has, and what of them to `offer`."""
 
     entries: int
-    claims: Mapping[bytes, Claim]
+    claims: Mapping[bytes, Finding]
 
 
 class Database:
@@ -143,7 +143,7 @@ class Database:
         """Writes it behind, in place of any other one: those who have that one keep it, and say so."""
         self.keep(self._table(grammar_id), table)
 
-    def learn(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
+    def learn(self, grammar_id: str, claims: Mapping[bytes, Finding]) -> None:
         """Writes claims behind, but for those too long to be read. The lesser distance of two for one key stays."""
         room = self._bounds.entry_bytes - SEAL_BYTES
         entries = {key: value for key, claim in claims.items() if len(value := encoded(claim)) <= room}
@@ -250,7 +250,7 @@ class Database:
             self.counters.count("rejected")
             return None
 
-    def _claims(self, name: str, entries: Mapping[bytes, bytes]) -> dict[bytes, Claim]:
+    def _claims(self, name: str, entries: Mapping[bytes, bytes]) -> dict[bytes, Finding]:
         """Claims that are right. The others would keep right ones out, so they are taken away."""
         found, wrong = {}, {}
         for key, sealed in entries.items():

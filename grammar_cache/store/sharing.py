@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
-from grammar_cache.distances.claims import Claim
+from grammar_cache.distances.claims import Finding
 from grammar_cache.errors import ArtefactError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
@@ -75,7 +75,7 @@ class SharedGrammars:
         """Keeps a table for all who open the grammar from now on. It doesn't wait for the store."""
         self._database.keep_table(grammar_id, table.data)
 
-    def tell(self, grammar_id: str, claims: Mapping[bytes, Claim]) -> None:
+    def tell(self, grammar_id: str, claims: Mapping[bytes, Finding]) -> None:
         """Sends what searches have found, as a grammar's `learned` returns it, to others. It doesn't wait for the
         store.
         """
@@ -115,7 +115,7 @@ class SharedGrammars:
         if data is None:
             return grammar
         try:
-            return TabledGrammar(grammar, DistanceTable.from_bytes(data, grammar_id, self._vocabulary))
+            return TabledGrammar(grammar, DistanceTable.from_bytes(data, grammar_id, grammar.vocabulary))
         except ArtefactError:
             self._database.counters.count("rejected")
             return grammar

@@ -79,6 +79,11 @@ class SuccessorTables:
         self._walked = np.empty(0, np.int64)
         self._serial = 1
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of what is remembered, and of what walks need."""
+        return self._successors.size + sum(room.nbytes for room in (self._shortest, self._found, self._walked))
+
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
         return self._configurations.accepts(configuration)

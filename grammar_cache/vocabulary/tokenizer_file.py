@@ -28,12 +28,13 @@ Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TokenizerTokens:
-    """Tokens of a tokenizer by id, as its files have them: their bytes (None: not text), the markers and the stop
-    ids.
+    """Tokens of a tokenizer by id, as its files have them: their bytes (None: not text), the names of markers and of
+    special tokens, and the stop ids.
     """
 
     token_bytes: tuple[bytes | None, ...]
     markers: Mapping[int, str]
+    special: Mapping[int, str]
     stop_ids: frozenset[int]
 
 
@@ -108,7 +109,8 @@ def read(files: Files) -> TokenizerTokens:
     stop_ids = _named_stop(config, names) | numbered
     table = _table(tokenizer, pieces, added, _unknown_id(model, pieces))
     markers = {number: token.content for number, token in added.items() if table[number] is None and token.is_marker}
-    return TokenizerTokens(tuple(table), markers, frozenset(stop_ids))
+    special = {number: token.content for number, token in added.items() if token.special}
+    return TokenizerTokens(tuple(table), markers, special, frozenset(stop_ids))
 
 
 def _table(

@@ -1,7 +1,8 @@
 """The tokens of a model as byte strings, and the ids that end an answer.
 
 A token is text exactly if it has bytes here: special tokens, markers, stop tokens and holes have none, so no
-walk over the vocabulary can reach them. This module knows no tokenizer library and no grammar; how a file
+walk over the vocabulary can reach them; `with_special_tokens` gives those that have a name a spelling for grammars that
+have them as terminals. This module knows no tokenizer library and no grammar; how a file
 spells its tokens is the business of `tokenizer_file`. The arrays are shared by all that is compiled for the
 vocabulary: read them, never write to them.
 """
@@ -24,12 +25,14 @@ from numpy.typing import NDArray
 
 from grammar_cache.arrays.disk_cache import load, save
 from grammar_cache.errors import VocabularyError
+from grammar_cache.special_tokens import ESCAPE, SpecialTokens, special_terminal
+from grammar_cache.vocabulary import gguf_file
 from grammar_cache.vocabulary.tokenizer_file import Files, read
 from grammar_cache.vocabulary.trie import Children, Trie, flatten
 
 C = TypeVar("C")
 
-_FORMAT = 1
+_FORMAT = 2
 """Version of the format in a cache folder."""
 _CODE = ("vocabulary.py", "tokenizer_file.py", "token_spelling.py", "trie.py")
 _KEPT = ("data", "data_offsets", "token_offsets", "token_list", "string_of")
@@ -38,13 +41,16 @@ _KEPT = ("data", "data_offsets", "token_offsets", "token_list", "string_of")
 class Vocabulary:
     """Token ids and their bytes, both ways; tokens of equal bytes are all kept.
 
-    `strings` are the distinct byte strings in ascending order. The ids of string s are
+    `strings` are the distinct spellings in ascending order. The ids of string s are
     `token_list[token_offsets[s] : token_offsets[s + 1]]`, ascending; the string of an id is
-    `string_of[id]`, or -1. The bytes of an id are `data[data_offsets[id] : data_offsets[id + 1]]`.
+    `string_of[id]`, or -1. The spelling of an id is `data[data_offsets[id] : data_offsets[id + 1]]`: its bytes, or what
+    stands for a special token.
     """
 
     __slots__ = (
         "_caches",
+        "_names",
+        "_spelled",
         "children",
         "data",
         "data_offsets",
@@ -55,6 +61,8 @@ class Vocabulary:
         "markers",
         "single_bytes",
         "size",
+        "special",
+        "spelling",
         "stop_ids",
         "string_of",
         "strings",
@@ -72,6 +80,10 @@ class Vocabulary:
     """Ascending."""
     markers: Mapping[int, str]
     """Added but not special tokens that look like tags (`<think>`, `[INST]`): of a template, not text."""
+    special: SpecialTokens
+    """All tokens that are no text and have a name: special tokens, markers, stop tokens."""
+    spelling: tuple[bytes | None, ...]
+    """Bytes by which walks read each token: `token_bytes`, unless special tokens are spelled."""
     trie: Trie
     """Trie of `strings`."""
     children: Children
@@ -98,7 +110,9 @@ class Vocabulary:
         token_bytes: Sequence[bytes | None],
         stop_ids: Iterable[int],
         markers: Mapping[int, str] | None = None,
+        special: Mapping[int, str] | None = None,
     ) -> None:
+        """`markers` and `special` are names of tokens that are no text: of templates' tags, and of all others."""
         self.stop_ids = tuple(sorted(set(stop_ids)))
         if self.stop_ids and self.stop_ids[0] < 0:
             raise VocabularyError(f"a stop id is negative: {self.stop_ids[0]}")
@@ -106,11 +120,21 @@ class Vocabulary:
         self.token_bytes = _text_tokens(token_bytes, self.stop_ids, self.size)
         tags = {number: tag for number, tag in (markers or {}).items() if number not in self.stop_ids}
         self.markers = MappingProxyType(tags)
-        self.data, self.data_offsets = flatten([token or b"" for token in self.token_bytes])
-        self.strings, self.token_offsets, self.token_list = _by_string(self.token_bytes)
+        self._name({**(special or {}), **(markers or {})})
+        self._spell(self.token_bytes)
+        self.fingerprint = self._fingerprint()
+
+    def _name(self, names: Mapping[int, str]) -> None:
+        silent = {token: name for token, name in sorted(names.items()) if self.token_bytes[token] is None}
+        self._names = sha256(json.dumps(list(silent.items())).encode()).digest()
+        self.special = SpecialTokens(MappingProxyType(silent), frozenset(self.markers), frozenset(self.stop_ids))
+
+    def _spell(self, spelling: tuple[bytes | None, ...]) -> None:
+        self.spelling = spelling
+        self.data, self.data_offsets = flatten([token or b"" for token in spelling])
+        self.strings, self.token_offsets, self.token_list = _by_string(spelling)
         self.string_of = _string_of(self.size, self.token_offsets, self.token_list)
         self.trie = Trie.of(self.strings)
-        self.fingerprint = self._fingerprint()
         self._measure()
 
     def _measure(self) -> None:
@@ -122,6 +146,7 @@ class Vocabulary:
         self.children = Children.of(self.trie)
         self.deepest = self.trie.deepest()
         self._caches: dict[Callable[[], object], object] = {}
+        self._spelled: Vocabulary | None = None
 
     @staticmethod
     def from_pretrained(
@@ -144,6 +169,56 @@ class Vocabulary:
         save(kept, key, _arrays(made))
         return made
 
+    @staticmethod
+    def from_tokenizer(tokenizer: Any, extra_stop_ids: Iterable[int] = ()) -> Vocabulary:
+        """Vocabulary of a fast tokenizer of `transformers`, as it is in memory.
+
+        Stop ids: its end of text, and the extra ones; those of the model's generation settings are not known here.
+        Raises VocabularyError for a tokenizer without a tokenizer.json of its own.
+        """
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None or not hasattr(backend, "to_str"):
+            raise VocabularyError(f"{type(tokenizer).__name__} is no fast tokenizer: its tokens can't be read")
+        contents = {"tokenizer.json": backend.to_str().encode()}
+        contents["tokenizer_config.json"] = json.dumps({"eos_token": tokenizer.eos_token}).encode()
+        return _read(Files(Path(tokenizer.name_or_path), contents), frozenset(extra_stop_ids))
+
+    @staticmethod
+    def from_gguf(path: str | PathLike[str], extra_stop_ids: Iterable[int] = ()) -> Vocabulary:
+        """Vocabulary of the model in a GGUF file, with its ends of text, turn and message, and the extra ones.
+
+        Needs the package `gguf`. Raises VocabularyError.
+        """
+        return _read(gguf_file.files(Path(path)), frozenset(extra_stop_ids))
+
+    @property
+    def with_special_tokens(self) -> Vocabulary:
+        """The vocabulary in which special tokens are spelled, for grammars that have them as terminals.
+
+        Tokens with a byte that no UTF-8 text has, and that stands for special tokens, are no text in it. Texts of
+        tokens are the same. Itself where no token that goes on has a name.
+        """
+        if self._spelled is None:
+            self._spelled = self._with_special_tokens() if any(True for _ in self.special) else self
+        return self._spelled
+
+    def _with_special_tokens(self) -> Vocabulary:
+        made = Vocabulary.__new__(Vocabulary)
+        made.size, made.stop_ids, made.markers, made.special = self.size, self.stop_ids, self.markers, self.special
+        made.token_bytes, made._names = self.token_bytes, self._names
+        spelling = [None if token is None or ESCAPE in token else token for token in self.token_bytes]
+        for token in self.special:
+            spelling[token] = special_terminal(token).data
+        made._spell(tuple(spelling))
+        made.fingerprint = self.special_fingerprint
+        made._spelled = made
+        return made
+
+    @property
+    def special_fingerprint(self) -> str:
+        """Fingerprint of the vocabulary with special tokens: of its names too, which its own doesn't tell."""
+        return sha256(f"swyb-vocabulary-special-1\0{self.fingerprint}".encode() + self._names).hexdigest()
+
     def cache(self, kind: Callable[[], C]) -> C:
         """The cache of that kind, made by calling it once: what grammars over this vocabulary have in common.
 
@@ -157,14 +232,18 @@ class Vocabulary:
         """Forgets what grammars compiled so far have left."""
         self._caches.clear()
 
-    def text(self, ids: Iterable[int]) -> bytes:
-        """Bytes that the tokens spell; those that aren't text spell nothing."""
-        return b"".join(self._bytes_of(token) for token in ids)
+    def text(self, ids: Iterable[int], *, named: bool = False) -> bytes:
+        """Bytes that the tokens spell: markers their names, special tokens nothing, unless they are to be `named`."""
+        return b"".join(self.text_of(token, named=named) for token in ids)
 
-    def _bytes_of(self, token: int) -> bytes:
+    def text_of(self, token: int, *, named: bool = False) -> bytes:
+        """Bytes that one token adds to a text; see `text`. Raises IndexError for an id beyond the vocabulary."""
         if not 0 <= token < self.size:
             raise IndexError(f"token id {token} is outside a vocabulary of {self.size}")
-        return self.token_bytes[token] or b""
+        found = self.token_bytes[token]
+        if found is None and (named or token in self.markers):
+            return (self.special.names or {}).get(token, "").encode(errors="replace")
+        return found or b""
 
     def _fingerprint(self) -> str:
         # Lengths before bytes make the encoding injective; a fixed byte order makes it the same everywhere.
@@ -178,7 +257,7 @@ class Vocabulary:
 
 def _read(files: Files, extra_stop_ids: frozenset[int]) -> Vocabulary:
     tokens = read(files)
-    return Vocabulary(tokens.token_bytes, tokens.stop_ids | extra_stop_ids, tokens.markers)
+    return Vocabulary(tokens.token_bytes, tokens.stop_ids | extra_stop_ids, tokens.markers, tokens.special)
 
 
 def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
@@ -198,7 +277,11 @@ def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
 
 def _arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     """Arrays from which `_restored` makes the same vocabulary."""
-    told = {"markers": list(vocabulary.markers.items()), "fingerprint": vocabulary.fingerprint}
+    told = {
+        "markers": list(vocabulary.markers.items()),
+        "names": list((vocabulary.special.names or {}).items()),
+        "fingerprint": vocabulary.fingerprint,
+    }
     arrays: dict[str, NDArray[Any]] = {name: getattr(vocabulary, name) for name in _KEPT}
     arrays |= {f"trie_{part.name}": getattr(vocabulary.trie, part.name) for part in fields(Trie)}
     arrays["stop_ids"] = np.array(vocabulary.stop_ids, np.int64)
@@ -218,6 +301,8 @@ def _restored(arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
     vocabulary.size = len(vocabulary.string_of)
     data, offsets = vocabulary.data.tobytes(), vocabulary.data_offsets.tolist()
     vocabulary.token_bytes = tuple([data[start:end] or None for start, end in pairwise(offsets)])
+    vocabulary.spelling = vocabulary.token_bytes
+    vocabulary._name(dict(told["names"]))
     first = vocabulary.token_list[vocabulary.token_offsets[:-1]].tolist()
     vocabulary.strings = tuple([vocabulary.token_bytes[token] or b"" for token in first])
     vocabulary._measure()

@@ -60,7 +60,7 @@ def _spans(grammar: CompiledGrammar, answer: Answer) -> list[Span]:
     """Finds the bytes of the tokens that the budget chose. What ends a text with no token left lies behind it."""
     offsets = [0]
     for token in answer.tokens:
-        offsets.append(offsets[-1] + len(grammar.vocabulary.token_bytes[token] or b""))
+        offsets.append(offsets[-1] + len(grammar.vocabulary.text_of(token)))
     offsets.append(offsets[-1] + 1)
     spans = [(offsets[at], offsets[at + 1]) for at in answer.forced_at]
     if answer.tokens_used == len(answer.tokens):  # no end token: if more might have followed, the budget ended it

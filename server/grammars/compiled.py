@@ -65,10 +65,9 @@ class Certified:
         return self.grammar.table if isinstance(self.grammar, TabledGrammar) else None
 
     @property
-    def states(self) -> int:
-        """Size of the grammar: states and configurations; those of a grammar in use grow."""
-        size = self.grammar.size
-        return size["states"] + size["configurations"]
+    def held_bytes(self) -> int:
+        """Bytes that the grammar holds; those of a grammar in use grow."""
+        return self.grammar.held_bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +81,7 @@ class _Pending:
 
 
 class Grammars:
-    """The least recently used go first. `compiled` counts."""
+    """The least recently used go first. `room`: bytes of all together. `compiled` counts."""
 
     def __init__(
         self,
@@ -91,7 +90,7 @@ class Grammars:
         longest_answer: int,
         limits: Limits,
         count: int,
-        states: int,
+        room: int,
         threads: int,
         shared: SharedGrammars | None = None,
     ) -> None:
@@ -99,7 +98,7 @@ class Grammars:
         self._longest_answer = longest_answer
         self._limits = limits
         self._count = count
-        self._states = states
+        self._room = room
         self._shared = shared
         self._refresh = None if shared is None else Refresh(shared)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="swyb-compile")
@@ -233,9 +232,9 @@ class Grammars:
             self._shrink()
 
     def _shrink(self) -> None:
-        sizes = {name: certified.states for name, certified in self._cached.items()}
+        sizes = {name: certified.held_bytes for name, certified in self._cached.items()}
         total = sum(sizes.values())
-        while self._cached and (len(self._cached) > self._count or total > self._states):
+        while self._cached and (len(self._cached) > self._count or total > self._room):
             name, _ = self._cached.popitem(last=False)
             total -= sizes[name]
 

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 from grammar_cache import CompiledGrammar
-from grammar_cache.distances.claims import Claim
+from grammar_cache.distances.claims import Finding
 from grammar_cache.store.database import News
 from grammar_cache.store.sharing import SharedGrammars
 
@@ -27,7 +27,7 @@ class Exchange:
     def __init__(self, shared: SharedGrammars, grammar_id: str, grammar: CompiledGrammar) -> None:
         self._shared = shared
         self._grammar = grammar
-        self._brought: SimpleQueue[Mapping[bytes, Claim]] = SimpleQueue()
+        self._brought: SimpleQueue[Mapping[bytes, Finding]] = SimpleQueue()
         self.grammar_id = grammar_id
         self.entries = 0
 
@@ -36,12 +36,12 @@ class Exchange:
         self.entries = news.entries
         self._brought.put(news.claims)
 
-    def take(self) -> Mapping[bytes, Claim]:
+    def take(self) -> Mapping[bytes, Finding]:
         """Offers what was brought since the last time to the grammar, and returns it for those that are made from it.
 
         Whoever owns the grammar's tables calls it; it doesn't wait.
         """
-        brought: dict[bytes, Claim] = {}
+        brought: dict[bytes, Finding] = {}
         while True:
             try:
                 brought |= self._brought.get_nowait()
@@ -49,7 +49,7 @@ class Exchange:
                 self._grammar.offer(brought)
                 return brought
 
-    def give(self, *claims: Mapping[bytes, Claim]) -> None:
+    def give(self, *claims: Mapping[bytes, Finding]) -> None:
         """Tells others what the grammar's searches have found since the last time, and those elsewhere: their claims.
 
         Whoever owns the grammar's tables calls it; it doesn't wait.

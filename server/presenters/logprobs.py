@@ -19,7 +19,7 @@ def chat_logprobs(told: Sequence[TokenLogprobs], job: Job, vocabulary: Vocabular
         return None
 
     def likelihood(token: int, logprob: float) -> dict[str, Any]:
-        data = vocabulary.token_bytes[token] or b""
+        data = vocabulary.text_of(token)
         return {"token": data.decode(errors="replace"), "logprob": logprob, "bytes": list(data)}
 
     return ChoiceLogprobs(
@@ -50,7 +50,7 @@ class CompletionLogprobs:
         offsets = []
         for one in told:
             offsets.append(self._characters)
-            self._characters += len(self._decoder.decode(self._vocabulary.token_bytes[one.token] or b""))
+            self._characters += len(self._decoder.decode(self._vocabulary.text_of(one.token)))
         return TextLogprobs(
             tokens=[self._text(one.token) for one in told],
             token_logprobs=[one.logprob for one in told],
@@ -59,4 +59,4 @@ class CompletionLogprobs:
         )
 
     def _text(self, token: int) -> str:
-        return (self._vocabulary.token_bytes[token] or b"").decode(errors="replace")
+        return self._vocabulary.text_of(token).decode(errors="replace")

@@ -1,10 +1,9 @@
 """GBNF, as llama.cpp reads it, with the layout, names, escapes, calls and rule attributes of xgrammar's EBNF.
 
-Terminals are code points. Recursion of any kind is welcome. Constructs about tokens (`<think>`, `<[1]>`,
-`GbnfToken(1)`) or about what follows a rule (`(= ...)`) are refused as unsupported. Where the two disagree, a text that
-one of them refuses has the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow);
-and a rule defined twice is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no
-automaton.
+Terminals are code points, and special tokens (`special_terminals`). Recursion of any kind is welcome. Assertions of
+what follows a rule (`(= ...)`) are refused as unsupported. Where the two disagree, a text that one of them refuses has
+the other's meaning; `\\x` takes two digits, as in llama.cpp (xgrammar takes all that follow); and a rule defined twice
+is an error, as in xgrammar (llama.cpp would silently take the last). This module knows no automaton.
 """
 
 from __future__ import annotations
@@ -15,10 +14,12 @@ from grammar_cache.dialects.combine import repetition, sequence, union
 from grammar_cache.dialects.gbnf.attributes import Attributes, check_regular, read_attributes, with_attributes
 from grammar_cache.dialects.gbnf.dispatch import rules_of, tag_dispatch
 from grammar_cache.dialects.gbnf.macros import Made, read_arguments, regex_macro, substring_macro
+from grammar_cache.dialects.gbnf.special_terminals import TOKEN_MACROS, SpecialTerminals
 from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression, Grammar, Ref
 from grammar_cache.limits import Limits
+from grammar_cache.special_tokens import NO_TOKENS, SpecialTokens
 
 MAX_COUNT = 10**9
 """Counts in braces beyond this are taken for an attack."""
@@ -27,14 +28,14 @@ SHOWN = 8
 """Rules that the message about a missing start rule names."""
 
 _DEFAULT = Limits()
-_MACROS = frozenset({"TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch", "Regex", "Substring"})
+_MACROS = frozenset({"TagDispatch", "Regex", "Substring"}) | TOKEN_MACROS
 
 
-def parse(text: str, *, start: str = "root", limits: Limits = _DEFAULT) -> Grammar:
-    """The grammar whose whole texts are those of the rule `start`."""
+def parse(text: str, *, start: str = "root", limits: Limits = _DEFAULT, tokens: SpecialTokens = NO_TOKENS) -> Grammar:
+    """The grammar whose whole texts are those of the rule `start`; `tokens` may be terminals."""
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
         raise LimitExceeded(f"GBNF: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1)
-    return _Parser(text, limits).grammar(start)
+    return _Parser(text, limits, tokens).grammar(start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,9 @@ class _Group:
 
 
 class _Parser:
-    def __init__(self, text: str, limits: Limits) -> None:
+    def __init__(self, text: str, limits: Limits, tokens: SpecialTokens) -> None:
         self._stream = TokenStream(text)
+        self._special = SpecialTerminals(self._stream, tokens)
         self._limits = limits
         self._rules: dict[str, Expression] = {}
         self._made: dict[str, Expression] = {}
@@ -94,6 +96,9 @@ class _Parser:
             raise stream.syntax_error(self._without_start(start), 0)
         grammar = Grammar({**self._rules, **self._made}, start)
         if self._attributed:
+            if self._special.used:
+                offset = next(iter(self._attributed.values())).offset
+                raise stream.unsupported("attributes of a rule in a grammar with special tokens", offset)
             check_regular(stream, grammar, self._attributed)
         return grammar
 
@@ -153,7 +158,7 @@ class _Parser:
             elif token.text in {"*", "+", "?", "{"}:
                 self._quantify(stack[-1].items, token)
             elif token.kind == "vocabulary":
-                raise stream.unsupported(f"a token as terminal: {token.text}", token.offset)
+                stack[-1].items.append(_Item(self._special.written(token)))
             else:
                 raise stream.syntax_error(f"unexpected {token.text}", token.offset)
         if len(stack) > 1:
@@ -180,8 +185,6 @@ class _Parser:
 
     def _macro(self, token: GbnfToken) -> _Item:
         stream = self._stream
-        if token.text in {"Token", "ExcludeToken", "TokenTagDispatch"}:
-            raise stream.unsupported(f"the call {token.text}, which is about tokens", token.offset)
         stream.next()
         arguments = read_arguments(stream, token)
         left = max(0, self._limits.expression_size - self._made_size)
@@ -189,12 +192,14 @@ class _Parser:
         prefix = f"{token.text}:{token.offset}:"  # no rule of a user's has a colon in its name
         if token.text == "Regex":
             made = regex_macro(stream, token, arguments, limits)
+        elif token.text in TOKEN_MACROS:
+            made = self._special.called(token, arguments)
         elif token.text == "Substring":
             made = substring_macro(stream, token, arguments, prefix, limits)
         else:
             made = tag_dispatch(stream, token, arguments, prefix, limits)
-            for rule in rules_of(arguments):
-                self._uses.setdefault(rule.text, rule.offset)
+        for rule in rules_of(arguments) if token.text in {"TagDispatch", "TokenTagDispatch"} else ():
+            self._uses.setdefault(rule.text, rule.offset)
         return self._kept(made, token)
 
     def _kept(self, made: Made, token: GbnfToken) -> _Item:

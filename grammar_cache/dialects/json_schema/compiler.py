@@ -188,7 +188,7 @@ class _Translator:
         if not facts:
             return Ref(objects.RULE)
         name = _name("object", shape.key)
-        return self._later(name, shape, lambda: objects.object_(facts, name, self._writer))
+        return self._later(name, shape, lambda: objects.object_(facts, name, self._writer, shape.names))
 
     def _array(self, shape: Shape) -> Expression:
         facts = shape.arrays

@@ -10,6 +10,7 @@ a `Lexeme` here, and the grammar is multiplied with what lexemes forbid behind t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
@@ -18,31 +19,50 @@ from grammar_cache.dialects.lark.loading import Loaded, Terminal, load
 from grammar_cache.dialects.lark.outline import outline
 from grammar_cache.dialects.lark.product import START, product
 from grammar_cache.dialects.lark.terminals import LabelledLexeme, LexedGrammar, Token
-from grammar_cache.dialects.lark.tokens import Source, refusal, tokenize
+from grammar_cache.dialects.lark.tokens import LarkToken, Source, refusal, tokenize
 from grammar_cache.dialects.lexemes.fragments import ANY
 from grammar_cache.dialects.lexemes.lexeme import Lexeme
 from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.dialects.lexemes.reader import parse as parse_pattern
 from grammar_cache.dialects.lexemes.reader import unwarned
-from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded
-from grammar_cache.expression import Grammar
+from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
+from grammar_cache.expression import Alt, Expression, Grammar
 from grammar_cache.limits import Limits
+from grammar_cache.special_tokens import NO_TOKENS, SpecialTokens, special_terminal
 
 LexerName: TypeAlias = Literal["dynamic", "contextual"]
 
 _DEFAULT = Limits()
+_LISTED = re.compile(r"<\[([0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)\]>")
 
 
-def parse(text: str, *, start: str = "start", lexer: LexerName = "dynamic", limits: Limits = _DEFAULT) -> Grammar:
-    """The grammar whose whole texts are those of the rule `start`. Raises a `GrammarError` with line and column."""
-    found = read(text, start=start, lexer=lexer, limits=limits)
+def parse(
+    text: str,
+    *,
+    start: str = "start",
+    lexer: LexerName = "dynamic",
+    limits: Limits = _DEFAULT,
+    tokens: SpecialTokens = NO_TOKENS,
+) -> Grammar:
+    """The grammar whose whole texts are those of the rule `start`; `tokens` may be terminals.
+
+    Raises a `GrammarError` with line and column.
+    """
+    found = read(text, start=start, lexer=lexer, limits=limits, tokens=tokens)
     try:
         return Grammar(product(found, limits), START)
     except LimitExceeded as error:
         raise refusal(LimitExceeded, error.message, text, 0, limit=error.limit) from error
 
 
-def read(text: str, *, start: str = "start", lexer: LexerName = "dynamic", limits: Limits = _DEFAULT) -> LexedGrammar:
+def read(
+    text: str,
+    *,
+    start: str = "start",
+    lexer: LexerName = "dynamic",
+    limits: Limits = _DEFAULT,
+    tokens: SpecialTokens = NO_TOKENS,
+) -> LexedGrammar:
     """The grammar over terminals. Raises a `GrammarError` with line and column."""
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
         raise LimitExceeded(f"Lark: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1)
@@ -51,9 +71,12 @@ def read(text: str, *, start: str = "start", lexer: LexerName = "dynamic", limit
         loaded = load(source, outline(source, limits), start, limits)
         if len(loaded.rules) > limits.rules:
             raise source.error(LimitExceeded, f"more than {limits.rules} rules", 0, limit="rules")
+        special = {name: _special(source, token, tokens) for name, token in source.special.items()}
         if lexer == "contextual":
+            for token in source.special.values():
+                raise source.error(UnsupportedFeature, "a special token with the contextual lexer", token.offset)
             return _contextual(source, loaded, start, limits)
-        return _dynamic(loaded, start, _lexemes(source, loaded, limits))
+        return _dynamic(loaded, start, _lexemes(source, loaded, limits), special)
 
 
 def _contextual(source: Source, loaded: Loaded, start: str, limits: Limits) -> LexedGrammar:
@@ -100,9 +123,35 @@ def _placed(source: Source, terminal: Terminal, error: GrammarError) -> GrammarE
     return source.error(type(error), message, terminal.offset)
 
 
-def _dynamic(loaded: Loaded, start: str, lexemes: Mapping[str, Lexeme]) -> LexedGrammar:
+def _special(source: Source, written: LarkToken, tokens: SpecialTokens) -> Expression:
+    """Any one of the tokens that `<name>`, `<[12]>` or `<[12,20-30]>` stands for."""
+    listed = _LISTED.fullmatch(written.text)
+    if listed is None and written.text.startswith("<["):
+        message = f"{written.text}: ids and ranges of special tokens are known, no others; free text is a terminal"
+        raise source.error(UnsupportedFeature, message, written.offset)
+    try:
+        if listed is None:
+            return special_terminal(tokens.find(written.text))
+        found: set[int] = set()
+        for part in listed[1].split(","):
+            first, _, last = part.partition("-")
+            if last:
+                found.update(token for token in tokens if int(first) <= token <= int(last))
+            else:
+                found.add(tokens.find(int(first)))
+        if not found and tokens.names is not None:
+            raise UnsupportedFeature(f"{written.text} has no special token in it")
+    except GrammarError as error:
+        raise source.error(type(error), error.message, written.offset) from error
+    return Alt(tuple(map(special_terminal, sorted(found))))
+
+
+def _dynamic(
+    loaded: Loaded, start: str, lexemes: Mapping[str, Lexeme], special: Mapping[str, Expression]
+) -> LexedGrammar:
     """The rules over terminals, which all are read by one lexer."""
     tokens = {name: Token(name, {0: LabelledLexeme(lexeme, ANY)}, None) for name, lexeme in lexemes.items()}
+    tokens |= {name: Token(name, {}, None, read) for name, read in special.items()}
     bodies = {
         name: [[tokens[symbol.name] if symbol.is_terminal else symbol.name for symbol in body] for body in alternatives]
         for name, alternatives in loaded.rules.items()

@@ -192,7 +192,7 @@ def _selected(
     used = {symbol.name for name in kept for body in bodies[name] for symbol in body if symbol.is_terminal}
     used.update(ignores)
     defined = {str(terminal.name): terminal for terminal in terminals}
-    for name in sorted(used - defined.keys()):
+    for name in sorted(used - defined.keys() - source.special.keys()):
         where = found.declared.get(name, place)
         raise source.error(UnsupportedFeature, f"the terminal {name} is declared but not defined", where)
     literals = _first_places(source)

@@ -78,6 +78,12 @@ def outline(source: Source, limits: Limits) -> Outline:
         for token in definition.body:
             if definition.name.kind == "terminal" and token.text == "->":
                 raise source.error(GrammarSyntaxError, "a terminal has no aliases", token.offset)
+            if definition.name.kind == "terminal" and token.kind == "special":
+                raise source.error(
+                    UnsupportedFeature, "a special token inside a terminal: it stands in rules", token.offset
+                )
+    for token in (token for ignored in found.ignores for token in ignored if token.kind == "special"):
+        raise source.error(UnsupportedFeature, "a special token that is ignored", token.offset)
     _check_folded_sets(source)
     _check_terminals(source, found, limits)
     return found

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from grammar_cache.dialects.lexemes.contexts import Contexts
+from grammar_cache.dialects.lexemes.contexts import FREE, Contexts
 from grammar_cache.dialects.lexemes.fragments import Fragments
 from grammar_cache.dialects.lexemes.lexeme import Lexeme
 from grammar_cache.errors import LimitExceeded
@@ -32,12 +32,13 @@ class LabelledLexeme(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Token:
     """A terminal where a rule takes it: how it is read by each automaton of the lexer, and which is in force behind it
-    (None: the same).
+    (None: the same). One that is a `special` token is no text: terminals before it end as at the end of the text.
     """
 
     name: str
     choices: Mapping[int, LabelledLexeme]
     lexer: int | None
+    special: Expression | None = None
 
 
 Symbol: TypeAlias = str | Token
@@ -103,6 +104,11 @@ class Terminals:
         if key in self._tokens:
             return self._tokens[key]
         ways: dict[Context, list[tuple[Expression, tuple[int, ...]]]] = {}
+        if token.special is not None:
+            cut = self.same(Context(context.lexer, FREE))
+            for before in self.endings(context):
+                way = Seq((before.rule, token.special)), (*before.parts[0], id(token.special))
+                ways.setdefault(cut, []).append(way)
         choice = token.choices.get(context.lexer)
         for between, skipped in self.ignored(context).items():
             alone = self._read_alone(token.name, choice, between) if choice else {}

@@ -2,13 +2,15 @@
 
 Lark's own patterns for strings and comments can backtrack for ever on a text that isn't closed. So Lark is handed
 the `canonical` text of these tokens: the same tokens in the same order, layout and comments reduced to a minimum.
-The tokens remember where they stood. What other engines added to the syntax is refused by name.
+The tokens remember where they stood. Special tokens as terminals (`<think>`), which llguidance adds to the syntax, are
+declared terminals for Lark. What else other engines added to the syntax is refused by name.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
@@ -33,6 +35,7 @@ _TOKEN = re.compile(
       | (?P<terminal>_?[A-Z][_A-Z0-9]*)
       | (?P<newline>\r?\n\s*\|?)
       | (?P<continuation>\\[ ]*\n)
+      | (?P<special><(?:\[[^\]\n]*\]|[^<>\n]+)>)
       | (?P<number>[+-]?[0-9]+)
       | (?P<space>[ \t]+)
       | (?P<directive>%(?:override|declare|extend|ignore|import))
@@ -45,7 +48,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD = re.compile(r"%\w+")
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 _FOREIGN = {
-    "<": "a token of the vocabulary as terminal",
     "&": "an intersection of terminals",
     "@": "a reference to another grammar",
 }
@@ -63,12 +65,16 @@ class LarkToken:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A grammar text and its tokens without layout. `starts` are the tokens' offsets in `canonical`."""
+    """A grammar text and its tokens without layout. `starts` are the tokens' offsets in `canonical`.
+
+    `special`: what is written `<…>`, by the name of the terminal that stands for it in `canonical`.
+    """
 
     text: str
     tokens: tuple[LarkToken, ...]
     canonical: str
     starts: tuple[int, ...]
+    special: Mapping[str, LarkToken]
 
     def error(self, kind: type[_Error], message: str, offset: int, **more: str) -> _Error:
         """A refusal of that kind, about a place in the text."""
@@ -95,6 +101,7 @@ def tokenize(text: str, limits: Limits) -> Source:
     tokens: list[LarkToken] = []
     pieces: list[str] = []
     starts: list[int] = []
+    special: dict[str, LarkToken] = {}
     offset = length = 0
     while offset < len(text):
         found = _TOKEN.match(text, offset)
@@ -104,6 +111,8 @@ def tokenize(text: str, limits: Limits) -> Source:
         if found.lastgroup not in _LAYOUT:
             token = _token(found)
             piece = "\n" if token.kind == "newline" else "\n|" if found.lastgroup == "newline" else token.text
+            if token.kind == "special":
+                piece = _declared(token, special, text)
             tokens.append(token)
             starts.append(length)
             if token.kind in {"string", "regexp"} and len(token.text) > MAX_LITERAL:
@@ -117,7 +126,21 @@ def tokenize(text: str, limits: Limits) -> Source:
         offset = found.end()
     _check_brackets(text, tokens, min(MAX_DEPTH, limits.nesting))
     _refuse_extensions(text, tokens)
-    return Source(text, tuple(tokens), "".join(pieces), tuple(starts))
+    declarations = f"\n%declare {' '.join(special)}" if special else ""
+    return Source(text, tuple(tokens), "".join(pieces) + declarations, tuple(starts), special)
+
+
+def _declared(token: LarkToken, special: dict[str, LarkToken], text: str) -> str:
+    """Name of the terminal that stands for a special token; no other one of the grammar has it."""
+    for name, known in special.items():
+        if known.text == token.text:
+            return name
+    mark = "SPECIAL"
+    while mark in text:
+        mark += "_"
+    name = f"{mark}_{len(special)}"
+    special[name] = token
+    return name
 
 
 def _token(found: re.Match[str]) -> LarkToken:

@@ -1,6 +1,6 @@
 """Reading what stands for characters in a pattern: escapes, and classes in brackets.
 
-Where Python and ECMA-262 disagree, `Cursor.ecma` says which of them is meant. This module knows nothing of
+Where Python and ECMA-262 disagree, `Scanner.ecma` says which of them is meant. This module knows nothing of
 groups, quantifiers or anchors.
 """
 
@@ -61,7 +61,7 @@ _ECMA_SETS = _named_sets(ECMA_SPACE)
 
 
 @dataclass(slots=True)
-class Cursor:
+class Scanner:
     """A place in the pattern, and the errors that name it."""
 
     text: str
@@ -106,7 +106,7 @@ def one_char(point: int) -> CharSet:
     return CharSet(((point, point),))
 
 
-def read_escape(cursor: Cursor, ignore_case: bool, *, in_class: bool = False) -> CharSet:
+def read_escape(cursor: Scanner, ignore_case: bool, *, in_class: bool = False) -> CharSet:
     """The character or class that the escape at the cursor (on its backslash) stands for."""
     start = cursor.offset
     cursor.offset += 1
@@ -123,7 +123,7 @@ def read_escape(cursor: Cursor, ignore_case: bool, *, in_class: bool = False) ->
     return one_char(_simple_escape(cursor, char, start, in_class))
 
 
-def _simple_escape(cursor: Cursor, char: str, start: int, in_class: bool) -> int:
+def _simple_escape(cursor: Scanner, char: str, start: int, in_class: bool) -> int:
     cursor.offset += 1
     if char in _CONTROLS:
         return _CONTROLS[char]
@@ -141,7 +141,7 @@ def _simple_escape(cursor: Cursor, char: str, start: int, in_class: bool) -> int
     return ord(char)
 
 
-def _property(cursor: Cursor, ignore_case: bool, start: int) -> CharSet:
+def _property(cursor: Scanner, ignore_case: bool, start: int) -> CharSet:
     negated = cursor.peek() == "P"
     found = cursor.match(_PROPERTY)
     if not found:
@@ -155,7 +155,7 @@ def _property(cursor: Cursor, ignore_case: bool, start: int) -> CharSet:
     return CharSet(ranges, folds=False)
 
 
-def _hexadecimal(cursor: Cursor, start: int) -> int:
+def _hexadecimal(cursor: Scanner, start: int) -> int:
     found = cursor.match(_HEX)
     if not found:
         raise cursor.syntax_error(f"an incomplete escape \\{cursor.peek()}", start)
@@ -170,7 +170,7 @@ def _hexadecimal(cursor: Cursor, start: int) -> int:
     return point
 
 
-def read_class(cursor: Cursor, ignore_case: bool) -> CharClass:
+def read_class(cursor: Scanner, ignore_case: bool) -> CharClass:
     """The class at the cursor, which is on its opening bracket.
 
     A bracket that closes at once is an ordinary member in Python; in ECMA-262 `[]` is the empty class.
@@ -192,7 +192,7 @@ def read_class(cursor: Cursor, ignore_case: bool) -> CharClass:
     return char_class(ranges, negated=negated)
 
 
-def _read_member(cursor: Cursor, ignore_case: bool) -> CharSet:
+def _read_member(cursor: Scanner, ignore_case: bool) -> CharSet:
     start = cursor.offset
     low = _read_class_char(cursor, ignore_case)
     if cursor.peek() != "-" or cursor.peek(2) in {"-", "-]"}:
@@ -206,7 +206,7 @@ def _read_member(cursor: Cursor, ignore_case: bool) -> CharSet:
     return CharSet(((low.single, high.single),))
 
 
-def _read_class_char(cursor: Cursor, ignore_case: bool) -> CharSet:
+def _read_class_char(cursor: Scanner, ignore_case: bool) -> CharSet:
     if cursor.peek() == "\\":
         return read_escape(cursor, ignore_case, in_class=True)
     cursor.offset += 1

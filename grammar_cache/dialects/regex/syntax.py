@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from grammar_cache.dialects.regex.escapes import CharSet, Cursor, one_char, read_class, read_escape
+from grammar_cache.dialects.regex.escapes import CharSet, Scanner, one_char, read_class, read_escape
 from grammar_cache.dialects.regex.tree import (
     NIL,
     Edge,
@@ -78,7 +78,7 @@ class RegexReader:
     """One pattern being read."""
 
     def __init__(self, text: str, *, ecma: bool, flags: Flags, limits: Limits) -> None:
-        self._cursor = Cursor(text, ecma)
+        self._cursor = Scanner(text, ecma)
         self._limits = limits
         self._flags = flags
         self._stack = [_Group(0, self._flags)]

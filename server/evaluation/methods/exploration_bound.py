@@ -52,7 +52,7 @@ class BoundedGrammar(CompiledGrammar):
         self._tables = _BoundedTables(self._configurations, grammar.vocabulary, grammar.limits.table_bytes, least)
         self._tightening = ExactSearch(self._tables)
         self._minimum, self._path = None, {}
-        self._begin_searches()
+        self._begin_searches(None)
         self.start = least.of_one(self.start)
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
             raise EmptyLanguage(f"no text of this grammar is found with {bound} items kept")

@@ -106,7 +106,7 @@ def shared_grammars(model: LocalModel) -> dict[bool, Grammars]:
             longest_answer=model.engine.context_window,
             limits=settings.limits if tightened else additive,
             count=settings.cached_grammars,
-            states=settings.cached_states,
+            room=settings.cached_bytes,
             threads=1,
         )
         for tightened in (True, False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 
 from grammar_cache.compile import compile_expression
 from grammar_cache.configurations.content_keys import ConfigurationKeys
-from grammar_cache.distances.claims import Claim, follow
+from grammar_cache.distances.claims import Claim, HorizonClaim, follow
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Seq
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
@@ -150,7 +153,7 @@ def test_a_claim_saves_the_search() -> None:
     second.offer(learned)
     assert fits(second, b"aaaac", 2)
     assert fits(second, b"aac", 1)  # on the way of that completion
-    assert second._tightening.searches - nest_searches() == 0
+    assert second.searches - nest_searches() == 0
     assert second.learned() == {}
 
 
@@ -158,7 +161,7 @@ def nest_searches() -> int:
     """Number of searches until the fewest tokens are known."""
     grammar = nest()
     _ = grammar.minimum
-    return grammar._tightening.searches
+    return grammar.searches
 
 
 @pytest.mark.parametrize(
@@ -220,3 +223,118 @@ def test_a_bounded_grammar_tells_nothing() -> None:
     bounded = BoundedGrammar(nest(), 1)
     assert fits(bounded, b"aaaac", 2)
     assert bounded.learned() == {}
+
+
+def viable(grammar: CompiledGrammar, text: bytes, budget: int) -> list[int]:
+    """Ids that a step lets in behind a text."""
+    return [int(token) for token in np.flatnonzero(grammar.mask(at(grammar, text), budget)) if token != 4]
+
+
+def test_a_horizon_that_was_told_saves_the_search() -> None:
+    """A step behind `aaaac` with two tokens left searches, and finds that `bb` fits and `b` doesn't: one claim."""
+    first, second = nest(), nest()
+    assert viable(first, b"aaaac", 2) == [BB]
+    [(key, claim)] = first.learned().items()
+    assert claim == HorizonClaim(1, ((BB, BB),))
+    assert first.learned() == {}
+    second.offer({key: claim})
+    before = second.searches
+    assert viable(second, b"aaaac", 2) == [BB]
+    assert second.searches == before < first.searches
+    assert second.learned() == {}
+    assert second.rejected_claims == 0
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        ((BB,),),
+        ((BB, B),),
+        ((BB, BB), (BB, BB)),
+        ((BB, BB), (B, BB)),
+        ((BB, 99),),
+        ((BB, -1),),
+        ((BB, 4),),
+        ((BB, 1 << 40),),
+        ((C, BB),),
+        ((),),
+    ],
+    ids=repr,
+)
+def test_a_horizon_that_does_not_stand_is_searched_anew(ways: tuple[tuple[int, ...], ...]) -> None:
+    """Ways that end early, come twice, lead nowhere or to where the rest doesn't fit: counted and passed over."""
+    first, grammar = nest(), nest()
+    viable(first, b"aaaac", 2)
+    [key] = first.learned()
+    grammar.offer({key: HorizonClaim(1, ways)})
+    assert viable(grammar, b"aaaac", 2) == [BB]
+    assert grammar.rejected_claims == 1
+
+
+def test_findings_reach_and_leave_a_grammar_that_was_begun_anew() -> None:
+    """Claims offered to the one or the other are there in the copy, and what the copy finds is told by the first."""
+    first = compile_expression(NEST, LETTERS, Limits(memory_bytes=3_000))
+    for depth in range(30):
+        first.consume_bytes(first.start, b"a" * depth)
+    anew = first.renewed()
+    assert anew is not first
+    assert viable(anew, b"aaaac", 2) == [BB]
+    found = first.learned()
+    assert list(found.values()) == [HorizonClaim(1, ((BB, BB),))]
+    assert anew.learned() == {}
+    other = compile_expression(NEST, LETTERS, Limits(memory_bytes=3_000))
+    other.offer(found)
+    for depth in range(30):
+        other.consume_bytes(other.start, b"a" * depth)
+    copy = other.renewed()
+    before = copy.searches
+    assert viable(copy, b"aaaac", 2) == [BB]
+    assert copy.searches == before
+
+
+def test_a_horizon_that_no_search_would_find_can_be_followed_to_the_end() -> None:
+    """Ways of several tokens, told to a grammar without fuel to search for them: each step goes on along them."""
+    finder, told = nest(), compile_expression(NEST, LETTERS, Limits(step_fuel=0))
+    assert viable(finder, b"aaaaaac", 3) == [BB]
+    told.offer(finder.learned())
+    assert [viable(told, b"aaaaaac" + b"bb" * step, 3 - step) for step in range(3)] == [[BB]] * 3
+    assert told.witness(at(told, b"aaaaaacbb"), 2) == (BB, BB)
+
+
+@st.composite
+def bent_horizons(draw: st.DrawFn) -> tuple[Case, int]:
+    """A case, and a number that decides how what one process finds is bent for another."""
+    return draw(cases()), draw(st.integers(0, 1 << 20))
+
+
+@given(bent_horizons())
+@examples(40)
+def test_no_horizon_claim_breaks_the_promise(drawn: tuple[Case, int]) -> None:
+    """Whatever is claimed to fit: behind each viable token there are viable ones again, until the text is complete."""
+    case, number = drawn
+    finder, told = case.compiled(), case.compiled(replace(LITTLE, step_fuel=0))
+    if finder is None or told is None:
+        return
+    texts = [text for text, _ in boundaries(finder, case.longest, 8)]
+    for text in texts:
+        for budget in range(6):
+            finder.mask(finder.consume_bytes(finder.start, text) or 0, budget)
+    rng = random.Random(number)
+    bent = {}
+    for key, claim in finder.learned().items():
+        if isinstance(claim, HorizonClaim):
+            ways = [(*way[: rng.randint(1, len(way))], *rng.choices(range(len(case.tokens)), k=rng.randrange(2)))
+                    if rng.random() < 0.3 else way for way in claim.ways if rng.random() < 0.9]  # fmt: skip
+            bent[key] = HorizonClaim(claim.tokens, tuple(ways))
+    told.offer(bent)
+    for text in texts:
+        truth, configuration = case.true_distance.of(text), told.consume_bytes(told.start, text)
+        for budget in range(6) if configuration is not None else ():
+            assert configuration is not None
+            allowed = [token for token in np.flatnonzero(told.mask(configuration, budget)).tolist()
+                       if token not in told.vocabulary.stop_ids]  # fmt: skip
+            assert not allowed or truth.least <= budget
+            for token in allowed:
+                after = told.take(configuration, token)
+                assert told.accepts(after) or told.mask(after, budget - 1).any()
+                assert len(told.witness(after, budget - 1)) < budget

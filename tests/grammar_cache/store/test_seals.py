@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache import Limits
-from grammar_cache.distances.claims import Claim
+from grammar_cache.distances.claims import Claim, HorizonClaim
 from grammar_cache.store import seals as seals_module
 from grammar_cache.store.seals import SEAL_BYTES, Rejected, Seals, kept_secret
 from grammar_cache.store.values import decoded, encoded, packed, unpacked
@@ -99,7 +99,10 @@ def test_a_secret_has_to_be_long_enough() -> None:
         Seals(b"x" * 15)
 
 
-claims = st.builds(Claim, st.integers(0, 2**32 - 1), st.lists(st.integers(0, 2**31 - 1), max_size=8).map(tuple))
+numbers = st.integers(0, 2**31 - 1)
+witnesses = st.lists(numbers, max_size=8).map(tuple)
+claims = st.builds(Claim, numbers, witnesses)
+horizons = st.builds(HorizonClaim, numbers, st.lists(witnesses, max_size=4).map(tuple))
 
 
 @given(claims, claims)
@@ -108,6 +111,13 @@ def test_claims_as_bytes(one: Claim, other: Claim) -> None:
     """Claims come back as they were, and those of lesser distance have lesser bytes."""
     assert decoded(encoded(one)) == one
     assert (one.distance < other.distance) <= (encoded(one) < encoded(other))
+
+
+@given(horizons)
+@examples(60)
+def test_horizon_claims_as_bytes(claim: HorizonClaim) -> None:
+    """Horizon claims come back as they were, with no ways, empty ones and several."""
+    assert decoded(encoded(claim)) == claim
 
 
 @given(st.binary(max_size=30))
@@ -121,9 +131,15 @@ def test_reading_claims_never_fails_otherwise(data: bytes) -> None:
     assert encoded(claim) == data
 
 
-@pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\1\xff\xff\xff\xff", b"\0\0\0\1\x80\0\0\0", b"\0" * 7])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"\0\0\0", b"\0\0\0\1\xff\xff\xff\xff", b"\0\0\0\1\x80\0\0\0", b"\0" * 7),
+        b"\x80\0\0\1\0\0\0\1",
+    ],
+)
 def test_what_is_no_claim(data: bytes) -> None:
-    """Bytes that are no claim: none, half a number, a token that no vocabulary has."""
+    """Bytes that are no claim: none, half a number, a token that no vocabulary has, a way that is cut."""
     with pytest.raises(Rejected):
         decoded(data)
 

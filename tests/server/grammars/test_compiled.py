@@ -14,14 +14,14 @@ from server.grammars.compiled import Certified, Grammars
 from tests.server.running import VOCABULARY
 
 
-def make(count: int = 8, states: int = 1_000_000, longest_answer: int = 100) -> Grammars:
+def make(count: int = 8, room: int = 1 << 30, longest_answer: int = 100) -> Grammars:
     """A cache for the tests' vocabulary."""
     return Grammars(
         VOCABULARY,
         longest_answer=longest_answer,
         limits=Limits(),
         count=count,
-        states=states,
+        room=room,
         threads=2,
     )
 
@@ -163,27 +163,27 @@ def test_the_count_is_bounded(compiled: list[str]) -> None:
 
 def test_the_size_is_bounded() -> None:
     """Grammars that weigh more than all kept ones may are dropped, even the newest."""
-    cache = make(states=1)
-    assert asyncio.run(_all(cache, "[ab]{9}"))[0].states > 1
+    cache = make(room=1)
+    assert asyncio.run(_all(cache, "[ab]{9}"))[0].held_bytes > 1
     assert cache.kept == 0
 
 
 def test_a_grammar_that_has_grown_counts_with_its_growth() -> None:
-    """States that decoding adds to a kept grammar count when the cache is next used."""
+    """Bytes that decoding adds to a kept grammar count when the cache is next used."""
 
     async def grow() -> tuple[int, int]:
-        cache = make(states=150)
+        cache = make(room=1_500_000)
         try:
-            [grown] = [await cache.get(regex("[a-z]{1,200}"))]
+            [grown] = [await cache.get(regex("[a-z]{1,9000}"))]
+            await cache.get(regex("a"))
             before = cache.kept
-            grown.grammar.consume_bytes(grown.grammar.start, b"a" * 190)
+            grown.grammar.consume_bytes(grown.grammar.start, b"a" * 8900)
             await cache.get(regex("b"))
             return before, cache.kept
         finally:
             cache.close()
 
-    before, after = asyncio.run(grow())
-    assert (before, after) == (1, 1)
+    assert asyncio.run(grow()) == (2, 2)
 
 
 def test_a_refusal_is_not_kept(compiled: list[str]) -> None:

@@ -33,7 +33,7 @@ class Process:
 
     @property
     def searches(self) -> int:
-        return self.grammar._tightening.searches
+        return self.grammar.searches
 
 
 @pytest.fixture

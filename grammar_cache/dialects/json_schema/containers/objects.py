@@ -103,9 +103,9 @@ def counts(all_facts: Iterable[ObjectFacts]) -> tuple[int, int | None]:
 
 
 class Members:
-    """Members that one object may have. `name` begins the names of rules."""
+    """Members that one object may have. `name` begins the names of rules. `names`: those that come first, in order."""
 
-    def __init__(self, all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> None:
+    def __init__(self, all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: Iterable[str] = ()) -> None:
         self._facts = all_facts
         self._name = name
         self._writer = writer
@@ -113,7 +113,8 @@ class Members:
         self.owed = frozenset(range(len(self.some)))
         self._by_key = frozenset(index for index, some in enumerate(self.some) if some.value == TRUE)
         self.needed = required(all_facts)
-        self._names = dict.fromkeys(name for facts in all_facts for name in facts.properties) | self.needed
+        self._names = dict.fromkeys(names) | dict.fromkeys(name for facts in all_facts for name in facts.properties)
+        self._names |= self.needed
         self._names |= dict.fromkeys(name for some in self.some for name in some.beside)
         self._about = keys.ByName(all_facts, self._names)
         self._allowed = tuple(dict.fromkeys(name for facts in all_facts for name in facts.names))
@@ -232,10 +233,12 @@ def _parts(distinct: int, groups: int) -> int:
     return max(1, {2: 16, 3: 8}.get(distinct, 6) // max(1, groups))
 
 
-def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer) -> Expression:
-    """The objects for which all the facts hold; `name` begins the names of the rules that it needs."""
+def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: Iterable[str] = ()) -> Expression:
+    """The objects for which all the facts hold. `name` begins the names of the rules that it needs. `names`: of
+    members, in their order; others come behind.
+    """
     least, most = counts(all_facts)
-    members = Members(all_facts, name, writer)
+    members = Members(all_facts, name, writer, names)
     in_a_row = most is None and not members.some and (least <= len(members.needed) or least == 1)
     declared = members.declared(in_a_row=in_a_row)
     musts = len(members.needed)

@@ -13,6 +13,7 @@ from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation import Naming, different, negated, without
+from grammar_cache.dialects.json_schema.logic.written_order import WrittenOrder
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema import draft as drafts
 from grammar_cache.dialects.json_schema.schema import keywords as tables
@@ -52,6 +53,7 @@ class FactReader:
         self._lenient = lenient
         self._read: dict[str, Facts] = {TRUE: Facts(), FALSE: Facts(types=frozenset())}
         self._loose: dict[str, Facts] = {}
+        self.written = WrittenOrder(document)
         self._made: dict[str, str] = {}
         self._values: dict[str, Json] = {}
         self._dropped = 0
@@ -161,7 +163,6 @@ class FactReader:
     def _asserted(self, keywords: Keywords) -> Facts:
         if keywords.none_of(_BEYOND_TYPE):
             return _all_of(stated_types(keywords))
-        others, leading = self._others(keywords)
         alternatives = keywords.schemas("oneOf")
         found = Facts(
             stated_types(keywords),
@@ -170,8 +171,7 @@ class FactReader:
             Interval.read(keywords),
             ArrayFacts.read(keywords),
             ObjectFacts.read(keywords),
-            others,
-            leading,
+            self._others(keywords),
             self._choices(keywords),
             () if alternatives is None else (alternatives,),
             unevaluated_properties=keywords.schema("unevaluatedProperties"),
@@ -203,9 +203,8 @@ class FactReader:
         if drafts.named(keywords.values["$schema"], pointer) not in (None, keywords.draft):
             self._report(pointer, "ignored inside the schema")
 
-    def _others(self, keywords: Keywords) -> tuple[tuple[str, ...], int]:
+    def _others(self, keywords: Keywords) -> tuple[str, ...]:
         others: list[str] = []
-        leading = 0
         for name in keywords.values:
             if name in REFERENCES:
                 others.extend(self._reference(keywords, name))
@@ -213,9 +212,7 @@ class FactReader:
                 others.extend(keywords.schemas("allOf") or ())
             elif name == "not":
                 others.append(negation(keywords.at("not")))
-            elif name == "properties":
-                leading = len(others)
-        return tuple(others), leading
+        return tuple(others)
 
     def _reference(self, keywords: Keywords, name: str) -> tuple[str, ...]:
         try:

@@ -15,11 +15,11 @@ from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`values`: each `enum` or `const`, the value being one of each. `others`: atoms that hold as well, of which the
-    first `leading` come before the schema's own keywords. `choices`: groups of conjunctions, of each of which one or
-    more hold. `exactly`: groups of atoms, of each of which one holds and no other. `refusal`: why a fact that no
-    schema states by itself can't be enforced. `incomplete`: whether keywords were dropped. `unevaluated_...`: what
-    the keywords of these names say of what is left. `evaluated_items`: what items that `contains` evaluates satisfy.
+    """`values`: each `enum` or `const`, the value being one of each. `others`: atoms that hold as well. `choices`:
+    groups of conjunctions, of each of which one or more hold. `exactly`: groups of atoms, of each of which one holds
+    and no other. `refusal`: why a fact that no schema states by itself can't be enforced. `incomplete`: whether
+    keywords were dropped. `unevaluated_...`: what the keywords of these names say of what is left. `evaluated_items`:
+    what items that `contains` evaluates satisfy.
     """
 
     types: frozenset[str] = ANY_TYPE
@@ -29,7 +29,6 @@ class Facts:
     array: ArrayFacts = field(default_factory=ArrayFacts)
     object: ObjectFacts = field(default_factory=ObjectFacts)
     others: tuple[str, ...] = ()
-    leading: int = 0
     choices: tuple[tuple[Conjunction, ...], ...] = ()
     exactly: tuple[tuple[str, ...], ...] = ()
     refusal: str = ""

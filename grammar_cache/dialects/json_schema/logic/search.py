@@ -19,6 +19,7 @@ from grammar_cache.dialects.json_schema.logic.possibility import Possibility
 from grammar_cache.dialects.json_schema.logic.search_branch import Branch, ConjunctionGroup, Todo
 from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
 from grammar_cache.dialects.json_schema.logic.unevaluated import followed
+from grammar_cache.dialects.json_schema.logic.written_order import written_names
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
@@ -29,6 +30,9 @@ _TRIED = 200
 """Branches tried before two schemas are taken not to exclude each other."""
 _STEPS_OF_A_CHOICE = 10
 """Steps that reading one group of choices is charged as, by its time."""
+
+_NAMES_OF_A_STEP = 4
+"""Names that are put in order in the time of a step."""
 
 
 class SearchContext(Protocol):
@@ -126,15 +130,18 @@ class Search:
         return [(branch.taking(way, group.owner), found) for way in ways]
 
     def _shape(self, branch: Branch) -> Shape:
-        """Shape of a branch, with the types that are possible. What schemas state comes before what follows from
-        others.
+        """Shape of a branch, with the types that are possible. What schemas state comes as it is written, before what
+        follows from others.
         """
         own = tuple(branch.own)
         self._surroundings.spend(own[-1] if own else "", len(own) + 1)
-        key = (*filter(is_schema, own), *(atom for atom in own if not is_schema(atom)))
+        key, names = own, tuple[str, ...]()
         if not self._loose:
-            key = (*key, *self._left(branch))
-        shape = merged(key, [self._facts(atom) for atom in key], branch.text, branch.interval)
+            stated = self._reader.written.schemas(branch)
+            key = (*stated, *(atom for atom in own if not is_schema(atom)), *self._left(branch))
+            names = written_names(branch, stated, self._facts)
+            self._surroundings.spend(own[-1] if own else "", len(names) // _NAMES_OF_A_STEP)
+        shape = merged(key, [self._facts(atom) for atom in key], branch.text, branch.interval, names)
         if shape.values and branch.unequal:
             atoms = tuple(item.atom for item in branch.unequal)
             shape = replace(shape, key=(*key, *atoms), denied=frozenset(filter(None, map(self._reader.denied, atoms))))
@@ -192,11 +199,11 @@ class Search:
         """Take the next atom; False if it contradicts the others."""
         item = branch.todo.pop()
         if item.own:
-            branch.note(item.atom, self._facts(item.atom))
+            branch.note(item, self._facts(item.atom))
             return True
         self._surroundings.spend(item.atom)
         end = self._surroundings.end(item.atom)
-        item = item if end == item.atom else Todo(end, item.parent)
+        item = item if end == item.atom else Todo(end, item.parent, choices=item.choices, named=item.atom)
         if item.parent is not None:
             branch.steps.append((item.parent.atom, item.atom))
         if item.atom in branch.seen:
@@ -215,13 +222,12 @@ class Search:
             return True
         spared = self._spared(branch, item.atom, facts)
         if spared is not None:
-            branch.todo.extend(Todo(atom, item) for atom in spared)
+            branch.todo.extend(Todo(atom, item, choices=item.choices) for atom in spared)
             return True
         branch.types &= facts.types
-        after = [Todo(atom, item) for atom in facts.others]
+        branch.todo.extend(Todo(atom, item, choices=item.choices) for atom in reversed(facts.others))
         if facts.asserts:
-            after.insert(facts.leading, Todo(item.atom, item, own=True))
-        branch.todo.extend(reversed(after))
+            branch.todo.append(Todo(item.atom, item, own=True, choices=item.choices))
         self._surroundings.spend(item.atom, _STEPS_OF_A_CHOICE * len(facts.choices))
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
         branch.groups.extend(ConjunctionGroup(item, self._one_way_each(group)) for group in facts.exactly)

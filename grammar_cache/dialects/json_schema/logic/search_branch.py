@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
@@ -11,14 +12,22 @@ from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_sche
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
+Place: TypeAlias = tuple[tuple[int, int], ...]
+"""Place of a keyword among others, and in its list, for each schema on the way."""
+
 
 @dataclass(slots=True, eq=False)  # not frozen: hundreds of thousands are made
 class Todo:
-    """An atom to follow; `own`: its own assertions, in their place among others. `parent` tells loops."""
+    """An atom to follow; `own`: its own assertions. `parent` tells loops. `choices`: how many have led to it. `named`:
+    the atom that the parent names, if that does nothing but refer to this one."""
 
     atom: str
     parent: Todo | None
     own: bool = False
+    choices: int = 0
+    named: str = ""
+    place: Place | None = None
+    """Place in the text of the schema, once that was asked for."""
 
     def leads_back(self) -> bool:
         return self.comes_from(self.atom)
@@ -48,13 +57,14 @@ class ConjunctionGroup:
 
 @dataclass(slots=True)
 class Branch:
-    """`todo`: atoms still to follow, the next one last. `own`: those whose own assertions hold, in the order of
-    their appearance. `seen`: all that hold. `types`: what they leave of the types. `groups`: choices to be made.
-    `unequal`: values that it must not be, put off until all else is chosen. `text` and `interval`: what `own` says of
-    strings and numbers. `steps`: from which atom to which it went."""
+    """`roots`: the conjunction. `todo`: atoms still to follow, the next one last. `own`: those whose own assertions
+    hold, in the order of their appearance. `seen`: all that hold. `types`: what they leave of the types. `groups`:
+    choices to be made. `unequal`: values that it must not be, put off until all else is chosen. `text` and `interval`:
+    what `own` says of strings and numbers. `steps`: from which atom to which it went."""
 
+    roots: Conjunction
     todo: list[Todo]
-    own: dict[str, None] = field(default_factory=dict)
+    own: dict[str, Todo] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     types: frozenset[str] = ANY_TYPE
     groups: list[ConjunctionGroup] = field(default_factory=list)
@@ -66,26 +76,27 @@ class Branch:
     @staticmethod
     def start(conjunction: Conjunction, asserted: Mapping[str, Facts]) -> Branch:
         """Branch where these atoms are to be followed, and of others the own assertions hold."""
-        started = Branch([Todo(atom, None) for atom in reversed(conjunction)])
+        started = Branch(conjunction, [Todo(atom, None) for atom in reversed(conjunction)])
         for atom, facts in asserted.items():
             started.types &= facts.types
-            started.note(atom, facts)
+            started.note(Todo(atom, None), facts)
         return started
 
-    def note(self, atom: str, facts: Facts) -> None:
+    def note(self, item: Todo, facts: Facts) -> None:
         """Note what an atom says by itself."""
-        self.own[atom] = None
+        self.own.setdefault(item.atom, item)
         if not facts.text.free:
             self.text = self.text.both(facts.text)
         if not facts.interval.free:
             self.interval = self.interval.both(facts.interval)
 
     def add(self, way: Conjunction, owner: Todo) -> None:
-        self.todo.extend(Todo(atom, owner) for atom in reversed(way))
+        self.todo.extend(Todo(atom, owner, choices=owner.choices + 1) for atom in reversed(way))
 
     def taking(self, way: Conjunction, owner: Todo) -> Branch:
         """The branch that goes on with one of the choices of a group; the group has been taken out."""
         taken = Branch(
+            self.roots,
             self.todo.copy(),
             self.own.copy(),
             self.seen.copy(),

@@ -18,7 +18,7 @@ from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The merged assertions of the atoms in `key`, for values of `types`. `denied`: the identities of lists and objects
-    that are left out of `values`."""
+    that are left out of `values`. `names`: of members, in their order where it isn't that of `objects`."""
 
     key: Conjunction
     types: frozenset[str]
@@ -28,6 +28,7 @@ class Shape:
     arrays: tuple[ArrayFacts, ...]
     objects: tuple[ObjectFacts, ...]
     denied: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
 
     @property
     def unrestricted(self) -> bool:
@@ -35,7 +36,9 @@ class Shape:
         return not (self.values or self.arrays or self.objects) and self.text.free and self.interval.free
 
 
-def merged(key: Conjunction, all_facts: Sequence[Facts], text: StringFacts, interval: Interval) -> Shape:
+def merged(
+    key: Conjunction, all_facts: Sequence[Facts], text: StringFacts, interval: Interval, names: tuple[str, ...] = ()
+) -> Shape:
     """`text` and `interval`: what all the facts say together of strings and numbers."""
     return Shape(
         key,
@@ -45,4 +48,5 @@ def merged(key: Conjunction, all_facts: Sequence[Facts], text: StringFacts, inte
         interval,
         tuple(facts.array for facts in all_facts if not facts.array.free),
         tuple(facts.object for facts in all_facts if not facts.object.free),
+        names=names,
     )

@@ -111,14 +111,14 @@ class Transcript:
         return replace(self.answer(), interrupted=ended.reason, budget_affected=None, budget_ended=None)
 
     def _extend(self, token: int) -> None:
-        data = self._vocabulary.token_bytes[token] if token < self._vocabulary.size else None
+        data = self._vocabulary.text_of(token) if token < self._vocabulary.size else b""
         if self._grammar is not None:
             self._configuration = self._grammar.take(self._configuration, token)
             if self._configuration == DEAD:
                 raise EngineError("the engine chose a token that the grammar doesn't allow there")
         known = len(self._text)
         self._tokens.append(token)
-        self._text += data or b""  # special tokens are no text; only without a grammar can one be chosen
+        self._text += data
         halt = first_stop(self._text, known, self._parameters.stops)
         self._text = self._text[:halt]
         self._halted = halt is not None

@@ -115,8 +115,8 @@ SYNTAX_ERRORS = [
 ]
 
 UNSUPPORTED = [
-    ("start: <think>", "vocabulary", 1, 8),
-    ("start: A <[1-2]>\nA: /a/", "vocabulary", 1, 10),
+    ("start: <think>", "no special token <think>", 1, 8),
+    ("start: A <[1-2]>\nA: /a/", "no special token", 1, 10),
     ('start: %json {"type": "object"}', "%json", 1, 8),
     ('start: %regex {"substring_words": "a b"}', "%regex", 1, 8),
     ('%llguidance {"x": 1}\nstart: "a"', "%llguidance", 1, 1),

@@ -28,9 +28,9 @@ def asked(serving: Serving, grammar: str, seed: int) -> dict[str, Any]:
     return chat(serving, grammar=grammar, max_tokens=7, temperature=2.0, seed=seed)
 
 
-def test_what_others_found_is_brought_to_workers(vllm: Serving, caplog: pytest.LogCaptureFixture):
-    """Findings reach the workers through the engine's calls, and do no harm; what they save is seen without an engine
-    (test_learning). Searches of steps near the horizon keep what they find to themselves.
+def test_what_workers_find_is_told_and_what_others_found_is_used(vllm: Serving, caplog: pytest.LogCaptureFixture):
+    """Findings go through the engine's calls in both directions; what that saves is seen without an engine
+    (test_learning).
     """
     _, service, _ = vllm
     constraints = [Constraint("gbnf", grammar) for grammar in (SHORT, OTHER)]
@@ -40,7 +40,7 @@ def test_what_others_found_is_brought_to_workers(vllm: Serving, caplog: pytest.L
     assert database is not None
     texts = [text(asked(vllm, SHORT, seed)) for seed in range(12)]
     assert any(answer.startswith("[[") for answer in texts), texts
-    eventually(lambda: database.load(ids[0]).artefact)
+    eventually(lambda: database.load(ids[0]).claims)
     # What another replica has found, of a grammar that this one hasn't met.
     limits = service.settings.limits
     grammar: CompiledGrammar = compile_grammar(constraints[1], vocabulary, limits)

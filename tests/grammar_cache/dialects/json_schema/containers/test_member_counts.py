@@ -207,18 +207,24 @@ def test_patterns_that_exclude_each_other_may_be_many() -> None:
 
 
 @pytest.mark.parametrize("choice", ["anyOf", "oneOf", "if", "dependentSchemas"])
-def test_members_of_choices_come_last(choice: str) -> None:
-    """Members that `allOf` lists before `properties` come first, and those that only a choice lists come after all."""
-    listing = {"properties": {"c": {}}, "required": ["c"]}
+@pytest.mark.parametrize("first", [True, False])
+def test_members_come_as_they_are_written(choice: str, first: bool) -> None:
+    """Members that a choice lists come where it is written; what is listed anyway keeps its place."""
+    listing = {"properties": {"a": {}, "c": {}}, "required": ["c"]}
     stated = {"anyOf": [listing], "oneOf": [listing, False], "if": True, "dependentSchemas": {"a": listing}}[choice]
-    schema = {
-        choice: stated,
-        **({"then": listing} if choice == "if" else {}),
-        "allOf": [{"properties": {"b": {}}}],
-        "properties": {"a": {}},
-        "additionalProperties": {"type": "null"},
-    }
-    judge = judge_of(schema)
-    assert judge('{"b":null,"a":1,"c":null}')
-    assert not judge('{"c":null,"b":null,"a":1}')
-    assert not judge('{"a":1,"b":null,"c":null}')
+    chosen = {choice: stated, **({"then": listing} if choice == "if" else {})}
+    others = {"allOf": [{"properties": {"b": {}}}], "properties": {"d": {}, "a": {}}}
+    schema = {**chosen, **others} if first else {**others, **chosen}
+    judge = judge_of({**schema, "additionalProperties": {"type": "null"}})
+    assert judge('{"c":null,"b":null,"d":1,"a":1}') is first
+    assert judge('{"b":null,"d":1,"a":1,"c":null}') is not first
+    assert not judge('{"b":null,"d":1,"c":null,"a":1}')
+    assert not judge('{"a":1,"c":null,"b":null,"d":1}')
+
+
+def test_required_names_come_behind() -> None:
+    """Names that no schema lists come behind those that one does, first those that every branch requires."""
+    schema = {"anyOf": [{"required": ["b"]}], "required": ["a"], "properties": {"c": {}}}
+    judge = judge_of({**schema, "minProperties": 3, "maxProperties": 3})
+    assert judge('{"c":1,"a":1,"b":1}')
+    assert not judge('{"c":1,"b":1,"a":1}')

@@ -1,0 +1,1 @@
+"""Hosts: engines that other people run, each asking for masks in its own way."""

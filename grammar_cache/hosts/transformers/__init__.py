@@ -1,0 +1,1 @@
+"""Host: `transformers`, whose `generate` asks a logits processor at each step."""

@@ -1,0 +1,199 @@
+"""Hooks in vLLM's front end: requests are certified or refused before anything streams, and ends are told rightly."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.chat_completion.serving import OpenAIServingChat
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.openai.completion.serving import OpenAIServingCompletion
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.entrypoints.openai.responses.serving import OpenAIServingResponses
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import SamplingParams
+from vllm.v1.engine import FinishReason
+from vllm.v1.engine.input_processor import InputProcessor
+from vllm.v1.engine.output_processor import RequestState
+
+from grammar_cache.errors import GrammarError
+from grammar_cache.hosts.vllm.compiler import Compiler
+from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
+from grammar_cache.hosts.vllm.core_hooks import COMPLETE, closer_of
+from grammar_cache.hosts.vllm.settings import PluginSettings
+
+log = logging.getLogger("vllm.swyb_budget")
+
+RENDERS = (
+    (OpenAIServingChat, "render_chat_request"),
+    (OpenAIServingCompletion, "render_completion_request"),
+    (OpenAIServingResponses, "_render_resolved_response_inputs"),
+)
+"""Methods that prepare a request before its sampling is known: what takes long is done here, in a thread."""
+REQUESTS = (ChatCompletionRequest, CompletionRequest, ResponsesRequest)
+
+_UNLIMITED = 1 << 30
+
+
+class Gate:
+    """Knowledge of the front end's hooks: the compiler of the model's tokenizer, once there is one."""
+
+    def __init__(self, settings: PluginSettings) -> None:
+        self._settings = settings
+        self.compiler: Compiler | None = None
+        self._closer: tuple[int, ...] = ()
+
+    def begin(self, processor: Any) -> None:
+        """Reads the tokenizer of the engine's input processor."""
+        config = processor.vllm_config
+        if not config.model_config.skip_tokenizer_init:
+            self.compiler = Compiler.of(processor.tokenizer, config.model_config.try_get_generation_config())
+            self._closer = closer_of(config)
+
+    def certify(self, params: Any) -> bool:
+        """Whether the constraint of vLLM's SamplingParams is ours. Raises VLLMValidationError, a 400 on every route."""
+        outputs = params.structured_outputs
+        if self.compiler is None or outputs is None or outputs.all_constraints_none():
+            return False
+        try:
+            grammar = self.compiler.grammar(constraint_of(outputs))
+        except GrammarError as error:
+            if self._settings.fallback:
+                log.warning("no budget for this constraint (%s): vLLM's own backend takes it", error)
+                return False
+            raise VLLMValidationError(
+                f"{error.code}: the constraint can't be enforced: {error}", parameter="structured_outputs"
+            ) from error
+        for name, value in cutting(params, self.compiler.vocabulary):
+            raise VLLMValidationError(
+                f"{name} may leave a constrained answer incomplete: it is not supported with one",
+                parameter=name,
+                value=value,
+            )
+        least = grammar.minimum.tokens + len(self._closer)
+        if params.max_tokens is not None and params.max_tokens < least:
+            raise VLLMValidationError(
+                f"budget_too_small: a complete answer needs at least {least} tokens, and the budget is "
+                f"{params.max_tokens}",
+                parameter="max_tokens",
+                value=params.max_tokens,
+            )
+        return True
+
+    async def prepare(self, request: Any, to_sampling_params: Callable[..., Any]) -> None:
+        """Compiles a request's constraint in a thread, that the event loop isn't held; refusals come later."""
+        if self.compiler is None:
+            return
+        outputs = to_sampling_params(request, _UNLIMITED, {}).structured_outputs
+        if outputs is None or outputs.all_constraints_none():
+            return
+        try:
+            await asyncio.to_thread(self.compiler.grammar, constraint_of(outputs))
+        except GrammarError:
+            log.debug("a constraint is refused when it's certified", exc_info=True)
+
+
+def install(settings: PluginSettings) -> bool:
+    """Hooks the front end's classes; False where they are already."""
+    if hasattr(InputProcessor.__init__, "gate"):
+        return False
+    gate = Gate(settings)
+    _hook_processor(gate)
+    _hook_validation(gate)
+    originals = {kind: kind.to_sampling_params for kind in REQUESTS}
+    for (serving, name), kind in zip(RENDERS, REQUESTS, strict=True):
+        _hook_render(gate, serving, name, originals[kind])
+        _hook_sampling(gate, kind)
+    for kind in (ChatCompletionRequest, CompletionRequest):
+        _hook_beams(kind, originals[kind])
+    _hook_finish()
+    return True
+
+
+def gate_of() -> Gate:
+    """The gate of this process's hooks."""
+    found: Gate = InputProcessor.__init__.gate
+    return found
+
+
+def _hook_processor(gate: Gate) -> None:
+    original = InputProcessor.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        original(self, *args, **options)
+        gate.begin(self)
+
+    init.gate = gate  # type: ignore[attr-defined]
+    InputProcessor.__init__ = init
+
+
+def _hook_validation(gate: Gate) -> None:
+    original = SamplingParams._validate_structured_outputs
+
+    @functools.wraps(original)
+    def validate(self: Any, model_config: Any, config: Any, tokenizer: Any) -> None:
+        if config is None or not gate.certify(self):
+            original(self, model_config, config, tokenizer)
+            return
+        outputs = self.structured_outputs
+        # What else of vLLM asks for: its own backend never sees this grammar.
+        outputs._backend_was_auto = config.backend == "auto"
+        outputs._backend = "xgrammar" if config.backend == "auto" else config.backend
+
+    SamplingParams._validate_structured_outputs = validate
+
+
+def _hook_render(gate: Gate, serving: Any, name: str, to_sampling_params: Callable[..., Any]) -> None:
+    original = getattr(serving, name)
+
+    @functools.wraps(original)
+    async def render(self: Any, request: Any, *args: Any, **options: Any) -> Any:
+        result = await original(self, request, *args, **options)
+        await gate.prepare(request, to_sampling_params)
+        return result
+
+    setattr(serving, name, render)
+
+
+def _hook_sampling(gate: Gate, kind: Any) -> None:
+    original = kind.to_sampling_params
+
+    @functools.wraps(original)
+    def to_sampling_params(self: Any, *args: Any, **options: Any) -> Any:
+        params = original(self, *args, **options)
+        gate.certify(params)
+        return params
+
+    kind.to_sampling_params = to_sampling_params
+
+
+def _hook_beams(kind: Any, to_sampling_params: Callable[..., Any]) -> None:
+    original = kind.to_beam_search_params
+
+    @functools.wraps(original)
+    def to_beam_search_params(self: Any, *args: Any, **options: Any) -> Any:
+        if to_sampling_params(self, _UNLIMITED, {}).structured_outputs is not None:
+            raise VLLMValidationError(
+                "vLLM's beam search drops constraints in silence: it is not supported with one",
+                parameter="use_beam_search",
+            )
+        return original(self, *args, **options)
+
+    kind.to_beam_search_params = to_beam_search_params
+
+
+def _hook_finish() -> None:
+    original = RequestState._new_completion_output
+
+    @functools.wraps(original)
+    def new(self: Any, token_ids: Any, finish_reason: Any, stop_reason: Any, *args: Any, **options: Any) -> Any:
+        if stop_reason == COMPLETE:
+            finish_reason, stop_reason = FinishReason.STOP, None
+        return original(self, token_ids, finish_reason, stop_reason, *args, **options)
+
+    RequestState._new_completion_output = new

@@ -1,0 +1,58 @@
+"""Route `POST /v1/certify` of a vLLM server: the fewest tokens of a constraint's answers, asked before any request."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from grammar_cache.errors import GrammarError
+from grammar_cache.hosts.vllm.constraints import constraint_of
+from grammar_cache.hosts.vllm.frontend_hooks import gate_of
+from grammar_cache.hosts.vllm.settings import NAME
+
+_FIELDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag", "whitespace_pattern")
+_FLAGS = ("disable_any_whitespace", "disable_additional_properties")
+
+
+class CertifyRoute:
+    """Endpoint plug-in of vLLM: `{"structured_outputs": {…}}` → `{"min_tokens": …, "exact": …}`, or a 400."""
+
+    name = NAME
+    required_tasks = ("generate",)
+
+    def attach_router(self, app: FastAPI) -> None:
+        """Adds the route to vLLM's application."""
+        app.add_api_route("/v1/certify", certify, methods=["POST"])
+
+    async def init_state(self, engine_client: Any, state: Any, args: Any) -> None:
+        """Keeps nothing: the hooks of the front end have the compiler."""
+
+
+async def certify(request: Request) -> JSONResponse:
+    """Answers with the minimum of the constraint in the body."""
+    try:
+        body = await request.json()
+    except ValueError:
+        return _refused("the body is not JSON", "invalid_json")
+    given = body.get("structured_outputs") if isinstance(body, dict) else None
+    if not isinstance(given, dict) or given.keys() - {*_FIELDS, *_FLAGS}:
+        return _refused("structured_outputs is an object with a constraint, as in a request", "invalid_value")
+    outputs = SimpleNamespace(**dict.fromkeys(_FIELDS), **dict.fromkeys(_FLAGS, False))
+    outputs.__dict__.update(given)
+    compiler = gate_of().compiler
+    if compiler is None:
+        return _refused("this server has no tokenizer", "unsupported_tokenizer")
+    try:
+        grammar = await asyncio.to_thread(compiler.grammar, constraint_of(outputs))
+    except GrammarError as error:
+        return _refused(str(error), error.code)
+    return JSONResponse({"min_tokens": grammar.minimum.tokens, "exact": grammar.minimum.exact})
+
+
+def _refused(message: str, code: str) -> JSONResponse:
+    error = {"message": message, "type": "invalid_request_error", "param": "structured_outputs", "code": code}
+    return JSONResponse({"error": error}, 400)
