@@ -13,6 +13,7 @@ from benchmarks.core import (
     compile_time,
     filter_time,
     grammars,
+    hostile_time,
     ranking_time,
     step_time,
     tight_time,
@@ -60,6 +61,7 @@ def parser() -> ArgumentParser:
         "budget": budget_affected,
         "hosts": answers,
         "rows": rows,
+        "hostile": hostile_time,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
@@ -67,7 +69,8 @@ def parser() -> ArgumentParser:
         _finish(command, module.run)
     _finish(
         commands.add_parser(
-            "all", help=f"all of them but vllm, restart, maskbench, budget, hosts and rows, on {FEW_SCHEMAS} schemas"
+            "all",
+            help=f"all of them but vllm, restart, maskbench, budget, hosts, rows and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )
