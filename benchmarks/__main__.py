@@ -19,6 +19,7 @@ from benchmarks.core import (
     tight_time,
 )
 from benchmarks.data import ROOT, MissingData
+from benchmarks.hosts import answers, rows
 from benchmarks.maskbench import maskbench
 from benchmarks.restart import restart
 from benchmarks.schemas import schemas
@@ -58,6 +59,8 @@ def parser() -> ArgumentParser:
         "restart": restart,
         "maskbench": maskbench,
         "budget": budget_affected,
+        "hosts": answers,
+        "rows": rows,
         "hostile": hostile_time,
     }
     for name, module in modules.items():
@@ -66,7 +69,8 @@ def parser() -> ArgumentParser:
         _finish(command, module.run)
     _finish(
         commands.add_parser(
-            "all", help=f"all of them but vllm, restart, maskbench, budget and hostile, on {FEW_SCHEMAS} schemas"
+            "all",
+            help=f"all of them but vllm, restart, maskbench, budget, hosts, rows and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )
