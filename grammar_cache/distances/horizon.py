@@ -167,7 +167,7 @@ class HorizonSearch:
         for way in ways:
             on_way = [configuration]
             for token in way:
-                data = self._vocabulary.token_bytes[token] if 0 <= token < self._vocabulary.size else None
+                data = self._vocabulary.spelling[token] if 0 <= token < self._vocabulary.size else None
                 on_way.append(DEAD if data is None else self._tables.follow(on_way[-1], data))
                 if on_way[-1] == DEAD:
                     return None
