@@ -42,15 +42,16 @@ def beam_bound(
 ) -> Completion:
     """The shortest completion found, of at most `bound` tokens, the additive distance of the start.
 
-    Empty where the fuel is too little even to follow one. A pure function of all that it is given.
+    Empty where the fuel is too little even to follow one, or where a byte on its way costs too much. A pure function of
+    all that it is given.
     """
     if bound > fuel // STEP_COST:
         return {}
     path, tokens = _beam(tables, distances, start, bound, fuel // 4), INFINITE
-    while len(strings := _witness(tables, distances, path, start)) < tokens:
+    while (strings := _witness(tables, distances, path, start)) is not None and len(strings) < tokens:
         path = _spelled_anew(tables, vocabulary, start, strings)
         tokens, _ = path[start]
-    return path
+    return {} if strings is None else path
 
 
 def _beam(tables: SuccessorTables, distances: Distances, start: int, bound: int, fuel: int) -> Completion:
@@ -112,8 +113,10 @@ def _level(
     return found, cost
 
 
-def _witness(tables: SuccessorTables, distances: Distances, path: Completion, start: int) -> list[int]:
-    """The strings of a completion: along the path, and by additive distances where it ends or these are less."""
+def _witness(tables: SuccessorTables, distances: Distances, path: Completion, start: int) -> list[int] | None:
+    """The strings of a completion: along the path, and by additive distances where it ends or these are less. None
+    where a byte of it costs too much.
+    """
     strings: list[int] = []
     at = start
     while not tables.accepts(at):
@@ -121,6 +124,8 @@ def _witness(tables: SuccessorTables, distances: Distances, path: Completion, st
         ahead, string = path.get(at, (INFINITE, -1))
         strings.append(string if ahead <= distances.additive[at] else distances.witness(at))
         at = tables.after(at, strings[-1])
+        if at == DEAD:
+            return None
     return strings
 
 
