@@ -10,6 +10,8 @@ to one thread at a time.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,6 +70,8 @@ class Cursor:
         if self.is_ended or self.tokens_left <= 0:
             return self._only(self._grammar.vocabulary.stop_ids if self.is_accepting else ())
         with self._grammar.lock:
+            with suppress(LimitExceeded):
+                return self._grammar.bitmask(self._path[-1], self.tokens_left)
             self._renew()
             try:
                 return self._grammar.bitmask(self._path[-1], self.tokens_left)
@@ -173,8 +177,13 @@ class Cursor:
 
 def fill_row(row: NDArray[np.int32], mask: Bits) -> None:
     """Writes a mask to a row, as `Cursor.fill` does."""
-    words = mask.view(np.int32)
-    if words[len(row) :].any():
-        raise ValueError(f"a mask of {32 * len(row)} ids has no room for a vocabulary of {32 * len(words)}")
-    row[: len(words)] = words[: len(row)]
-    row[len(words) :] = 0
+    words, room = mask.view(np.int32), len(row)
+    if len(words) == room:
+        row[:] = words
+    elif len(words) < room:
+        row[: len(words)] = words
+        row[len(words) :] = 0
+    elif words[room:].any():
+        raise ValueError(f"a mask of {32 * room} ids has no room for a vocabulary of {32 * len(words)}")
+    else:
+        row[:] = words[:room]
