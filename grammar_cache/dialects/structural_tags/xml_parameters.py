@@ -28,12 +28,13 @@ class Style(NamedTuple):
     after: str
 
 
+_GLM = "</arg_key>\n<arg_value>"
 _DEEPSEEK = ('" string="true">', '" string="false">')
 
 STYLES: Mapping[str, Style] = {
     "qwen_xml": Style("<parameter=", ">", ">", "</parameter>"),
     "minimax_xml": Style('<parameter name="', '">', '">', "</parameter>"),
-    "glm_xml": Style("<arg_key>", *["</arg_key>\n<arg_value>"] * 2, "</arg_value>"),
+    "glm_xml": Style("<arg_key>", _GLM, _GLM, "</arg_value>"),
     "deepseek_xml": Style('<｜DSML｜parameter name="', *_DEEPSEEK, "</｜DSML｜parameter>"),
     "deepseek_v4_1_xml": Style('<｜DSML｜ parameter name="', *_DEEPSEEK, "</｜DSML｜ parameter>"),
 }
