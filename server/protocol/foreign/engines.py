@@ -163,7 +163,7 @@ _TGI: Mapping[str, Foreign] = {
 }
 
 _VLLM: Mapping[str, Foreign] = {
-    "cache_salt": Foreign(NEVER, "prompts are cached for all alike: leave it out"),
+    "cache_salt": Foreign(NEVER, "it promises that prompts are not shared in a cache, and here they are: leave it out"),
     "max_repetition_pattern_size": Foreign(ZERO, "a constraint says how long the answer is: leave it out"),
     "min_repetition_pattern_size": Foreign(ZERO, "a constraint says how long the answer is: leave it out"),
     "repetition_detection": Foreign(NEVER, "a constraint says how long the answer is: leave it out"),

@@ -94,7 +94,8 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
         if hidden:
             for those in found.values():
                 those.outputs = [one for one in those.outputs if one.request_id not in hidden]
-        self._forced |= forced_of(model_runner_output)
+        running = set(self._singles.values())
+        self._forced |= {name: places for name, places in forced_of(model_runner_output).items() if name in running}
         for those in found.values():
             for one in those.outputs:
                 self._tell_forced(one)
