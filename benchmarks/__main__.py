@@ -18,7 +18,7 @@ from benchmarks.core import (
     tight_time,
 )
 from benchmarks.data import ROOT, MissingData
-from benchmarks.hosts import answers, rows
+from benchmarks.hosts import answers, rows, tools
 from benchmarks.maskbench import maskbench
 from benchmarks.restart import restart
 from benchmarks.schemas import schemas
@@ -60,6 +60,7 @@ def parser() -> ArgumentParser:
         "budget": budget_affected,
         "hosts": answers,
         "rows": rows,
+        "tools": tools,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
@@ -67,7 +68,8 @@ def parser() -> ArgumentParser:
         _finish(command, module.run)
     _finish(
         commands.add_parser(
-            "all", help=f"all of them but vllm, restart, maskbench, budget, hosts and rows, on {FEW_SCHEMAS} schemas"
+            "all",
+            help=f"all of them but vllm, restart, maskbench, budget, hosts, rows and tools, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from grammar_cache import AnswerTooLong, GrammarError, GrammarSyntaxError, LimitExceeded, Limits
+from grammar_cache.errors import BudgetTooSmall
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 
 
