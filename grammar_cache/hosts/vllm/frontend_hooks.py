@@ -21,6 +21,7 @@ from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.engine.output_processor import RequestState
 
 from grammar_cache.errors import GrammarError
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.vllm.compiler import Compiler
 from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
 from grammar_cache.hosts.vllm.core_hooks import COMPLETE, closer_of
@@ -74,7 +75,7 @@ class Gate:
                 parameter=name,
                 value=value,
             )
-        least = grammar.minimum.tokens + len(self._closer)
+        least = self.least(grammar)
         if params.max_tokens is not None and params.max_tokens < least:
             raise VLLMValidationError(
                 f"budget_too_small: a complete answer needs at least {least} tokens, and the budget is "
@@ -83,6 +84,10 @@ class Gate:
                 value=params.max_tokens,
             )
         return True
+
+    def least(self, grammar: CompiledGrammar) -> int:
+        """Fewest tokens of a request with this constraint: the closer of thoughts is among them."""
+        return grammar.minimum.tokens + len(self._closer)
 
     async def prepare(self, request: Any, to_sampling_params: Callable[..., Any]) -> None:
         """Compiles a request's constraint in a thread, that the event loop isn't held; refusals come later."""
