@@ -139,7 +139,7 @@ def _hook_validation(gate: Gate) -> None:
 
     @functools.wraps(original)
     def validate(self: Any, model_config: Any, config: Any, tokenizer: Any) -> None:
-        if config is None or not gate.certify(self):
+        if config is None or model_config.is_diffusion or not gate.certify(self):
             original(self, model_config, config, tokenizer)
             return
         outputs = self.structured_outputs
