@@ -13,6 +13,7 @@ from benchmarks.core import (
     compile_time,
     filter_time,
     grammars,
+    hostile_time,
     ranking_time,
     step_time,
     tight_time,
@@ -61,6 +62,7 @@ def parser() -> ArgumentParser:
         "hosts": answers,
         "rows": rows,
         "tools": tools,
+        "hostile": hostile_time,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
@@ -69,7 +71,7 @@ def parser() -> ArgumentParser:
     _finish(
         commands.add_parser(
             "all",
-            help=f"all of them but vllm, restart, maskbench, budget, hosts, rows and tools, on {FEW_SCHEMAS} schemas",
+            help=f"all but vllm, restart, maskbench, budget, hosts, rows, tools and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

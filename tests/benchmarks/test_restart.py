@@ -26,6 +26,9 @@ BODY = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 400}
 LONG: dict[str, Any] = {**BODY, "grammar": "root ::= [a-z]{300}"}
 BRIEF: dict[str, Any] = {**BODY, "grammar": "root ::= [a-z]{5}"}
 
+ENOUGH = 550.0
+"""Seconds in which long answers end on a busy machine too; a client waits for ten minutes."""
+
 
 def judged(found: Outcomes, answers: int) -> set[str]:
     """Fate of the long answers, none of which is torn, invalid or lost; short ones know nothing of it."""
@@ -45,7 +48,8 @@ def test_a_rolling_restart() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("shutdown", [10.0, 90.0])
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("shutdown", [10.0, ENOUGH])
 def test_a_rolling_restart_with_many_answers(shutdown: float) -> None:
     """200 answers of 30 s: some time isn't enough for them, and more time is."""
     plan = Plan(answers=200, tokens=300, delay=0.1, drain=3.0, shutdown=shutdown, progress=6.0)
@@ -55,12 +59,14 @@ def test_a_rolling_restart_with_many_answers(shutdown: float) -> None:
 
 @pytest.mark.full
 @pytest.mark.model
-@pytest.mark.parametrize("shutdown", [2.0, 200.0])
-def test_a_rolling_restart_of_the_embedded_model(shutdown: float) -> None:
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("tokens", "shutdown", "progress"), [(1500, 10.0, 10.0), (300, ENOUGH, 5.0)])
+def test_a_rolling_restart_of_the_embedded_model(tokens: int, shutdown: float, progress: float) -> None:
+    """20 answers: ten seconds aren't enough for the longest of 1,500 tokens, and more time is for those of 300."""
     model_folder()
-    plan = Plan(answers=20, tokens=300, delay=None, drain=3.0, shutdown=shutdown, progress=5.0)
+    plan = Plan(answers=20, tokens=tokens, delay=None, drain=3.0, shutdown=shutdown, progress=progress)
     outcomes = judged(asyncio.run(restarted(plan)), 20)
-    assert {"witness", "length"} <= outcomes if shutdown == 2.0 else outcomes == {"whole"}
+    assert outcomes == {"whole"} if shutdown == ENOUGH else {"witness", "length"} <= outcomes
 
 
 @contextmanager

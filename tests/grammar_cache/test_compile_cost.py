@@ -82,11 +82,23 @@ MANY: dict[str, Callable[[], Any]] = {
     "members of distinct bounds": lambda: _members(
         10_000, lambda n: {"type": "integer", "minimum": n, "maximum": 9 * n}
     ),
+    "members of distinct patterns": lambda: _members(10_000, lambda n: {"type": "string", "pattern": f"^x{n}y*$"}),
+    "members of alternatives": lambda: _members(10_000, lambda n: {"anyOf": [{"const": n}, {"minLength": n}]}),
+    "members of conditions": lambda: _members(10_000, lambda n: {"if": {"type": "string"}, "then": {"const": f"v{n}"}}),
+    "members of members": lambda: _members(100, lambda n: _members(100, lambda m: {"const": f"{n} {m}"})),
     "members of distinct multiples": lambda: _members(2_000, lambda n: {"type": "integer", "multipleOf": n + 1}),
     "members of distinct objects": lambda: _members(5_000, lambda n: _members(1, properties={f"q{n}": STRING})),
+    "members of patterns of keys": lambda: _members(
+        2_000, lambda n: {"type": "object", "patternProperties": {f"^x{n}": STRING}}
+    ),
     "places of distinct objects": lambda: {
         "prefixItems": _each(3_000, lambda n: _members(0, properties={f"q{n}": {}}))
     },
+    "places of distinct objects as values": lambda: {"prefixItems": _each(3_000, lambda n: {"const": {"a": n}})},
+    "alternatives that are distinct objects": lambda: {
+        "anyOf": _each(2_000, lambda n: _members(0, properties={f"q{n}": STRING}))
+    },
+    "dependent schemas": lambda: {"dependentSchemas": {f"p{n}": {"required": [f"q{n}"]} for n in range(10_000)}},
     "dependent names": lambda: {"type": "object", "dependentRequired": {f"p{n}": [f"q{n}"] for n in range(10_000)}},
     "references in a chain": lambda: {
         "$ref": "#/$defs/0",

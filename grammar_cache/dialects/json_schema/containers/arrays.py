@@ -21,7 +21,7 @@ from grammar_cache.dialects.json_schema.schema.document import child_pointer
 from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
+from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref, Seq
 
 RULE = "json.array"
 _MOST_ASKS = 4
@@ -221,14 +221,15 @@ def _prefixes(items: list[Expression], last: Expression) -> Expression:
     """Any number of the items from the first on; `last` may follow them all.
 
     Halving makes the expression small: either not all of the first half, or all of it and any number of the others.
+    Sequences are nested rather than flat, so that an item is one node wherever it is mentioned.
     """
     if not items:
         return last
     if len(items) == 1:
-        return alt((EMPTY, seq(items[0], last)))
+        return alt((EMPTY, Seq((items[0], last))))
     middle = len(items) // 2
     first, second = items[:middle], items[middle:]
-    return alt((_prefixes(first[:-1], EMPTY), seq(*first, _prefixes(second, last))))
+    return alt((_prefixes(first[:-1], EMPTY), Seq((*first, _prefixes(second, last)))))
 
 
 def any_array(layout: Layout, any_value: Ref) -> Expression:

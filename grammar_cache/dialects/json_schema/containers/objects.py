@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grammar_cache.dialects.json_schema.containers import keys
-from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk, subsets
+from grammar_cache.dialects.json_schema.containers.member_counts import Member, Walk, subsets
+from grammar_cache.dialects.json_schema.containers.separated_members import separated
 from grammar_cache.dialects.json_schema.containers.writing import Writer
-from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, repeat, seq
+from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
 from grammar_cache.dialects.json_schema.expressions.encoding import quoted
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
 from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
@@ -26,6 +27,8 @@ _MOST_OBLIGATIONS = 6
 _STATES_OF_A_MEMBER = 5
 """States of a member, the last one apart, beside those in its name: after each quotation mark, the colon, the value and
 the comma; two more where white space may follow the latter. The members behind it tell them from those of others."""
+_OTHER_KEYS = 800
+"""Nodes that the keys of other members are charged as, by the time that intersections and complements take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +130,28 @@ class Members:
         """One for each name, in the order of the schemas, without those that can't be there. LimitExceeded(rule_states)
         where an automaton that reads them `in_a_row` would be too large anyway."""
         found = []
-        left, each = self._writer.states, _STATES_OF_A_MEMBER + 2 * (self._writer.layout.gap != EMPTY)
+        left = self._writer.states
+        if in_a_row and len(self._facts) == 1 and not self._allowed:  # several may exclude members
+            self._check(left - sum(map(self._states, self._names)))
         for name in self._names:
-            if left < 0 and in_a_row:
-                message = f"an object of so many members needs more than {self._writer.states} automaton states"
-                raise LimitExceeded(message, limit="rule_states", pointer=self.pointer)
+            if in_a_row:
+                self._check(left)
             if not self._allowed or self._writer.is_key(self._allowed, name):
                 schemas = about(self._about, name, self._writer.matches)
                 met = frozenset(index for index, some in enumerate(self.some) if self._is_about(some, name))
                 forms = self._forms(quoted(name), schemas, met)
                 if forms:
                     found.append(Member(forms, name in self.needed, met & self._by_key))
-                    left -= len(name.encode()) + each
+                    left -= self._states(name)
         return found
+
+    def _states(self, name: str) -> int:
+        return len(name.encode()) + _STATES_OF_A_MEMBER + 2 * (self._writer.layout.gap != EMPTY)
+
+    def _check(self, left: int) -> None:
+        if left < 0:
+            message = f"an object of so many members needs more than {self._writer.states} automaton states"
+            raise LimitExceeded(message, limit="rule_states", pointer=self.pointer)
 
     def others(self, distinct: int = 1) -> list[Member]:
         """One for each kind of other members. Where `distinct` of them must be told apart by their keys, they are
@@ -157,6 +169,7 @@ class Members:
         for (schemas, met), group in groups.items():
             inside = (keys.union(group), *further) if len(group) < len(cells) else further
             for part in parts:
+                self._writer.spend(_OTHER_KEYS if self._names or inside else 0)
                 key = keys.other_keys(self._names, (*inside, part) if len(parts) > 1 else inside)
                 forms = self._forms(key, schemas, met)
                 if forms:
@@ -249,7 +262,7 @@ def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: 
         most = None
     empty = [] if musts or least or members.some else [writer.layout.empty(b"{", b"}")]
     if most is None and not members.some and (least <= musts or least == 1):
-        content = _content(declared, others, writer.layout)
+        content = separated(declared, others, writer.layout)
     else:
         if others and least > len(declared) + len(others):
             writer.refuse(members.pointer, "minProperties: so many different names can't be told apart")
@@ -267,41 +280,3 @@ def any_object(layout: Layout, any_value: Ref) -> Expression:
             layout.enclosed(b"{", seq(member, repeat(seq(layout.comma, member), 0, None)), b"}"),
         )
     )
-
-
-def _content(declared: Sequence[Member], others: Sequence[Member], layout: Layout) -> Expression:
-    """Expression for at least one member, with commas in between."""
-    members = [member.forms[NONE] for member in declared]
-    musts = [member.needed for member in declared]
-    after = [
-        seq(layout.comma, member) if must else optional(seq(layout.comma, member))
-        for member, must in zip(members, musts, strict=True)
-    ]
-    other = alt(member.forms[NONE] for member in others)
-    further = repeat(seq(layout.comma, other), 0, None)
-    if True in musts:
-        return _around(members, after, musts.index(True), further, layout)
-    forms = (seq(_some(members, after), further), seq(other, further))
-    return alt(form for form in forms if form != NOTHING)
-
-
-def _around(
-    members: list[Expression], after: list[Expression], pivot: int, others: Expression, layout: Layout
-) -> Expression:
-    """Commas hang on the first member that is always there: they follow those before it, lead those after."""
-    before = [optional(seq(member, layout.comma)) for member in members[:pivot]]
-    return seq(*before, members[pivot], *after[pivot + 1 :], others)
-
-
-def _some(members: list[Expression], after: list[Expression]) -> Expression:
-    """Expression for at least one member, none of which is required; `after` are the members, each with its comma, or
-    left out.
-
-    Halving makes the expression small: some of the first half and any of the second, or none of the first. That makes n
-    log n nodes, where a chain would need either n² or a rule for each.
-    """
-    if len(members) <= 1:
-        return members[0] if members else NOTHING
-    middle = len(members) // 2
-    either = seq(_some(members[:middle], after[:middle]), *after[middle:])
-    return alt((either, _some(members[middle:], after[middle:])))

@@ -19,7 +19,7 @@ class Writer:
     whether a name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with
     what identifies it; None where they are not. `types`: the types of the values of a conjunction. `define` makes a
     rule. `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped.
-    `states`: how many an automaton may have."""
+    `spend` is told of nodes that what is written is charged as. `states`: how many an automaton may have."""
 
     layout: Layout
     value: Callable[[Conjunction], Expression]
@@ -31,4 +31,5 @@ class Writer:
     types: Callable[[Conjunction], frozenset[str]]
     define: Define
     refuse: Callable[[str, str], None]
+    spend: Callable[[int], None]
     states: int

@@ -12,6 +12,8 @@ from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, NUMBERS
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
+_STRING, _ARRAY, _OBJECT = (frozenset({name}) for name in ("string", "array", "object"))
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -36,6 +38,13 @@ class Facts:
     unevaluated_properties: str | None = None
     unevaluated_items: str | None = None
     evaluated_items: tuple[str, ...] = ()
+    asked: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Types of whose values the own keywords ask more than the type. Known once, as searches ask over and over."""
+
+    def __post_init__(self) -> None:
+        parts = ((self.text, _STRING), (self.interval, NUMBERS), (self.array, _ARRAY), (self.object, _OBJECT))
+        asked = frozenset[str]().union(*(types for part, types in parts if not part.free))
+        object.__setattr__(self, "asked", ANY_TYPE if self.values or self.refusal or self.looks_around else asked)
 
     @property
     def asserts(self) -> bool:
@@ -53,11 +62,4 @@ class Facts:
 
     def holds_of_all(self, types: frozenset[str]) -> bool:
         """Whether the schema's own keywords are satisfied by all values of these types."""
-        if not types <= self.types or self.values or self.refusal or self.looks_around:
-            return False
-        return (
-            (self.text.free or "string" not in types)
-            and (self.interval.free or not types & NUMBERS)
-            and (self.array.free or "array" not in types)
-            and (self.object.free or "object" not in types)
-        )
+        return types <= self.types and types.isdisjoint(self.asked)

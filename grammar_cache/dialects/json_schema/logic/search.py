@@ -29,7 +29,8 @@ _MOST_TOGETHER = 4
 _TRIED = 200
 """Branches tried before two schemas are taken not to exclude each other."""
 _STEPS_OF_A_CHOICE = 10
-"""Steps that reading one group of choices is charged as, by its time."""
+"""Steps that reading one group of choices is charged as, by its time. Many are charged as an eighth of their square:
+each that is chosen from is a branch in which all the others are looked at."""
 
 _NAMES_OF_A_STEP = 4
 """Names that are put in order in the time of a step."""
@@ -228,7 +229,8 @@ class Search:
         branch.todo.extend(Todo(atom, item, choices=item.choices) for atom in reversed(facts.others))
         if facts.asserts:
             branch.todo.append(Todo(item.atom, item, own=True, choices=item.choices))
-        self._surroundings.spend(item.atom, _STEPS_OF_A_CHOICE * len(facts.choices))
+        groups = len(facts.choices)
+        self._surroundings.spend(item.atom, groups * max(_STEPS_OF_A_CHOICE, groups // 8))
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
         branch.groups.extend(ConjunctionGroup(item, self._one_way_each(group)) for group in facts.exactly)
         return bool(branch.types)
