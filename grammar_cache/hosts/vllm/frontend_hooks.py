@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -36,8 +35,6 @@ RENDERS = (
 )
 """Methods that prepare a request before its sampling is known: what takes long is done here, in a thread."""
 REQUESTS = (ChatCompletionRequest, CompletionRequest, ResponsesRequest)
-
-_UNLIMITED = 1 << 30
 
 
 class Gate:
@@ -89,11 +86,11 @@ class Gate:
         """Fewest tokens of a request with this constraint: the closer of thoughts is among them."""
         return grammar.minimum.tokens + len(self._closer)
 
-    async def prepare(self, request: Any, to_sampling_params: Callable[..., Any]) -> None:
+    async def prepare(self, request: Any) -> None:
         """Compiles a request's constraint in a thread, that the event loop isn't held; refusals come later."""
         if self.compiler is None:
             return
-        outputs = to_sampling_params(request, _UNLIMITED, {}).structured_outputs
+        outputs = request.extract_structured_outputs()
         if outputs is None or outputs.all_constraints_none():
             return
         try:
@@ -107,12 +104,12 @@ def install(settings: PluginSettings) -> None:
     gate = Gate(settings)
     _hook_processor(gate)
     _hook_validation(gate)
-    originals = {kind: kind.to_sampling_params for kind in REQUESTS}
-    for (serving, name), kind in zip(RENDERS, REQUESTS, strict=True):
-        _hook_render(gate, serving, name, originals[kind])
+    for serving, name in RENDERS:
+        _hook_render(gate, serving, name)
+    for kind in REQUESTS:
         _hook_sampling(gate, kind)
     for kind in (ChatCompletionRequest, CompletionRequest):
-        _hook_beams(kind, originals[kind])
+        _hook_beams(kind)
     _hook_finish()
 
 
@@ -150,13 +147,13 @@ def _hook_validation(gate: Gate) -> None:
     SamplingParams._validate_structured_outputs = validate
 
 
-def _hook_render(gate: Gate, serving: Any, name: str, to_sampling_params: Callable[..., Any]) -> None:
+def _hook_render(gate: Gate, serving: Any, name: str) -> None:
     original = getattr(serving, name)
 
     @functools.wraps(original)
     async def render(self: Any, request: Any, *args: Any, **options: Any) -> Any:
         result = await original(self, request, *args, **options)
-        await gate.prepare(request, to_sampling_params)
+        await gate.prepare(request)
         return result
 
     setattr(serving, name, render)
@@ -174,12 +171,12 @@ def _hook_sampling(gate: Gate, kind: Any) -> None:
     kind.to_sampling_params = to_sampling_params
 
 
-def _hook_beams(kind: Any, to_sampling_params: Callable[..., Any]) -> None:
+def _hook_beams(kind: Any) -> None:
     original = kind.to_beam_search_params
 
     @functools.wraps(original)
     def to_beam_search_params(self: Any, *args: Any, **options: Any) -> Any:
-        if to_sampling_params(self, _UNLIMITED, {}).structured_outputs is not None:
+        if self.extract_structured_outputs() is not None:
             raise VLLMValidationError(
                 "vLLM's beam search drops constraints in silence: it is not supported with one",
                 parameter="use_beam_search",

@@ -146,6 +146,8 @@ def test_what_cuts_answers_is_refused_by_name(client: httpx.Client) -> None:
         assert found.status_code == 400 and next(iter(field)) in found.text
     plain = {"model": "smol", "prompt": "One, two, three,", "max_tokens": 8, "stop": ["seven"]}
     assert client.post("/v1/completions", json=plain).status_code == 200
+    beams = {"model": "smol", "prompt": "One,", "max_tokens": 4, "n": 2, "use_beam_search": True, "temperature": 0}
+    assert len(client.post("/v1/completions", json=beams).json()["choices"]) == 2
     unknown = ask(client, {"json": {"$ref": "https://elsewhere.example/"}}, 40)
     assert unknown.status_code == 400 and "unsupported_feature" in unknown.text
 
