@@ -153,7 +153,7 @@ def test_what_cuts_answers_is_refused_by_name(client: httpx.Client) -> None:
 
 
 def test_many_at_once(client: httpx.Client) -> None:
-    """More requests than vLLM fills masks for in one thread, of few grammars, are all complete."""
+    """Requests for which vLLM fills masks in several threads, of few grammars, are all complete."""
     patterns = ["[a-z]{2,40}x", "(ab)+c", "[0-9]{4,60}!"]
 
     def one(number: int) -> bool:
