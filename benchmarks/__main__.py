@@ -19,7 +19,7 @@ from benchmarks.core import (
     tight_time,
 )
 from benchmarks.data import ROOT, MissingData
-from benchmarks.hosts import answers, rows
+from benchmarks.hosts import answers, rows, tools
 from benchmarks.maskbench import maskbench
 from benchmarks.restart import restart
 from benchmarks.schemas import schemas
@@ -61,6 +61,7 @@ def parser() -> ArgumentParser:
         "budget": budget_affected,
         "hosts": answers,
         "rows": rows,
+        "tools": tools,
         "hostile": hostile_time,
     }
     for name, module in modules.items():
@@ -70,7 +71,7 @@ def parser() -> ArgumentParser:
     _finish(
         commands.add_parser(
             "all",
-            help=f"all of them but vllm, restart, maskbench, budget, hosts, rows and hostile, on {FEW_SCHEMAS} schemas",
+            help=f"all but vllm, restart, maskbench, budget, hosts, rows, tools and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

@@ -38,6 +38,8 @@ def constraint_of(outputs: Any) -> Constraint:
         return Constraint("choice", _text(outputs.choice))
     if outputs.grammar is not None:
         return Constraint("gbnf" if "::=" in outputs.grammar else "lark", outputs.grammar)
+    if outputs.structural_tag is None:
+        raise UnsupportedFeature("json_object is true, or left out")
     return Constraint("structural_tag", outputs.structural_tag, whitespace=white)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -21,6 +20,7 @@ from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.engine.output_processor import RequestState
 
 from grammar_cache.errors import GrammarError
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.vllm.compiler import Compiler
 from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
 from grammar_cache.hosts.vllm.core_hooks import COMPLETE, closer_of
@@ -35,8 +35,6 @@ RENDERS = (
 )
 """Methods that prepare a request before its sampling is known: what takes long is done here, in a thread."""
 REQUESTS = (ChatCompletionRequest, CompletionRequest, ResponsesRequest)
-
-_UNLIMITED = 1 << 30
 
 
 class Gate:
@@ -74,7 +72,7 @@ class Gate:
                 parameter=name,
                 value=value,
             )
-        least = grammar.minimum.tokens + len(self._closer)
+        least = self.least(grammar)
         if params.max_tokens is not None and params.max_tokens < least:
             raise VLLMValidationError(
                 f"budget_too_small: a complete answer needs at least {least} tokens, and the budget is "
@@ -84,11 +82,15 @@ class Gate:
             )
         return True
 
-    async def prepare(self, request: Any, to_sampling_params: Callable[..., Any]) -> None:
+    def least(self, grammar: CompiledGrammar) -> int:
+        """Fewest tokens of a request with this constraint: the closer of thoughts is among them."""
+        return grammar.minimum.tokens + len(self._closer)
+
+    async def prepare(self, request: Any) -> None:
         """Compiles a request's constraint in a thread, that the event loop isn't held; refusals come later."""
         if self.compiler is None:
             return
-        outputs = to_sampling_params(request, _UNLIMITED, {}).structured_outputs
+        outputs = request.extract_structured_outputs()
         if outputs is None or outputs.all_constraints_none():
             return
         try:
@@ -102,12 +104,12 @@ def install(settings: PluginSettings) -> None:
     gate = Gate(settings)
     _hook_processor(gate)
     _hook_validation(gate)
-    originals = {kind: kind.to_sampling_params for kind in REQUESTS}
-    for (serving, name), kind in zip(RENDERS, REQUESTS, strict=True):
-        _hook_render(gate, serving, name, originals[kind])
+    for serving, name in RENDERS:
+        _hook_render(gate, serving, name)
+    for kind in REQUESTS:
         _hook_sampling(gate, kind)
     for kind in (ChatCompletionRequest, CompletionRequest):
-        _hook_beams(kind, originals[kind])
+        _hook_beams(kind)
     _hook_finish()
 
 
@@ -134,7 +136,7 @@ def _hook_validation(gate: Gate) -> None:
 
     @functools.wraps(original)
     def validate(self: Any, model_config: Any, config: Any, tokenizer: Any) -> None:
-        if config is None or not gate.certify(self):
+        if config is None or model_config.is_diffusion or not gate.certify(self):
             original(self, model_config, config, tokenizer)
             return
         outputs = self.structured_outputs
@@ -145,13 +147,13 @@ def _hook_validation(gate: Gate) -> None:
     SamplingParams._validate_structured_outputs = validate
 
 
-def _hook_render(gate: Gate, serving: Any, name: str, to_sampling_params: Callable[..., Any]) -> None:
+def _hook_render(gate: Gate, serving: Any, name: str) -> None:
     original = getattr(serving, name)
 
     @functools.wraps(original)
     async def render(self: Any, request: Any, *args: Any, **options: Any) -> Any:
         result = await original(self, request, *args, **options)
-        await gate.prepare(request, to_sampling_params)
+        await gate.prepare(request)
         return result
 
     setattr(serving, name, render)
@@ -169,12 +171,12 @@ def _hook_sampling(gate: Gate, kind: Any) -> None:
     kind.to_sampling_params = to_sampling_params
 
 
-def _hook_beams(kind: Any, to_sampling_params: Callable[..., Any]) -> None:
+def _hook_beams(kind: Any) -> None:
     original = kind.to_beam_search_params
 
     @functools.wraps(original)
     def to_beam_search_params(self: Any, *args: Any, **options: Any) -> Any:
-        if to_sampling_params(self, _UNLIMITED, {}).structured_outputs is not None:
+        if self.extract_structured_outputs() is not None:
             raise VLLMValidationError(
                 "vLLM's beam search drops constraints in silence: it is not supported with one",
                 parameter="use_beam_search",

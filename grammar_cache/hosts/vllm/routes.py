@@ -43,14 +43,14 @@ async def certify(request: Request) -> JSONResponse:
         return _refused("structured_outputs is an object with a constraint, as in a request", "invalid_value")
     outputs = SimpleNamespace(**dict.fromkeys(_FIELDS), **dict.fromkeys(_FLAGS, False))
     outputs.__dict__.update(given)
-    compiler = gate_of().compiler
-    if compiler is None:
+    gate = gate_of()
+    if gate.compiler is None:
         return _refused("this server has no tokenizer", "unsupported_tokenizer")
     try:
-        grammar = await asyncio.to_thread(compiler.grammar, constraint_of(outputs))
+        grammar = await asyncio.to_thread(gate.compiler.grammar, constraint_of(outputs))
     except GrammarError as error:
         return _refused(str(error), error.code)
-    return JSONResponse({"min_tokens": grammar.minimum.tokens, "exact": grammar.minimum.exact})
+    return JSONResponse({"min_tokens": gate.least(grammar), "exact": grammar.minimum.exact})
 
 
 def _refused(message: str, code: str) -> JSONResponse:

@@ -63,6 +63,9 @@ HOOKED = {
 READ = {
     "vllm.v1.request:Request": ["num_output_tokens", "use_structured_output"],
     "vllm.sampling_params:SamplingParams": ["all_stop_token_ids"],
+    "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionRequest": ["extract_structured_outputs"],
+    "vllm.entrypoints.openai.completion.protocol:CompletionRequest": ["extract_structured_outputs"],
+    "vllm.entrypoints.openai.responses.protocol:ResponsesRequest": ["extract_structured_outputs"],
     "vllm.v1.request:RequestStatus": ["FINISHED_LENGTH_CAPPED"],
     "vllm.v1.engine:FinishReason": ["STOP"],
     "vllm.plugins.endpoint_plugins.interface:EndpointPlugin": ["attach_router", "init_state"],

@@ -81,6 +81,8 @@ def test_constraints_of_vllm() -> None:
     assert constraint_of(outputs(structural_tag="{}")).kind == "structural_tag"
     with pytest.raises(UnsupportedFeature, match="whitespace_pattern"):
         constraint_of(outputs(json="{}", whitespace_pattern=r"\s"))
+    with pytest.raises(UnsupportedFeature, match="json_object"):
+        constraint_of(outputs(json_object=False))
     with pytest.raises(UnsupportedFeature, match="additional"):
         constraint_of(outputs(json="{}", disable_additional_properties=True))
 
