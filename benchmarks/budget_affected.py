@@ -251,6 +251,7 @@ def by_engine(engine: Engine, task: Task, seed: int) -> Iterator[Logits]:
     try:
         yield logits
     finally:
+        known.clear()  # gigabytes, which would wait for the collector of cycles
         for sequence in sequences.values():
             engine.close(sequence)
 

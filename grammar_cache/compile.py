@@ -14,6 +14,7 @@ from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.json_schema import compiler as json_schema
 from grammar_cache.dialects.lark import compiler as lark
 from grammar_cache.dialects.regex import compiler as regex
+from grammar_cache.dialects.structural_tags import compiler as structural_tags
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import Grammar
 from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
@@ -25,7 +26,7 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 DEFAULT_LIMITS = Limits()
 
-_NAMING = frozenset({"gbnf", "lark"})
+_NAMING = frozenset({"gbnf", "lark", "structural_tag"})
 """Kinds of constraints that may name special tokens."""
 
 
@@ -78,6 +79,14 @@ def parse(
         case "lark":
             start, lexer = constraint.start or "start", constraint.lexer or "dynamic"
             return lark.parse(constraint.text, start=start, lexer=lexer, limits=limits, tokens=tokens)
+        case "structural_tag":
+            return structural_tags.parse(
+                constraint.text,
+                whitespace=constraint.whitespace,
+                lenient=constraint.lenient,
+                limits=limits,
+                tokens=tokens,
+            )
         case _:
             raise UnsupportedFeature(f"unknown kind of constraint: {constraint.kind!r}")
 

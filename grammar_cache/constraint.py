@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
-Kind: TypeAlias = Literal["json_schema", "gbnf", "lark", "regex", "choice"]
+Kind: TypeAlias = Literal["json_schema", "gbnf", "lark", "regex", "choice", "structural_tag"]
 Whitespace: TypeAlias = Literal["compact", "bounded", "any"]
 
 
@@ -17,11 +17,11 @@ Whitespace: TypeAlias = Literal["compact", "bounded", "any"]
 class Constraint:
     """Language that the answer must belong to.
 
-    `text` is the grammar in its dialect: a JSON Schema, a GBNF grammar, a Lark grammar, a regular expression, or a JSON
-    array of strings for a choice. `start` names the start rule where the dialect has rules (by default "root" in GBNF,
-    "start" in Lark). `lexer` is for Lark grammars: "dynamic" (the default) or "contextual". `whitespace` says how much
-    of it generated JSON may hold between tokens. `lenient` accepts a schema with keywords that can't be enforced and
-    reports them instead of refusing it.
+    `text` is the grammar in its dialect: a JSON Schema, a GBNF grammar, a Lark grammar, a regular expression, a JSON
+    array of strings for a choice, or a structural tag as JSON. `start` names the start rule where the dialect has rules
+    (by default "root" in GBNF, "start" in Lark). `lexer` is for Lark grammars: "dynamic" (the default) or "contextual".
+    `whitespace` says how much of it generated JSON may hold between tokens. `lenient` accepts a schema with keywords
+    that can't be enforced and reports them instead of refusing it.
     """
 
     kind: Kind

@@ -41,6 +41,7 @@ GRAMMARS: dict[str, tuple[Constraint, bytes]] = {
     "a regular expression": (Constraint("regex", r"(?=.*\d)[a-z\d]{2,9}(-[^x]+)?"), b"a1"),
     "a text with more places than there is room for at first": (Constraint("regex", "(ab){200}"), b"a"),
     "a text of some length": (Constraint("regex", '[^"]{2,9}'), b"ab"),
+    "a text that most tokens stay in": (Constraint("regex", '"(k";|[^"]*")[a-z]{4}'), b'"k'),
     "a list of texts": (Constraint("choice", '["yes", "no", "perhaps"]'), b"y"),
     "recursive rules": (Constraint("gbnf", 'root ::= "(" root ")" | "[" root "]" root | [0-9]*'), b"(["),
     "left-recursive rules": (

@@ -18,8 +18,8 @@ from server.protocol.constraints.whitespace import modes
 from server.protocol.errors import ApiError, ErrorCode
 
 _SUBJECTS: dict[str, tuple[str, tuple[Kind, ...]]] = {
-    "whitespace": ("JSON", ("json_schema",)),
-    "lenient": ("JSON", ("json_schema",)),
+    "whitespace": ("JSON", ("json_schema", "structural_tag")),
+    "lenient": ("JSON", ("json_schema", "structural_tag")),
     "start": ("grammars", ("gbnf", "lark")),
     "lexer": ("Lark grammars", ("lark",)),
 }

@@ -31,7 +31,7 @@ from server.job import Job
 from server.merging import merged
 from server.planning import budget_for, parameters_for, works_of
 from server.prompts import prompt_of
-from server.protocol.chat import AnswerRequest, ChatRequest
+from server.protocol.chat import AnswerRequest, ChatRequest, SwybOptions
 from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.request_constraint import Asked, Constrained, asked_for, named_in
@@ -271,9 +271,10 @@ class Service:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
 
     def _refuses(self, request: AnswerRequest) -> bool:
-        refuses = request.swyb is not None and request.swyb.on_budget == "refuse"
-        if refuses and not self._backend.tells_budget_affected:
-            message = "swyb.on_budget: what the budget changed isn't known where vLLM chooses the tokens: leave it out"
+        options = request.swyb or SwybOptions()
+        refuses = options.on_budget == "refuse"
+        if refuses and options.beam_width > 1 and not self._backend.judges_beams:
+            message = "swyb.on_budget: what the budget changed isn't known of beams where vLLM has them: leave it out"
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="swyb.on_budget")
         return refuses
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
 
 Key: TypeAlias = "tuple[str, int]"
 
@@ -79,6 +79,8 @@ class _Matcher:
                 return frozenset.intersection(*(self._ends(item, place, reader) for item in items))
             case Not(item):
                 return self._complement(item, place)
+            case Automaton():
+                return self._walk(node, place)
             case Repeat(item, least, most):
                 return self._repeat(item, least, most, place, reader)
             case Ref(name):
@@ -108,6 +110,20 @@ class _Matcher:
                     return found
                 found |= after
         return found
+
+    def _walk(self, automaton: Automaton, place: int) -> frozenset[int]:
+        """Ends of all paths of an automaton, byte by byte."""
+        edges, finals = automaton.edges.tolist(), set(automaton.ends.tolist())
+        states, found = {0}, set()
+        while states:
+            if states & finals:
+                found.add(place)
+            if place == len(self._data):
+                break
+            byte = self._data[place]
+            states = {to for source, low, high, to in edges if source in states and low <= byte <= high}
+            place += 1
+        return frozenset(found)
 
     def _complement(self, item: Expression, place: int) -> frozenset[int]:
         key = (id(item), place)

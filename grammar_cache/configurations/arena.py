@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 from grammar_cache.network.network import Network
 
 UNKNOWN, DEAD = -2, -1
@@ -20,7 +20,6 @@ BOTTOM = -1
 FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
 """Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, the rows of the
 scratch have to grow, a step looks at too much."""
-
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
 SCRATCH_ROWS = 13
@@ -279,3 +278,27 @@ def configuration_of(arena: Arena, items: Longs, accepting: bool, limit: int) ->
     arena.slots[slot] = number
     arena.used[CONFIGURATIONS], arena.used[ITEMS] = number + 1, past
     return number
+
+
+@jit_no_arrays
+def alone(arena: Arena, states: Ints, node: int, limit: int, into: Ints) -> int:
+    """Writes the configuration of each state over a node, nothing else beside it; FULL, CROWDED or 0."""
+    item = arena.scratch[0, :1]
+    for i in range(len(states)):
+        item[0] = np.int64(states[i]) << 32 | node
+        number = configuration_of(arena, item, False, limit)
+        if number < 0:
+            return int(number)
+        into[i] = number
+    return 0
+
+
+@jit_no_arrays
+def breadths(arena: Arena, configurations: Ints, into: Longs) -> None:
+    """Writes what a step from each configuration has to look at: its items, and the edges that they can pop."""
+    for k in range(len(configurations)):
+        first, past = arena.item_first[configurations[k]], arena.item_first[configurations[k] + 1]
+        into[k] = past - first
+        for i in range(first, past):
+            node = arena.items[i] & 0xFFFFFFFF
+            into[k] += arena.edge_first[node + 1] - arena.edge_first[node]

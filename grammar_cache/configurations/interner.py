@@ -35,6 +35,8 @@ from grammar_cache.configurations.arena import (
     ROWS,
     WIDEST,
     NetworkArrays,
+    alone,
+    breadths,
     configuration_of,
     empty,
     grown,
@@ -132,9 +134,11 @@ class Configurations:
         first = self.arena.item_first
         return bool(first[configuration] == first[configuration + 1])
 
-    def breadth(self, configuration: int) -> int:
-        """Items, and edges that they can pop: what a step from here has to look at."""
-        return int(step_kernels.breadth(self.arena, configuration))
+    def breadths(self, configurations: Ints) -> Longs:
+        """Items of each, and edges that they can pop: what a step from there has to look at."""
+        found = np.empty(len(configurations), np.int64)
+        breadths(self.arena, configurations, found)
+        return found
 
     def at_end(self, state: int) -> bool:
         """Whether the rule of an item may end here: then what it returns to is an item of its own."""
@@ -154,6 +158,13 @@ class Configurations:
         while (number := configuration_of(self.arena, keys, accepting, limit)) < 0:
             self.outcome(number)
         return int(number)
+
+    def alone(self, states: Ints, node: int) -> Ints:
+        """The configuration of each state over a node, nothing else beside it. Raises LimitExceeded(configurations)."""
+        found = np.empty(len(states), np.int32)
+        while (status := alone(self.arena, states, node, self.limit, found)) < 0:
+            self.outcome(status)
+        return found
 
     def step(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or DEAD. Raises LimitExceeded(configurations), Interrupted."""

@@ -290,13 +290,3 @@ def popped(rules: NetworkArrays, arena: Arena, node: int) -> int:
             size += 1
     number: int = _closed(rules, arena, size, False)
     return number
-
-
-@jit_no_arrays
-def breadth(arena: Arena, configuration: int) -> int:
-    """Items, and edges that they can pop: what a step from here has to look at."""
-    size = 0
-    for i in range(arena.item_first[configuration], arena.item_first[configuration + 1]):
-        node = arena.items[i] & 0xFFFFFFFF
-        size += 1 + arena.edge_first[node + 1] - arena.edge_first[node]
-    return size

@@ -1,1 +1,1 @@
-"""Dialects, which turn a text into an expression: GBNF, Lark, regular expressions, choices, JSON Schema."""
+"""Dialects, which turn texts into expressions: GBNF, Lark, regexes, choices, JSON Schema, structural tags."""

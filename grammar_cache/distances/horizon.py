@@ -2,10 +2,10 @@
 
 Additive distances charge a token that spans the end of a rule twice, so near the horizon some of what fits seems not
 to. From all successors of a configuration that seem not to fit, the search goes on token by token, as long as they
-would need at most `SLACK` tokens more than are left, and looks for where the bound fits after all. A level is looked
-at as a whole or not at all, and what was known before costs as much fuel as what wasn't. So what fits is a pure
-function of grammar, vocabulary, limits, configuration and tokens; and what a search finds can be followed: one from any
-configuration on the way needs no more fuel, and finds the rest of it.
+would need at most `SLACK` tokens more than are left, and looks for where the bound fits after all; at first one that
+is wider, and has to be cheap. A level is looked at as a whole or not at all, and what was known before costs as much
+fuel as what wasn't. So what fits is a pure function of grammar, vocabulary, limits, configuration and tokens; and what
+a search finds can be followed: one from any configuration on the way needs no more fuel, and finds the rest of it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 SLACK = 2
 """Tokens that a way may seem to lack: a token that spans the end of a rule saves mostly one, after a detour of one."""
+WIDE_SLACK, WIDE_SHARE = 4, 40
+"""Tokens that a way may seem to lack where looking for all of that takes no more than so small a part of the fuel."""
 VISIT_COST = 100
 """Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
 UNTOLD = 1_000
@@ -111,7 +113,7 @@ class HorizonSearch:
         bounds = bounds_of(successors.configurations)
         distances = np.where(bounds <= tokens, bounds, INFINITE).astype(np.int32)
         if tokens > 0:
-            [places] = np.nonzero((bounds > tokens) & _may_fit(bounds, tokens))
+            [places] = np.nonzero((bounds > tokens) & _may_fit(bounds, tokens + WIDE_SLACK))
             if len(places):
                 places = places[np.argsort(bounds[places], kind="stable")]
                 first = successors.configurations[places]
@@ -150,7 +152,7 @@ class HorizonSearch:
                 return distances
             self._claims.rejected += 1
         self.searches += 1
-        ways = self._search(first, tokens, bounds_of)
+        ways = self._searched(first, tokens, bounds_of)
         if self._claims is not None and len(self._untold) < UNTOLD:
             told = [self._way(configuration, on_way) for _, on_way in ways.values()]
             self._untold.append((configuration, tokens, told))
@@ -188,15 +190,29 @@ class HorizonSearch:
             strings.append(int(known.strings[np.flatnonzero(known.configurations == after)[0]]))
         return Route((configuration, *on_way), tuple(strings))
 
-    def _search(self, first: list[int], tokens: int, bounds_of: Bounds) -> dict[int, tuple[int, list[int]]]:
+    def _searched(self, first: list[int], tokens: int, bounds_of: Bounds) -> dict[int, tuple[int, list[int]]]:
+        """Ways of the search that looks widely, if it comes to its end within its part of the fuel; else of the other.
+
+        A wide search from any configuration on one of its ways looks at no more, so it comes to its end too.
+        """
+        ways, whole = self._search(first, tokens, WIDE_SLACK, self._fuel // WIDE_SHARE, bounds_of)
+        if not whole:
+            bounds = bounds_of(np.array(first, np.int32))
+            near = [at for at, fits in zip(first, _may_fit(bounds, tokens + SLACK).tolist(), strict=True) if fits]
+            ways, _ = self._search(near, tokens, SLACK, self._fuel, bounds_of)
+        return ways
+
+    def _search(
+        self, first: list[int], tokens: int, slack: int, fuel: int, bounds_of: Bounds
+    ) -> tuple[dict[int, tuple[int, list[int]]], bool]:
         """Ways from those of the `first` level that fit, as far as the fuel lasts: the distance of each, and the
-        configurations from there to where the bound is enough.
+        configurations from there to where the bound is enough; and whether the fuel has lasted.
         """
         levels: list[dict[int, _Visit]] = []
         charged: dict[int, Successors] = {}
-        fuel, level = self._fuel, first
+        level = first
         for left in range(tokens, 0, -1):
-            visits, fuel = self._level(level, left - 1, fuel, charged, bounds_of)
+            visits, fuel = self._level(level, left - 1, slack, fuel, charged, bounds_of)
             if fuel < 0 and levels:
                 break
             levels.append(visits)
@@ -208,12 +224,17 @@ class HorizonSearch:
                 for after in visit.onward:
                     if after in behind and 1 + behind[after].distance < visit.distance:
                         visit.distance, visit.ahead = 1 + behind[after].distance, after
-        return {
-            at: (visit.distance, _onward(levels, at)) for at, visit in levels[0].items() if visit.distance < INFINITE
-        }
+        fits = [(at, visit.distance) for at, visit in levels[0].items() if visit.distance < INFINITE]
+        return {at: (distance, _onward(levels, at)) for at, distance in fits}, fuel >= 0
 
     def _level(
-        self, level: Sequence[int], tokens: int, fuel: int, charged: dict[int, Successors], bounds_of: Bounds
+        self,
+        level: Sequence[int],
+        tokens: int,
+        slack: int,
+        fuel: int,
+        charged: dict[int, Successors],
+        bounds_of: Bounds,
     ) -> tuple[dict[int, _Visit], int]:
         """Looks one token ahead of each configuration, `tokens` being left behind it: what it found, and the fuel left.
 
@@ -229,10 +250,10 @@ class HorizonSearch:
             fuel -= VISIT_COST + len(known.configurations)
             if fuel < 0:
                 break
-            found[at] = self._visit(at, known.configurations, tokens, bounds_of)
+            found[at] = self._visit(at, known.configurations, tokens, slack, bounds_of)
         return found, fuel
 
-    def _visit(self, configuration: int, following: Ints, tokens: int, bounds_of: Bounds) -> _Visit:
+    def _visit(self, configuration: int, following: Ints, tokens: int, slack: int, bounds_of: Bounds) -> _Visit:
         """Looks at what follows a configuration, which is known if it was looked at before."""
         ahead = self._ahead.get(configuration)
         if ahead is None:
@@ -242,7 +263,7 @@ class HorizonSearch:
         bounds, least = ahead
         if least <= tokens:
             return _Visit(1 + least, int(following[bounds.argmin()]))
-        return _Visit(INFINITE, onward=following[_may_fit(bounds, tokens)].tolist())
+        return _Visit(INFINITE, onward=following[_may_fit(bounds, tokens + slack)].tolist())
 
 
 def _onward(levels: Sequence[dict[int, _Visit]], at: int) -> list[int]:
@@ -256,7 +277,7 @@ def _onward(levels: Sequence[dict[int, _Visit]], at: int) -> list[int]:
     return on_way
 
 
-def _may_fit(bounds: Ints, tokens: int) -> Flags:
+def _may_fit(bounds: Ints, most: int) -> Flags:
     """Flags of the bounds that are near enough to look further. An infinite one tells nothing."""
-    near: Flags = (bounds <= tokens + SLACK) | (bounds >= INFINITE)
+    near: Flags = (bounds <= most) | (bounds >= INFINITE)
     return near

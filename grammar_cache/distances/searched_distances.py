@@ -214,7 +214,7 @@ class SearchedDistances:
         if self._tightening.within(configuration, tokens + 1, self.limits.step_fuel):
             string = self._tightening.witness(configuration)
             distance = 1 + (self._tightening.known(self._tables.after(configuration, string)) or 0)
-        if distance <= tokens + 1:
+        if distance <= min(tokens + 1, INFINITE - 1):
             horizon.distances[horizon.configurations == self._tables.after(configuration, string)] = distance - 1
         return horizon
 

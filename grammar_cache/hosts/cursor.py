@@ -10,6 +10,8 @@ to one thread at a time.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,6 +70,8 @@ class Cursor:
         if self.is_ended or self.tokens_left <= 0:
             return self._only(self._grammar.vocabulary.stop_ids if self.is_accepting else ())
         with self._grammar.lock:
+            with suppress(LimitExceeded):
+                return self._grammar.bitmask(self._path[-1], self.tokens_left)
             self._renew()
             try:
                 return self._grammar.bitmask(self._path[-1], self.tokens_left)
@@ -79,11 +83,7 @@ class Cursor:
 
         Raises ValueError where the row has no room for a token that is allowed.
         """
-        words = self.bitmask().view(np.int32)
-        if words[len(row) :].any():
-            raise ValueError(f"a mask of {32 * len(row)} ids has no room for a vocabulary of {32 * len(words)}")
-        row[: len(words)] = words[: len(row)]
-        row[len(words) :] = 0
+        fill_row(row, self.bitmask())
 
     def allows(self, token: int) -> bool:
         """Whether the mask allows a token."""
@@ -173,3 +173,17 @@ class Cursor:
         if DEAD in path:
             raise AssertionError("a text leads nowhere in a copy of its grammar")
         self._grammar, self._path = grammar, path
+
+
+def fill_row(row: NDArray[np.int32], mask: Bits) -> None:
+    """Writes a mask to a row, as `Cursor.fill` does."""
+    words, room = mask.view(np.int32), len(row)
+    if len(words) == room:
+        row[:] = words
+    elif len(words) < room:
+        row[: len(words)] = words
+        row[len(words) :] = 0
+    elif words[room:].any():
+        raise ValueError(f"a mask of {32 * room} ids has no room for a vocabulary of {32 * len(words)}")
+    else:
+        row[:] = words[:room]

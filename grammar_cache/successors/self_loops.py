@@ -21,7 +21,7 @@ from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
-from grammar_cache.vocabulary.token_set import Bits, TokenBits, mask_bytes
+from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 CACHE_BYTES = 16 << 20
@@ -75,7 +75,7 @@ def byte_weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """Tokens that stay in a region.
+    """Tokens that stay in a region, and by place in it those that end there.
 
     `shortest`: by the first byte of tokens and the place in it, the shortest, then least string that ends there, or -1.
     `exits`: trie nodes, ascending, at which tokens leave it, and the places that they leave from. `visited`: by first
@@ -83,6 +83,7 @@ class Region:
     """
 
     tokens: TokenBits
+    ending: tuple[TokenBits, ...]
     shortest: NDArray[np.int32]
     exits: NDArray[np.int32]
     leaving: NDArray[np.int8]
@@ -91,7 +92,8 @@ class Region:
     @property
     def size_bytes(self) -> int:
         arrays = (self.shortest, self.exits, self.leaving, self.visited)
-        return self.tokens.size_bytes + sum(array.nbytes for array in arrays) + 200
+        bits = sum(one.size_bytes + 100 for one in (self.tokens, *self.ending))
+        return bits + sum(array.nbytes for array in arrays) + 200
 
 
 class RegionCache(LruCache[bytes, Region]):
@@ -113,28 +115,33 @@ def region(loop: Loop, vocabulary: Vocabulary) -> Region:
 
 def _walked(loop: Loop, vocabulary: Vocabulary) -> Region:
     words = TokenArrays.of(vocabulary)
-    bits = np.zeros(mask_bytes(vocabulary.size), np.uint8)
+    bits = np.zeros((len(loop.states), mask_bytes(vocabulary.size)), np.uint8)
     shortest, visited = np.full((256, len(loop.states)), -1, np.int32), np.zeros(256, np.int64)
     exits, leaving = np.empty(vocabulary.trie.size, np.int32), np.empty(vocabulary.trie.size, np.int8)
     path = np.zeros(vocabulary.longest + 1, np.int8)
     count = _tokens_in(loop.after, words, path, bits, shortest, exits, leaving, visited)
-    return Region(TokenBits.of(bits), shortest, exits[:count].copy(), leaving[:count].copy(), visited)
+    ending = tuple(TokenBits.of(row.copy()) for row in bits)
+    tokens = TokenBits.of(np.bitwise_or.reduce(bits, axis=0))
+    return Region(tokens, ending, shortest, exits[:count].copy(), leaving[:count].copy(), visited)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopExits:
     """`states`: places, the one asked for among them. At `ends`, places again, tokens end: the `shortest` strings of
-    each. Still to be looked at are the nodes from each of `begin` to before `past`, coming from the places `before`;
-    `visited` is how many nodes that leaves out.
+    each, and all `tokens` of the region. Still to be looked at are the nodes from each of `begin` to before `past`,
+    coming from the places `before`; `visited` is how many nodes that leaves out. What is at the last `apart` of these
+    nodes is among the region's tokens, and doesn't stay.
     """
 
     states: Ints
     ends: Ints
     shortest: Ints
+    tokens: tuple[TokenBits, ...]
     begin: Ints
     past: Ints
     before: Ints
     visited: int
+    apart: int
 
 
 def surroundings(
@@ -168,10 +175,12 @@ def surroundings(
         np.append(loop.states, state)[used],
         places[: len(ends)].astype(np.int32),
         shortest[ends],
+        tuple(found.ending[end] for end in ends.tolist()),
         begin,
         trie.skip[begin],
         np.append(places[len(ends) : -1], np.full(len(others), places[-1])).astype(np.int32),
         int(found.visited[alike].sum()),
+        len(others),
     )
 
 
@@ -247,13 +256,14 @@ def _tokens_in(
     after: NDArray[np.int8],
     words: TokenArrays,
     path: NDArray[np.int8],
-    bits: Bits,
+    bits: NDArray[np.uint8],
     shortest: Ints,
     exits: Ints,
     leaving: NDArray[np.int8],
     visited: Longs,
 ) -> int:
-    """Sets the bits of the tokens that stay, and the `shortest` strings; notes the nodes at which others leave.
+    """Sets the bits of the tokens that stay, by the place where they end, and the `shortest` strings; notes the nodes
+    at which others leave.
 
     Returns how many nodes these are; `leaving` are the places before them. Others are counted: they are `visited`.
     """
@@ -279,6 +289,6 @@ def _tokens_in(
             if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
                 shortest[first, to] = string
             for t in range(words.offsets[string], words.offsets[string + 1]):
-                bits[words.ids[t] >> 3] |= np.uint8(1 << (words.ids[t] & 7))
+                bits[to, words.ids[t] >> 3] |= np.uint8(1 << (words.ids[t] & 7))
         i += 1
     return count

@@ -1,8 +1,4 @@
-"""All successors of a configuration: what every token of the vocabulary leads to.
-
-The distinct successors, which searches live on, are walked once and remembered. This module knows tokens, but no
-distances.
-"""
+"""All successors of a configuration: what every token of the vocabulary leads to. Distinct ones are remembered."""
 
 from __future__ import annotations
 
@@ -27,8 +23,16 @@ from grammar_cache.successors.distinct_kernels import (
     distinct_successors,
 )
 from grammar_cache.successors.self_loops import LoopExits, byte_weights, surroundings
-from grammar_cache.successors.token_kernels import TokenArrays, consume, consume_known, follow, tokens_into
-from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes
+from grammar_cache.successors.token_kernels import (
+    TokenArrays,
+    TokenWalks,
+    clear,
+    consume,
+    consume_known,
+    follow,
+    tokens_into,
+)
+from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes, union
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
@@ -48,10 +52,8 @@ class Successors:
         return self.configurations.nbytes + self.strings.nbytes + 500
 
 
-_ROOM = 1024
-"""Successors for which there is room at first, of all sources together."""
-_ENDLESS = 1 << 62
-"""Fuel that isn't spent."""
+_ROOM = 1024  # successors at first, of all sources together
+_ENDLESS = 1 << 62  # fuel that isn't spent
 _CONFIGURATION_COST = 1_000
 _ITEM_COST = 100
 """Costs in trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and
@@ -154,30 +156,31 @@ class SuccessorTables:
         also.
         """
         table, words = self._configurations, self._words
-        bits = allowed(also, mask_bytes(self._vocabulary.size))
+        known = self._around(configuration) if len(targets) else None
         chosen = np.zeros(table.count, np.bool_)
         chosen[targets] = True
-        whole = [(1, len(words.byte), configuration)] if len(targets) else []
-        for place, past, before in self._leaving(configuration, chosen) or whole:
-            self._path[words.depth[place] - 1] = before
-            while place < past:
-                place, status = tokens_into(table.rules, table.arena, words, self._path, place, past, chosen, bits)
-                if status < 0:
-                    table.outcome(status)
-        return bits
-
-    def _leaving(self, configuration: int, chosen: Flags) -> list[tuple[int, int, int]]:
-        """Nodes of the trie, from and to, with what is before them, where tokens leave the loop that most stay in, if
-        no token that stays leads to what is `chosen`.
-        """
-        known = self._around(configuration)
         if known is None:
-            return []
-        loop, places = known
-        ends = places[loop.ends]
-        if chosen[ends[ends < len(chosen)]].any():
-            return []
-        return list(zip(loop.begin.tolist(), loop.past.tolist(), places[loop.before].tolist(), strict=True))
+            bits = np.zeros(mask_bytes(self._vocabulary.size), np.uint8)
+            whole = np.array([[1], [len(words.byte)], [configuration]], np.int32)
+            walks = TokenWalks(*(whole if len(targets) else whole[:, :0]))
+        else:
+            bits, walks = self._staying(*known, chosen)
+        number, node, status = 0, 0, -1
+        while status < 0:
+            number, node, status = tokens_into(
+                table.rules, table.arena, words, self._path, walks, chosen, bits, number, node
+            )
+            if status < 0:
+                table.outcome(status)
+        return bits | allowed(also, len(bits))
+
+    def _staying(self, loop: LoopExits, places: Ints, chosen: Flags) -> tuple[Bits, TokenWalks]:
+        """Bits of the tokens that stay in a loop and lead to what is `chosen`, and walks for all others."""
+        inside = [tokens for tokens, end in zip(loop.tokens, chosen[places[loop.ends]].tolist(), strict=True) if end]
+        bits = union(inside, mask_bytes(self._vocabulary.size)).copy()
+        for node in range(len(loop.begin) - loop.apart, len(loop.begin)):
+            clear(self._words, loop.begin[node], loop.past[node], bits)
+        return bits, TokenWalks(loop.begin, loop.past, places[loop.before])
 
     def successors(self, configuration: int) -> Successors:
         """The distinct configurations one token away. What searches long asks this, so here it is told to stop."""
@@ -214,7 +217,7 @@ class SuccessorTables:
         """Successors of these configurations, or of the first ones, the last of which takes the last of the fuel."""
         table = self._configurations
         walks, looked_at = self._walks(configurations)
-        broad = np.array([table.breadth(configuration) for configuration in configurations], np.int64)
+        broad = table.breadths(np.array(configurations, np.int32))
         costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
         ends = np.zeros(len(configurations), np.int64)
         progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
@@ -280,8 +283,7 @@ class SuccessorTables:
         known = self._surroundings[state]
         if known is None:
             return None
-        items = [(one, node) for one in known.states.tolist()]
-        return known, np.array([table.of_items([item], accepting=False) for item in items], np.int32)
+        return known, table.alone(known.states, node)
 
     def _make_room(self) -> None:
         """Makes room for each configuration that the store has room for."""

@@ -162,17 +162,46 @@ def write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> None:
 
 
 @jit_no_arrays
+def clear(words: TokenArrays, node: int, past: int, bits: Bits) -> None:
+    """Clears the bits of the tokens from a node of the trie to before another one."""
+    for here in range(node, past):
+        write(words, words.string[here], bits, False)
+
+
+class TokenWalks(NamedTuple):
+    """Walks over the nodes of the trie from each of `begin` to before `past`, with the configurations `before` them."""
+
+    begin: Ints
+    past: Ints
+    before: Ints
+
+
+@jit_no_arrays
 def tokens_into(
-    rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, node: int, past: int, chosen: Flags, bits: Bits
-) -> tuple[int, int]:
-    """Sets the bits of the tokens before a node of the trie that lead to `chosen` configurations: the place, and the
-    status.
+    rules: NetworkArrays,
+    arena: Arena,
+    words: TokenArrays,
+    path: Ints,
+    walks: TokenWalks,
+    chosen: Flags,
+    bits: Bits,
+    number: int,
+    node: int,
+) -> tuple[int, int, int]:
+    """Sets the bits of the tokens that lead to `chosen` configurations: the walk, its node, and the status.
+
+    Begun again from a walk and its node; node 0 is where a walk begins.
     """
-    while node < past:
-        here = node
-        after, node = visit(rules, arena, words, path, here)
-        if after < UNKNOWN:
-            return node, after
-        if 0 <= after < len(chosen) and chosen[after]:
-            write(words, words.string[here], bits, True)
-    return node, 0
+    while number < len(walks.begin):
+        if node == 0:
+            node = walks.begin[number]
+            path[words.depth[node] - 1] = walks.before[number]
+        while node < walks.past[number]:
+            here = node
+            after, node = visit(rules, arena, words, path, here)
+            if after < UNKNOWN:
+                return number, node, after
+            if 0 <= after < len(chosen) and chosen[after]:
+                write(words, words.string[here], bits, True)
+        number, node = number + 1, 0
+    return number, 0, 0

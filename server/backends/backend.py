@@ -89,8 +89,8 @@ class Backend(ABC):
 
     model: ChatModel
 
-    tells_budget_affected = True
-    """Whether it is known of an answer that wasn't interrupted what an unlimited budget would have made of it."""
+    judges_beams = True
+    """Whether it is known of beams under a constraint what an unlimited budget would have made of them."""
 
     @property
     @abstractmethod

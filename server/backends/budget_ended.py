@@ -12,7 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
+from server.backends.backend import Work
 from server.decoding.answer import Answer
+from server.decoding.forced_text import ForcedText
 
 _SPACE = b" \t\n\r"
 _VALUES = frozenset(b'"[{-0123456789tfn')
@@ -29,6 +31,14 @@ class End(NamedTuple):
     pointer: str
     at: int
     others: frozenset[int]
+
+
+def ended_by_budget(work: Work, answer: Answer) -> tuple[str, ...] | None:
+    """`Answer.budget_ended` of an answer to a piece of work."""
+    grammar = work.grammar.grammar if isinstance(work.grammar, ForcedText) else work.grammar
+    if not work.json or answer.budget_affected is None or not isinstance(grammar, CompiledGrammar):
+        return None
+    return budget_ended(grammar, answer) if answer.budget_affected else ()
 
 
 def budget_ended(grammar: CompiledGrammar, answer: Answer) -> tuple[str, ...]:

@@ -9,12 +9,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.grammar import CompiledGrammar
 from server.backends.backend import Piece, Work
-from server.backends.budget_ended import budget_ended
+from server.backends.budget_ended import ended_by_budget
 from server.decoding.answer import Answer, Interruption
 from server.decoding.decoder import Decoder
-from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText, Language
 from server.decoding.logprobs import TokenLogprobs, token_logprobs
 from server.decoding.penalties import penalised
@@ -94,14 +92,7 @@ class Decoding:
         ]
 
     def _described(self, answer: Answer) -> Answer:
-        return replace(answer, logprobs=tuple(self._logprobs), budget_ended=self._ended(answer))
-
-    def _ended(self, answer: Answer) -> tuple[str, ...] | None:
-        grammar = self.work.grammar
-        grammar = grammar.grammar if isinstance(grammar, ForcedText) else grammar
-        if not self.work.json or answer.budget_affected is None or not isinstance(grammar, CompiledGrammar):
-            return None
-        return budget_ended(grammar, answer) if answer.budget_affected else ()
+        return replace(answer, logprobs=tuple(self._logprobs), budget_ended=ended_by_budget(self.work, answer))
 
 
 class Request:

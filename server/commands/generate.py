@@ -116,6 +116,8 @@ def _constraint_fields(wanted: Constraint | None) -> dict[str, object]:
 
             choices = parse_json(text.encode(), Settings().body_nesting)
             return {"response_format": {"type": "choice", "choice": choices}}
+        case Constraint(kind="structural_tag", text=text):
+            return {"structural_tag": text}
         case _:
             return {"response_format": {"type": "grammar", "grammar": wanted.text, "syntax": wanted.kind}}
 

@@ -43,7 +43,7 @@ class SwybOptions(ConstraintOptions):
     """
     on_budget: Literal["close", "refuse"] = "close"
     """Fate of an answer that another budget might have changed (`budget_affected`): `close` sends it, `refuse` ends
-    with an error that carries it. Then a stream sends no text before that is certain. Not with vLLM.
+    with an error that carries it. Then a stream sends no text before that is certain. Not for beams with vLLM.
     """
 
 

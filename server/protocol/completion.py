@@ -40,11 +40,11 @@ class Certificate(AnswerModel):
     budget_forced_tokens: int | None
     """Number of tokens that the budget chose. In a single answer: where the same draw would have been another one
     without a budget, or the budget left only one; in a search: where it kept out a likelier one of the model's best
-    `swyb.top_k`. Null where vLLM decodes single texts (docs/how-to/vllm.md).
+    `swyb.top_k`.
     """
     budget_affected: bool | None
     """Whether the budget changed the answer, or may have. False promises the text that the same request gives without
-    a budget. Null for answers that were interrupted, and with vLLM. See docs/explain/budget.md.
+    a budget. Null for answers that were interrupted, and for vLLM's beams. See docs/explain/budget.md.
     """
     budget_ended: list[str] | None
     """JSON Pointers of the strings, numbers, arrays and objects that the budget ended where they might have gone on;

@@ -26,7 +26,8 @@ _REGEX = 'send response_format {"type": "regex", "regex": "..."}'
 _CHOICE = 'send response_format {"type": "choice", "choice": ["...", "..."]}'
 _GRAMMAR = 'send grammar "...", or response_format {"type": "grammar", "grammar": "...", "syntax": "gbnf"} or "lark"'
 _WHOLE = (
-    'a constraint is about the whole answer: send grammar "..." in GBNF, in which TagDispatch tells free text from tags'
+    'a constraint is about the whole answer: send response_format {"type": "structural_tag", "format": {...}}, '
+    "which tells free text from tags"
 )
 _BACKEND = "constraints are enforced by this server itself: leave it out"
 _ENFORCE = "what may be answered is said by response_format, grammar or json_schema"
@@ -62,7 +63,6 @@ CONSTRAINTS_OF_OTHERS: Mapping[str, Foreign] = {
     "guided_decoding_backend": Foreign(_BACKENDS, _BACKEND),
     "json_object": Foreign(_OFF, _OBJECT),
     "lark": Foreign(_NEVER, _GRAMMAR),
-    "structural_tag": Foreign(_NEVER, _WHOLE),
     "structured_outputs_backend": Foreign(_BACKENDS, _BACKEND),
 }
 
@@ -121,7 +121,6 @@ REQUEST: Mapping[str, Foreign] = {**_OPENAI, **CONSTRAINTS_OF_OTHERS, **_OTHER_S
 STRUCTURED_OUTPUTS: Mapping[str, Foreign] = {
     "disable_additional_properties": Foreign(_OFF, 'put "additionalProperties": false into the schema'),
     "disable_fallback": Foreign(_EITHER, _BACKEND),
-    "structural_tag": Foreign(_NEVER, _WHOLE),
 }
 """Foreign members of `structured_outputs`."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
-from pydantic_core import PydanticCustomError
 
 from server.protocol.strict import StrictModel
 
@@ -110,6 +109,9 @@ class RegexSchemaFormat(StrictModel):
     regex_schema: str | None = None
 
 
+TagText = dict[str, Any] | str
+"""A structural tag, or its text."""
+
 CHOICES = 100_000
 """Texts of one list of choices."""
 
@@ -123,21 +125,21 @@ class ChoiceFormat(StrictModel):
     choice: Choices | None = None
 
 
-FOREIGN_FORMAT = "foreign_format"
-"""The type of the validation error for a format of other servers that isn't served."""
+class StructuralTagFormat(StrictModel):
+    """Free text, and tags around grammars of any kind (docs/reference/structural-tags.md): as `format`, or in the older
+    form, as `structures` and `triggers`.
+    """
 
-_TAGS_OF_OTHERS = (
-    "is not supported: a constraint is about the whole answer; send grammar in GBNF, "
-    "in which TagDispatch tells free text from tags"
-)
+    type: Literal["structural_tag"]
+    format: dict[str, Any] | None = None
+    structures: list[dict[str, Any]] | None = None
+    triggers: list[str] | None = None
 
 
 def _without_null_type(given: object) -> object:
     """Format without a type that is null: it is looked at before the models see that null is absence."""
     if not isinstance(given, dict):
         return given
-    if given.get("type") in ("structural_tag", "structural"):
-        raise PydanticCustomError(FOREIGN_FORMAT, "type structural_tag {complaint}", {"complaint": _TAGS_OF_OTHERS})
     if given.get("type", "") is None:
         return {name: value for name, value in given.items() if name != "type"}
     return given
@@ -152,7 +154,8 @@ ResponseFormat = Annotated[
     | EbnfFormat
     | RegexFormat
     | RegexSchemaFormat
-    | ChoiceFormat,
+    | ChoiceFormat
+    | StructuralTagFormat,
     Field(discriminator="type"),
     BeforeValidator(_without_null_type),
 ]

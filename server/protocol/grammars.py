@@ -68,7 +68,7 @@ class Certified(AnswerModel):
 
     object: Literal["certificate"] = "certificate"
     model: str
-    kind: Literal["gbnf", "lark", "regex", "choice", "json_schema"]
+    kind: Literal["gbnf", "lark", "regex", "choice", "json_schema", "structural_tag"]
     field: str
     grammar_id: str
     min_tokens: int

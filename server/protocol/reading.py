@@ -20,7 +20,6 @@ from server.protocol.foreign.field import Foreign
 from server.protocol.foreign.names import by_our_names
 from server.protocol.foreign.reading import Reading, unsupported, without_neutral
 from server.protocol.foreign_fields import CALLS, MESSAGE, REQUEST, STRUCTURED_OUTPUTS
-from server.protocol.formats import FOREIGN_FORMAT
 from server.protocol.grammars import GrammarRequest
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.messages import ChatMessage
@@ -213,7 +212,7 @@ def of_validation(error: ValidationError) -> ApiError:
         case "union_tag_invalid":  # pydantic's own words repeat the value, which may be long
             expected = f"{param}: the type is one of {context['expected_tags']}"
             return ApiError(ErrorCode.INVALID_VALUE, expected, param=param)
-        case kind if kind in (FOREIGN_FORMAT, FOREIGN_PART):
+        case kind if kind == FOREIGN_PART:
             code = ErrorCode.UNSUPPORTED_PARAMETER
         case "missing" | "union_tag_not_found":
             code = ErrorCode.MISSING_PARAMETER

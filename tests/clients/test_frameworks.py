@@ -36,6 +36,7 @@ def test_langchain() -> None:
     assert isinstance(model.with_structured_output(City, method="json_mode", include_raw=True).invoke("JSON"), dict)
     assert isinstance(model.invoke("Hello").content, str)
     assert "".join(str(chunk.content) for chunk in model.stream("Hello"))
+    assert model.bind(logprobs=True).invoke("Hello").response_metadata["logprobs"]["content"]
 
 
 @pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
@@ -45,6 +46,15 @@ def test_litellm(base: str, provider: str) -> None:
         model=f"{provider}/{MODEL}", messages=ASKED, response_format=City, api_base=base, api_key=KEY
     )
     City.model_validate_json(answer.choices[0].message.content)
+
+
+def test_litellm_without_a_schema(base: str) -> None:
+    """Any object, and a stream of plain text."""
+    asked: Any = {"model": f"openai/{MODEL}", "messages": ASKED, "api_base": base, "api_key": KEY}
+    answer = litellm.completion(**asked, response_format={"type": "json_object"})
+    assert isinstance(json.loads(answer.choices[0].message.content), dict)
+    chunks = litellm.completion(**asked, stream=True, max_tokens=8)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
 
 
 def test_litellm_with_a_field_of_vllm(base: str) -> None:
@@ -68,12 +78,14 @@ def test_pydantic_ai() -> None:
 
 
 def test_llama_index(base: str) -> None:
-    """Completions by chat, and structured ones."""
+    """Completions by chat, whole and as a stream, and structured ones."""
     model = OpenAILike(
         model=MODEL, api_base=base, api_key=KEY, is_chat_model=True, should_use_structured_outputs=True, max_tokens=64
     )
     assert isinstance(model.complete("Hello").text, str)
+    assert [piece.text for piece in model.stream_complete("Hello")]
     assert isinstance(model.structured_predict(City, PromptTemplate("Name a large city.")), City)
+    assert isinstance(model.as_structured_llm(City).complete("Name a large city.").raw, City)
     assert isinstance(OpenAILike(model=MODEL, api_base=base, api_key=KEY, max_tokens=8).complete("Hello").text, str)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from datetime import date
+from enum import Enum
+from typing import Annotated, Any
 
 import pytest
 from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel, Field
 
 from tests.clients.conftest import MODEL, City
 
@@ -18,6 +21,31 @@ def test_parse() -> None:
     """A model of pydantic's comes back as one."""
     answer = OpenAI().chat.completions.parse(model=MODEL, messages=ASKED, response_format=City)
     assert isinstance(answer.choices[0].message.parsed, City)
+
+
+class Kind(Enum):
+    """Kind of a person."""
+
+    ADULT = "adult"
+    CHILD = "child"
+
+
+class Person(BaseModel):
+    """Person, with all that models of pydantic's have: dates, enumerations, unions, bounds, and itself."""
+
+    name: str = Field(max_length=8)
+    born: date
+    kind: Kind
+    height: Annotated[int, Field(ge=1, le=3)] | None
+    children: Annotated[list[Person], Field(max_length=1)]
+
+
+def test_parse_of_a_recursive_model() -> None:
+    """Every feature of a model is kept by its schema."""
+    answer = OpenAI().chat.completions.parse(
+        model=MODEL, messages=[{"role": "user", "content": "A person."}], response_format=Person, max_tokens=128
+    )
+    assert isinstance(answer.choices[0].message.parsed, Person)
 
 
 def test_streaming_parse() -> None:
@@ -33,6 +61,34 @@ def test_json_object() -> None:
     """Any object."""
     answer = OpenAI().chat.completions.create(model=MODEL, messages=ASKED, response_format={"type": "json_object"})
     assert isinstance(json.loads(answer.choices[0].message.content or ""), dict)
+
+
+def test_plain_streams() -> None:
+    """Pieces of a text, and the usage in the end; `stop` may be null."""
+    client = OpenAI()
+    chunks = list(
+        client.chat.completions.create(
+            model=MODEL, messages=ASKED, stream=True, stop=None, max_tokens=8, stream_options={"include_usage": True}
+        )
+    )
+    assert chunks[-1].usage is not None and 0 < chunks[-1].usage.completion_tokens <= 8
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks[:-1])
+
+
+def test_logprobs() -> None:
+    """Each token has its own and its rivals', at most 0."""
+    answer = OpenAI().chat.completions.create(
+        model=MODEL, messages=ASKED, response_format={"type": "json_object"}, logprobs=True, top_logprobs=2
+    )
+    told = answer.choices[0].logprobs
+    assert told is not None and told.content
+    assert all(one.logprob <= 0 and len(one.top_logprobs) == 2 for one in told.content)
+
+
+def test_models() -> None:
+    """The served model is listed, and found by its name."""
+    client = OpenAI()
+    assert [model.id for model in client.models.list()] == [client.models.retrieve(MODEL).id]
 
 
 def test_asynchronously() -> None:

@@ -14,12 +14,19 @@ from tests.server.running import SCHEMA, VOCABULARY, schema_format
 
 TREE = 'root ::= "<" root* ">"'
 
+ONE_CALL = {
+    **{"type": "triggered_tags", "triggers": ["<"], "at_least_one": True, "stop_after_first": True},
+    "tags": [{"begin": "<", "content": {"type": "json_schema", "json_schema": SCHEMA}, "end": ">"}],
+}
+"""Structural tag of one call and nothing else."""
+
 CONSTRAINTS: dict[str, dict[str, Any]] = {
     "schema": {"response_format": schema_format(SCHEMA)},
     "grammar": {"grammar": TREE},
     "regex": {"response_format": {"type": "regex", "regex": "[a-f]{2,9}(é|ü){1,4}"}},
     "choice": {"response_format": {"type": "choice", "choice": ["the quick", "the name", "é"]}},
     "object": {"response_format": {"type": "json_object"}},
+    "tags": {"response_format": {"type": "structural_tag", "format": ONE_CALL}},
 }
 
 
@@ -41,6 +48,8 @@ def belongs(kind: str, text: str) -> bool:
             return re.fullmatch("[a-f]{2,9}(é|ü){1,4}", text) is not None
         case "choice":
             return text in ("the quick", "the name", "é")
+        case "tags":
+            return text[:1] + text[-1:] == "<>" and belongs("schema", text[1:-1])
         case _:
             return isinstance(json.loads(text), dict)
 

@@ -25,6 +25,10 @@ def asked(**fields: Any) -> Asked | None:
     return asked_for(parse_chat(request(**fields)))
 
 
+TAG = json.dumps({"type": "structural_tag", "format": {"type": "any_text"}})
+OLDER_TAG = json.dumps(
+    {"type": "structural_tag", "structures": [{"begin": "a", "schema": {}, "end": ""}], "triggers": ["a"]}
+)
 OBJECT = '{"type": "object"}'
 NAMED = {"name": "n", "schema": SCHEMA}
 
@@ -97,6 +101,19 @@ SHAPES: dict[str, tuple[dict[str, Any], Any, str, str]] = {
     "vllm choice": ({"structured_outputs": {"choice": ["a"]}}, "choice", '["a"]', "structured_outputs.choice"),
     "vllm grammar, EBNF": ({"structured_outputs": {"grammar": GBNF}}, "gbnf", GBNF, "structured_outputs.grammar"),
     "vllm grammar, Lark": ({"structured_outputs": {"grammar": LARK}}, "lark", LARK, "structured_outputs.grammar"),
+    "vllm structural_tag": (
+        {"structured_outputs": {"structural_tag": TAG}},
+        *("structural_tag", TAG, "structured_outputs.structural_tag"),
+    ),
+    "structural_tag": (
+        {"response_format": json.loads(TAG)},
+        *("structural_tag", TAG, "response_format"),
+    ),
+    "structural_tag, older": (
+        {"response_format": json.loads(OLDER_TAG)},
+        *("structural_tag", OLDER_TAG, "response_format"),
+    ),
+    "sglang structural_tag": ({"structural_tag": json.loads(TAG)}, "structural_tag", TAG, "structural_tag"),
     "vllm guided_json": ({"guided_json": SCHEMA}, "json_schema", TEXT, "guided_json"),
     "vllm guided_json, text": ({"guided_json": TEXT}, "json_schema", TEXT, "guided_json"),
     "vllm guided_json_object": ({"guided_json_object": True}, "json_schema", OBJECT, "guided_json_object"),
@@ -185,17 +202,23 @@ def test_two_shapes_conflict() -> None:
         ({"structured_outputs": {"jsn": {}}}, "unknown_parameter", "structured_outputs.jsn"),
         ({"structured_outputs": {"choice": "a"}}, "invalid_value", "structured_outputs.choice"),
         ({"structured_outputs": {"json": 3}}, "invalid_value", "structured_outputs.json"),
-        (
-            {"structured_outputs": {"structural_tag": "{}"}},
-            "unsupported_parameter",
-            "structured_outputs.structural_tag",
-        ),
+        ({"structured_outputs": {"structural_tag": 3}}, "invalid_value", "structured_outputs.structural_tag"),
         (
             {"structured_outputs": {"json": SCHEMA, "disable_additional_properties": True}},
             "unsupported_parameter",
             "structured_outputs.disable_additional_properties",
         ),
-        ({"response_format": {"type": "structural_tag", "format": {}}}, "unsupported_parameter", "response_format"),
+        ({"response_format": {"type": "structural_tag"}}, "missing_parameter", "response_format.format"),
+        (
+            {"response_format": {"type": "structural_tag", "triggers": ["a"]}},
+            "missing_parameter",
+            "response_format.format",
+        ),
+        (
+            {"response_format": {"type": "structural_tag", "format": {}, "structures": []}},
+            "conflicting_parameters",
+            "response_format.structures",
+        ),
         ({"response_format": {"type": "json"}}, "missing_parameter", "response_format.schema"),
         ({"response_format": {"type": "json_schema"}}, "missing_parameter", "response_format.json_schema"),
         ({"response_format": {"type": "ebnf"}}, "missing_parameter", "response_format.ebnf"),

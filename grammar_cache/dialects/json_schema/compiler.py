@@ -31,7 +31,7 @@ from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.document import Document
-from grammar_cache.dialects.json_schema.schema.loading import load
+from grammar_cache.dialects.json_schema.schema.loading import Json, load
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.errors import GrammarError, LimitExceeded
 from grammar_cache.expression import Bytes, Expression, Grammar, Ref
@@ -60,7 +60,14 @@ def parse(
     Raises GrammarSyntaxError, UnsupportedFeature or LimitExceeded, with the pointer to a keyword where one is
     to blame. Keywords that can't be enforced are dropped and reported in `ignored` if `lenient`.
     """
-    document = Document(load(text, limits))
+    return parse_value(load(text, limits), whitespace=whitespace, lenient=lenient, limits=limits)
+
+
+def parse_value(
+    schema: Json, *, whitespace: Whitespace = "bounded", lenient: bool = False, limits: Limits = _DEFAULT
+) -> Grammar:
+    """See `parse`, for a schema as `load` gives it."""
+    document = Document(schema)
     patterns = strings.Patterns(limits)
     reader = FactReader(document, patterns, lenient=lenient)
     translator = _Translator(document, reader, patterns, spaces.layout(whitespace), limits)

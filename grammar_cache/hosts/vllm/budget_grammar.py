@@ -1,145 +1,120 @@
-"""Grammar of a request as vLLM's engine core asks for it: StructuredOutputGrammar, with the request's budget.
+"""Grammar of a request in vLLM's engine core: StructuredOutputGrammar, with the request's budget.
 
-Where a model thinks first, its thoughts are free but for end tokens, as long as there is room for more: then they are
-closed, and what is left belongs to the answer.
+The object counts for itself. It is told the drafts of a step, and all tokens that become output, thoughts among them;
+each mask is that of the next position. What vLLM's manager would have it accept and take back changes nothing.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.cursor import Cursor
+from grammar_cache.hosts.thinking import ThinkingCursor
 
 log = logging.getLogger("vllm.swyb_budget")
 
+Place: TypeAlias = Cursor | ThinkingCursor
+
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
-    """Thoughts of a model: tokens that close them, those that are then left, and the most drafts of one step."""
+class Thoughts:
+    """Ends of a model's thoughts: tokens that close them, and how many are then left at least."""
 
     closer: tuple[int, ...]
     reserve: int
-    drafts: int
 
 
 class BudgetGrammar:
-    """Place of one request. One thread uses it at a time; its grammar is shared, and locked."""
+    """Place of one request. One thread uses it at a time; its compiled grammar is shared, and locked."""
 
-    def __init__(
-        self, grammar: CompiledGrammar, request: Any, budget: int, ends: frozenset[int], thinking: Thinking | None
-    ) -> None:
+    def __init__(self, grammar: CompiledGrammar, budget: int, ends: frozenset[int], thoughts: Thoughts | None) -> None:
         """`budget`: tokens of thoughts and answer; `ends`: tokens at which vLLM ends the request.
 
         Raises BudgetTooSmall.
         """
         self._grammar = grammar
-        self._request = request
-        self._budget = budget
-        self._thinking = thinking
         self._foreign = [token for token in grammar.vocabulary.stop_ids if token not in ends]
-        self._ends = sorted(ends)
-        self._cursor = Cursor(grammar, budget if thinking is None else budget - len(thinking.closer))
-        self._begun = thinking is None
-        self.committing = False
-        """Whether tokens that are accepted are the request's output already, and no drafts."""
-        self.free_rows = 0
-        """Number of masks of this step that were filled with thoughts."""
+        self._ends = tuple(sorted(ends))
+        self._place: Place = Cursor(grammar, budget)
+        if thoughts is not None:
+            self._place = ThinkingCursor(
+                grammar, budget, thoughts.closer, reserve=thoughts.reserve, excluded=self._foreign
+            )
+        self._drafts: list[int] = []
+        self._row = 0
+        self._ahead = 0
 
     @property
     def complete(self) -> bool:
-        """Whether what was accepted is a complete answer."""
-        return self._begun and self._cursor.is_accepting
+        """Whether what was committed is a complete answer."""
+        return self._place.is_accepting
 
-    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
-        """Goes on behind tokens; False where one isn't allowed."""
-        if not self._begun:
-            self._begin(self._request.num_output_tokens - (len(tokens) if self.committing else 0))
-        return all(self._cursor.accept(token) for token in tokens)
+    @property
+    def is_thinking(self) -> bool:
+        """Whether thoughts are still to end."""
+        return isinstance(self._place, ThinkingCursor) and self._place.is_thinking
+
+    def begin_step(self, drafts: Sequence[int]) -> None:
+        """Begins the masks of a step, whose drafts these are, -1 for those that aren't known."""
+        self._drafts, self._row, self._ahead = list(drafts), 0, 0
+
+    def end_step(self) -> None:
+        """Takes the drafts back."""
+        self._place.rollback(self._ahead)
+        self._row = self._ahead = 0
+
+    def commit(self, tokens: Sequence[int]) -> bool:
+        """Goes on behind tokens that have become output; False where one isn't allowed."""
+        return all(self._place.accept(token) for token in tokens)
+
+    def end_thoughts(self, count: int) -> bool:
+        """Begins the answer with the last `count` tokens: vLLM says that thoughts have ended without their closer.
+
+        False where the answer can't begin so.
+        """
+        tokens, left = self._place.tokens, self._place.tokens_left
+        self._place = Cursor(self._grammar, left + count)
+        return self.commit(tokens[len(tokens) - count :])
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """The drafts up to the first that isn't allowed; nothing is accepted."""
-        if not self._begun:
-            self._begin(self._request.num_output_tokens)
-        count = next((at for at, token in enumerate(tokens) if not self._cursor.accept(token)), len(tokens))
-        self.rollback(count)
+        count = next((at for at, token in enumerate(tokens) if not self._place.accept(token)), len(tokens))
+        self._place.rollback(count)
         return tokens[:count]
 
-    def rollback(self, num_tokens: int) -> None:
-        """Takes drafts back."""
-        self._cursor.rollback(num_tokens)
-        if self._thinking is not None and not self._cursor.tokens and not self._ended_thinking():
-            self._begun = False  # where the thoughts end is known for certain only when they have
-
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
-        """Writes the mask of the place to a row of vLLM's. An exception would end its engine, so none escapes."""
-        if not self._begun:
-            self._begin(self._request.num_output_tokens)
+        """Writes the mask of the step's next position to a row of vLLM's. Exceptions would end its engine."""
         row: NDArray[np.int32] = bitmask[batch_index].numpy()
+        position, self._row = self._row, self._row + 1
+        if 0 < position <= len(self._drafts) and self._ahead == position - 1:
+            self._ahead += self._place.accept(self._drafts[position - 1])  # behind a wrong one, no mask is used
         try:
-            self._cursor.fill(row)
+            self._place.fill(row)
         except Exception:
             log.exception("a mask has failed: the answer follows its shortest completion")
-            _only(row, *(self._cursor.completion()[:1] or self._ends))
+            row[:] = 0
+            for token in self._place.completion()[:1] or self._ends:
+                row.view(np.uint32)[token >> 5] |= np.uint32(1 << (token & 31))
         for token in self._foreign:
-            _forbid(row, token)
+            if token >> 5 < len(row):
+                row.view(np.uint32)[token >> 5] &= ~np.uint32(1 << (token & 31))
 
-    def fill_thoughts(self, bitmask: Any, batch_index: int) -> None:
-        """Writes the mask of a thought: whatever ends nothing, or the closer's next token where room is running out."""
-        assert self._thinking is not None
-        row: NDArray[np.int32] = bitmask[batch_index].numpy()
-        ahead, self.free_rows = self.free_rows, self.free_rows + 1
-        closer, done = self._thinking.closer, self._closed()
-        left = self._budget - self._request.num_output_tokens - (len(closer) - done)
-        if done + ahead < len(closer) and left - ahead <= self._thinking.reserve + self._thinking.drafts + done:
-            # A row counts only where all drafts before it were what their masks had left: more of the closer.
-            _only(row, closer[done + ahead])
-            return
-        row[:] = -1
-        for token in (*self._ends, *self._foreign):
-            _forbid(row, token)
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Says that the tokens are right: `commit` and the masks have seen to them."""
+        return True
+
+    def rollback(self, num_tokens: int) -> None:
+        """Does nothing: see `end_step`."""
 
     def is_terminated(self) -> bool:
-        return self._cursor.is_ended
+        return False  # rows behind an end allow an end alone
 
     def reset(self) -> None:
-        self._cursor.rollback(len(self._cursor.tokens))
-
-    @property
-    def thinks(self) -> bool:
-        """Whether thoughts come before the answer."""
-        return self._thinking is not None
-
-    def _begin(self, spent: int) -> None:
-        """Begins the answer behind thoughts of so many tokens, or in the midst of drafts."""
-        assert self._thinking is not None
-        if not self._ended_thinking():
-            spent += self._thinking.drafts  # perhaps fewer: it's not told at which of them
-        self._cursor = Cursor(self._grammar, self._budget - spent)
-        self._begun = True
-
-    def _ended_thinking(self) -> bool:
-        return bool(self._request.structured_output_request.reasoning_ended)
-
-    def _closed(self) -> int:
-        """Number of the closer's tokens that the output ends with."""
-        assert self._thinking is not None
-        output, closer = self._request.output_token_ids, self._thinking.closer
-        fitting = (count for count in range(len(closer) - 1, 0, -1) if tuple(output[-count:]) == closer[:count])
-        return next(fitting, 0)
-
-
-def _only(row: NDArray[np.int32], *tokens: int) -> None:
-    row[:] = 0
-    for token in tokens:
-        row.view(np.uint32)[token >> 5] |= np.uint32(1 << (token & 31))
-
-
-def _forbid(row: NDArray[np.int32], token: int) -> None:
-    if token >> 5 < len(row):
-        row.view(np.uint32)[token >> 5] &= ~np.uint32(1 << (token & 31))
+        self._place.rollback(len(self._place.tokens))

@@ -22,7 +22,9 @@ _IDLE: dict[str, tuple[object, ...]] = {
 
 
 def constraint_of(outputs: Any) -> Constraint:
-    """The constraint in vLLM's StructuredOutputsParams. Raises UnsupportedFeature for what can't be said here."""
+    """The constraint in vLLM's StructuredOutputsParams, which has one. Raises UnsupportedFeature for what can't be said
+    here.
+    """
     if outputs.disable_additional_properties:
         raise UnsupportedFeature("disable_additional_properties: say it in the schema")
     white = _whitespace(outputs)
@@ -36,7 +38,7 @@ def constraint_of(outputs: Any) -> Constraint:
         return Constraint("choice", _text(outputs.choice))
     if outputs.grammar is not None:
         return Constraint("gbnf" if "::=" in outputs.grammar else "lark", outputs.grammar)
-    raise UnsupportedFeature("structural tags are not supported here")
+    return Constraint("structural_tag", outputs.structural_tag, whitespace=white)
 
 
 def cutting(params: Any, vocabulary: Vocabulary) -> Iterator[tuple[str, object]]:

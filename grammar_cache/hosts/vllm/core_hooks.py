@@ -10,8 +10,8 @@ from vllm.v1.request import RequestStatus
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
-from grammar_cache.errors import BudgetTooSmall, GrammarError
-from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar, Thinking
+from grammar_cache.errors import GrammarError
+from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar, Thoughts
 from grammar_cache.hosts.vllm.compiler import Compiler
 from grammar_cache.hosts.vllm.constraints import constraint_of
 from grammar_cache.hosts.vllm.settings import PluginSettings
@@ -36,6 +36,7 @@ class Core:
 
     def __init__(self, settings: PluginSettings, manager: Any) -> None:
         self._settings = settings
+        self._manager = manager
         self._config = manager.vllm_config
         model = self._config.model_config
         self._compiler = Compiler.of(manager.tokenizer, model.try_get_generation_config())
@@ -51,26 +52,28 @@ class Core:
                 return None
             raise
         budget = min(request.max_tokens, self._config.model_config.max_model_len - request.num_prompt_tokens)
-        minimum, thinking = grammar.minimum, None
-        if self._closer:
-            reserve = self._settings.reserve(minimum.tokens, budget)
-            thinking = Thinking(self._closer, reserve, self._config.num_speculative_tokens)
-        if budget < minimum.tokens + len(self._closer):
-            raise BudgetTooSmall(budget, minimum.tokens + len(self._closer), minimum.exact)
+        thoughts = None
+        if self._closer and self._manager._get_constraint_bounds(request, ()).constraint_start > 0:
+            thoughts = Thoughts(self._closer, int(self._settings.answer_share * budget))
         ends = frozenset(params.all_stop_token_ids) & frozenset(grammar.vocabulary.stop_ids)
         if not ends:
             raise ValueError("the request has no end token that the tokenizer knows: its answer could not end")
-        return BudgetGrammar(grammar, request, budget, ends, thinking)
+        return BudgetGrammar(grammar, budget, ends, thoughts)
 
 
-def install(settings: PluginSettings) -> None:
-    """Hooks the engine core's manager of structured outputs."""
+def install(settings: PluginSettings) -> bool:
+    """Hooks the engine core's manager of structured outputs; False where it is already."""
+    if hasattr(StructuredOutputManager, "swyb_core"):
+        return False
+    StructuredOutputManager.swyb_core = None
     StructuredOutputGrammar.register(BudgetGrammar)
     _hook_init(settings)
     _hook_create()
     _hook_fill()
-    _hook_rows()
+    _hook_step()
+    _hook_validate()
     _hook_accept()
+    return True
 
 
 def _ours(request: Any) -> BudgetGrammar | None:
@@ -109,42 +112,57 @@ def _hook_fill() -> None:
     @functools.wraps(original)
     def fill(self: Any, batch: Any) -> None:
         for entry in batch:
-            grammar, index, applies = entry[:3]
-            if isinstance(grammar, BudgetGrammar) and grammar.thinks and not applies:
-                grammar.fill_thoughts(self._grammar_bitmask, index)
+            if isinstance(entry[0], BudgetGrammar):
+                entry[0].fill_bitmask(self._grammar_bitmask, entry[1])
             else:
                 original(self, (entry,))
 
     StructuredOutputManager._fill_bitmasks = fill
 
 
-def _hook_rows() -> None:
+def _hook_step() -> None:
     original = StructuredOutputManager.grammar_bitmask
 
     @functools.wraps(original)
-    def bitmask(self: Any, requests: Any, ids: Any, *args: Any, **options: Any) -> Any:
-        for name in ids:
-            grammar = _ours(requests[name])
-            if grammar is not None:
-                grammar.free_rows = 0
-        return original(self, requests, ids, *args, **options)
+    def bitmask(self: Any, requests: Any, ids: Any, drafts: Any) -> Any:
+        ours = {name: grammar for name in ids if (grammar := _ours(requests[name])) is not None}
+        for name, grammar in ours.items():
+            grammar.begin_step(drafts.get(name, ()))
+        try:
+            return original(self, requests, ids, drafts)
+        finally:
+            for grammar in ours.values():
+                grammar.end_step()
 
     StructuredOutputManager.grammar_bitmask = bitmask
+
+
+def _hook_validate() -> None:
+    original = StructuredOutputManager.validate_tokens
+
+    @functools.wraps(original)
+    def validate(self: Any, request: Any, tokens: list[int]) -> list[int]:
+        grammar = _ours(request)
+        found: list[int] = original(self, request, tokens) if grammar is None else grammar.validate_tokens(tokens)
+        return found
+
+    StructuredOutputManager.validate_tokens = validate
 
 
 def _hook_accept() -> None:
     original = StructuredOutputManager.accept_tokens
 
     @functools.wraps(original)
-    def accept(self: Any, request: Any, new_token_ids: Any) -> bool:
+    def accept(self: Any, request: Any, tokens: Any) -> bool:
         grammar = _ours(request)
-        if grammar is None:
-            return bool(original(self, request, new_token_ids))
-        grammar.committing = True
-        try:
-            right = bool(original(self, request, new_token_ids))
-        finally:
-            grammar.committing = False
+        if grammar is None or not tokens:
+            return bool(original(self, request, tokens))
+        start = 0
+        if grammar.is_thinking:
+            start = self._get_constraint_bounds(request, tokens, spec_tokens_committed=True).grammar_start
+        right = grammar.commit(tokens) and bool(original(self, request, tokens))
+        if right and grammar.is_thinking and start <= len(tokens):
+            right = grammar.end_thoughts(len(tokens) - start)
         if right and request.status == RequestStatus.FINISHED_LENGTH_CAPPED and grammar.complete:
             request.stop_reason = COMPLETE
         return right

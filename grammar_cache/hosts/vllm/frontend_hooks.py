@@ -97,10 +97,8 @@ class Gate:
             log.debug("a constraint is refused when it's certified", exc_info=True)
 
 
-def install(settings: PluginSettings) -> bool:
-    """Hooks the front end's classes; False where they are already."""
-    if hasattr(InputProcessor.__init__, "gate"):
-        return False
+def install(settings: PluginSettings) -> None:
+    """Hooks the front end's classes."""
     gate = Gate(settings)
     _hook_processor(gate)
     _hook_validation(gate)
@@ -111,7 +109,6 @@ def install(settings: PluginSettings) -> bool:
     for kind in (ChatCompletionRequest, CompletionRequest):
         _hook_beams(kind, originals[kind])
     _hook_finish()
-    return True
 
 
 def gate_of() -> Gate:

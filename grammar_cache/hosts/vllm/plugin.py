@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import re
 
@@ -10,6 +11,11 @@ from grammar_cache.hosts.vllm.settings import PluginSettings
 
 SUPPORTED = re.compile(r"0\.(32|33)\.")
 """Versions of vLLM whose classes are as the hooks need them."""
+
+_WORKERS, _CORE = "VllmWorker", "EngineCore"
+"""Names of vLLM's processes begin so. Workers need no hooks, and the front end's modules would trouble them: vLLM looks
+through all that is loaded there.
+"""
 
 log = logging.getLogger("vllm.swyb_budget")
 
@@ -26,8 +32,15 @@ def register() -> None:
 
     if not SUPPORTED.match(vllm.__version__):
         raise RuntimeError(f"swyb_budget knows vLLM 0.32 and 0.33, and this is {vllm.__version__}")
-    from grammar_cache.hosts.vllm import core_hooks, frontend_hooks
+    process = multiprocessing.current_process().name
+    if process.startswith(_WORKERS):
+        return
+    from grammar_cache.hosts.vllm import core_hooks
 
-    if frontend_hooks.install(settings):
-        core_hooks.install(settings)
-        log.info("swyb_budget: structured answers are complete within max_tokens, or refused")
+    if not core_hooks.install(settings):
+        return
+    if not process.startswith(_CORE):
+        from grammar_cache.hosts.vllm import frontend_hooks
+
+        frontend_hooks.install(settings)
+    log.info("swyb_budget: structured answers are complete within max_tokens, or refused")

@@ -36,7 +36,3 @@ class PluginSettings:
         if not 0 <= answer_share <= 1:
             raise ValueError(f"{ANSWER_SHARE} lies between 0 and 1, and {share} doesn't")
         return PluginSettings(unsupported == "fallback", answer_share)
-
-    def reserve(self, minimum: int, budget: int) -> int:
-        """Tokens that are left to an answer when thinking has ended, of those that thinking and answer have."""
-        return max(minimum, int(self.answer_share * budget))

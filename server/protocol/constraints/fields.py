@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, PrivateAttr
 
 from grammar_cache.constraint import Whitespace
-from server.protocol.formats import Choices, GrammarText, ResponseFormat, SchemaText
+from server.protocol.formats import Choices, GrammarText, ResponseFormat, SchemaText, TagText
 from server.protocol.strict import StrictModel
 
 Lexer = Literal["dynamic", "contextual"]
@@ -30,13 +30,14 @@ class ConstraintOptions(StrictModel):
 
 
 class StructuredOutputs(StrictModel):
-    """A constraint as vLLM has it since 0.12: one of the first five."""
+    """A constraint as vLLM has it since 0.12: one of the first six."""
 
     json_: SchemaText | None = Field(default=None, alias="json")
     json_object: bool | None = None
     regex: str | None = None
     choice: Choices | None = None
     grammar: str | None = None
+    structural_tag: TagText | None = None
     whitespace_pattern: str | None = None
     disable_any_whitespace: bool | None = None
 
@@ -56,10 +57,13 @@ class ConstraintFields(StrictModel):
     """A constraint, as SGLang has it: a regular expression that the whole answer matches."""
     ebnf: str | None = None
     """A constraint, as SGLang has it: a grammar in GBNF."""
+    structural_tag: TagText | None = None
+    """A constraint, as vLLM and SGLang have it: a structural tag (docs/reference/structural-tags.md), or its text."""
     structured_outputs: StructuredOutputs | None = None
     """A constraint, as vLLM has it: one of `json` (a JSON Schema, or its text), `json_object` (if true), `regex`,
-    `choice` and `grammar` (in GBNF if it holds `::=`, else in Lark). With JSON, `disable_any_whitespace` asks for
-    `compact` white space, and `whitespace_pattern` may be the empty one (`compact`) or all white space of JSON (`any`).
+    `choice`, `grammar` (in GBNF if it holds `::=`, else in Lark) and `structural_tag` (or its text). With JSON,
+    `disable_any_whitespace` asks for `compact` white space, and `whitespace_pattern` may be the empty one (`compact`)
+    or all white space of JSON (`any`).
     """
     guided_json: SchemaText | None = None
     """A constraint, as vLLM had it: a JSON Schema, or its text."""

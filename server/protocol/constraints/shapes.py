@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from grammar_cache.constraint import Kind
 from server.protocol.constraints.fields import StructuredOutputs
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.formats import NamedGrammar, NamedSchema
+from server.protocol.formats import NamedGrammar, NamedSchema, StructuralTagFormat
 
 ANY_OBJECT = {"type": "object"}
 """Schema of any JSON object."""
@@ -84,6 +84,21 @@ def _grammar(value: Any, field: str) -> Source:
     return Source(field, grammar_kind(value), value)
 
 
+def _structural_tag(value: Any, field: str) -> Source:
+    if not isinstance(value, StructuralTagFormat):
+        return Source(field, "structural_tag", value if isinstance(value, str) else _text(value, field))
+    older = value.structures is not None or value.triggers is not None
+    if value.format is not None and older:
+        both = f"{field}.format and {field}.structures"
+        raise ApiError(
+            ErrorCode.CONFLICTING_PARAMETERS, f"one constraint at a time, not {both}", param=f"{field}.structures"
+        )
+    if value.format is None and value.structures is None:
+        message = f"a {field} of type structural_tag has format, or structures and triggers"
+        raise ApiError(ErrorCode.MISSING_PARAMETER, message, param=f"{field}.format")
+    return Source(field, "structural_tag", _text(value.model_dump(exclude_none=True), field))
+
+
 def _ollama(value: Any, field: str) -> Source | None:
     return _any_object(True, field) if isinstance(value, str) else _schema(value, field)
 
@@ -103,6 +118,7 @@ FIELDS: Mapping[str, Reader] = {
     "guided_choice": _choice,
     "guided_grammar": _grammar,
     "guided_whitespace_pattern": _nothing,
+    "structural_tag": _structural_tag,
     "format": _ollama,
 }
 """Fields that are a constraint by themselves. Others hold a format."""
@@ -113,6 +129,7 @@ _STRUCTURED_OUTPUTS: Mapping[str, Reader] = {
     "regex": _regex,
     "choice": _choice,
     "grammar": _grammar,
+    "structural_tag": _structural_tag,
 }
 
 FORMATS: Mapping[str, tuple[Reader, tuple[str, ...]]] = {
@@ -143,6 +160,8 @@ def _of_structured_outputs(value: StructuredOutputs, field: str) -> Iterator[Sou
 def _of_format(value: Any, field: str) -> Source | None:
     if value.type == "text":
         return None
+    if isinstance(value, StructuralTagFormat):
+        return _structural_tag(value, field)
     reader, names = FORMATS[value.type]
     given = [name for name in names if _member(value, name) is not None]
     if len(given) > 1:

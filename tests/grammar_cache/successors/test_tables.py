@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +33,22 @@ def check_successors(grammar: CompiledGrammar, configuration: int) -> None:
     found = grammar._tables.successors(configuration)
     assert dict(zip(found.configurations.tolist(), found.strings.tolist(), strict=True)) == expected
     assert found.strings.tolist() == sorted(found.strings.tolist())
+    check_bits(grammar, configuration)
+
+
+def check_bits(grammar: CompiledGrammar, configuration: int) -> None:
+    """Bits of the tokens that lead into some successors, none, or all: those that reading one by one finds."""
+    vocabulary, tables = grammar.vocabulary, grammar._tables
+    successors, rng = tables.successors(configuration).configurations, random.Random(configuration)
+    for share in (0.0, 0.5, 1.0):
+        chosen = successors[[rng.random() < share for _ in successors]]
+        bits = np.unpackbits(tables.bits_into(configuration, chosen, [0]), bitorder="little")
+        expected = {0} | {
+            token
+            for token, data in enumerate(vocabulary.token_bytes)
+            if data and tables.consume_bytes(configuration, data) in chosen
+        }
+        assert set(np.flatnonzero(bits).tolist()) == expected
 
 
 def places(grammar: CompiledGrammar, most: int) -> list[int]:

@@ -63,6 +63,7 @@ CONSTRAINTS: Object = {
     "regex": "a",
     "ebnf": 'root ::= "a"',
     "structured_outputs": {"regex": "a"},
+    "structural_tag": "{}",
     "guided_json": {"type": "null"},
     "guided_json_object": True,
     "guided_regex": "a",
@@ -154,7 +155,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     cf.StructuredOutputs: (
         {
             **{"json": "{}", "json_object": True, "regex": "a", "choice": ["a"], "grammar": "x"},
-            **{"whitespace_pattern": "", "disable_any_whitespace": True},
+            **{"structural_tag": "{}", "whitespace_pattern": "", "disable_any_whitespace": True},
         },
         lambda value: parse_chat(request(structured_outputs=value)),
     ),
@@ -176,6 +177,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     f.NamedGrammar: ({"name": "sql"}, lambda value: parse_chat(request(grammar=value))),
     f.RegexFormat: ({"type": "regex", "regex": "a", "pattern": "a", "value": "a"}, _format),
     f.ChoiceFormat: ({"type": "choice", "choice": ["a"]}, _format),
+    f.StructuralTagFormat: ({"type": "structural_tag", "format": {}, "structures": [{}], "triggers": ["a"]}, _format),
     completions.CompletionRequest: (
         {**ANSWER, "prompt": "p", "add_special_tokens": True, "logprobs": 1},
         lambda value: parse_as(completions.CompletionRequest, value, completions.FOREIGN),
@@ -350,8 +352,8 @@ def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObjec
     [
         ({"choice": ["a"]}, 'send response_format {"type": "choice"'),
         ({"lark": "a"}, "send grammar"),
-        ({"structured_outputs": {"structural_tag": "{}"}}, "send grammar"),
-        ({"response_format": {"type": "structural_tag"}}, "send grammar"),
+        ({"structural_tags": [{}]}, "send response_format"),
+        ({"response_format": {"type": "structural_tag", "formt": {}}}, "did you mean format?"),
         ({"tools": [{}]}, "send response_format"),
         ({"swyb": {"beam": 2}}, "did you mean beam_width? Known here: whitespace, lenient, start, lexer, beam_width"),
         ({"swyb": {"zzz": 2}}, "Known here: whitespace"),

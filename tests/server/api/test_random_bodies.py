@@ -162,6 +162,8 @@ NEUTRAL = [
         *({"max_tokens": 1}, {"max_tokens": 3}, {"max_tokens": 60}, {"tools": [], "tool_choice": "none"}),
         *({"chat_template_kwargs": {"enable_thinking": False}}, {"guided_decoding_backend": "xgrammar"}),
         *({"stop": None}, {"stop": ["a"]}, {"stream_options": None}, {"echo": False}, {"cache_prompt": True}),
+        *({"options": {"temperature": 0.5, "num_ctx": 99}}, {"options": {"num_predict": 40}}, {"n_predict": -1}),
+        *({"repeat_penalty": 1.3}, {"repeat_last_n": 8}, {"think": False}, {"thinking": {"type": "disabled"}}),
     )
 ]
 INVALID = [
@@ -172,6 +174,7 @@ INVALID = [
         *({"chat_template": "{{ 1 }}"}, {"chat_template_kwargs": {"messages": []}}, {"tfs_z": 0.5}, {"lora": [1]}),
         *({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"model": "nobody's"}, {"think": True}),
         *({"messages": [{"role": "tool", "content": "x"}]}, {"metadata": []}, {"echo": True}, {"stop": [1]}),
+        *({"options": {"novel": 1}}, {"options": {"mirostat": 1}}, {"options": []}, {"n_predict": 3}),
     )
 ]
 

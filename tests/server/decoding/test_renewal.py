@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
+from grammar_cache.grammars.shipped import shipped
 from server.decoding.decoder import Decoder
 from server.decoding.forced_text import ForcedText
 from server.decoding.parameters import Parameters
@@ -41,3 +42,21 @@ def test_texts_do_not_depend_on_when_a_grammar_is_begun_anew(beams: int, over_te
     small, several = texts(SMALL, parameters, over_text=over_text)
     assert roomy == small
     assert one == 1 < several
+
+
+def test_sql_under_hostile_logits_stays_bounded() -> None:
+    """Bytes of what 64 answers of noise lead to never go further than a step beyond the limit, in several copies."""
+    pieces = [b"SELECT ", b" FROM ", b" WHERE ", b" AND ", b" = ", b"COUNT(", b"((", b"))", b", ", b"name"]
+    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(32, 127)), *pieces, None], [95 + len(pieces)])
+    grammar = compile_grammar(shipped("sql"), vocabulary, Limits(memory_bytes=1 << 20))
+    rng, largest, epochs = np.random.default_rng(3), 0, {grammar}
+    for seed in range(64):
+        decoder = Decoder(grammar.renewed(), Parameters(40, temperature=1.0, seed=seed))
+        while not decoder.answers:
+            decoder.renew()
+            advance(decoder, rng.normal(size=(1, vocabulary.size)) * 9)
+            largest = max(largest, grammar.current.size_bytes)
+        assert all(answer.complete and answer.tokens_used <= 40 for answer in decoder.answers)
+        epochs.add(grammar.current)
+    assert len(epochs) > 4
+    assert largest < 2 << 20

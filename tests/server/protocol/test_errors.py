@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from grammar_cache import AnswerTooLong, GrammarError, GrammarSyntaxError, LimitExceeded, Limits
+from grammar_cache.errors import BudgetTooSmall
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 
 
@@ -17,7 +18,11 @@ def _subclasses(kind: type[GrammarError]) -> list[type[GrammarError]]:
 @pytest.mark.parametrize("kind", _subclasses(GrammarError))
 def test_every_refusal_of_the_core_has_its_own_code(kind: type[GrammarError]) -> None:
     """A refusal of the core is a 400 whose code is the core's, blamed on the field it came from."""
-    refusal = LimitExceeded("m", limit="rules") if kind is LimitExceeded else kind("m")
+    special: dict[type[GrammarError], GrammarError] = {
+        LimitExceeded: LimitExceeded("m", limit="rules"),
+        BudgetTooSmall: BudgetTooSmall(4, min_tokens=9, exact=True),
+    }
+    refusal = special.get(kind) or kind("m")
     error = of_grammar(refusal, "grammar")
     assert (error.code.value, error.code.status, error.param) == (refusal.code, 400, "grammar")
 

@@ -152,7 +152,7 @@ def test_a_foreign_field_is_never_ignored(name: str) -> None:
         ("tools", [{"type": "function", "function": {"name": "f", "parameters": {}}}]),
         ("tool_choice", "required"),
         ("tool_choice", {"type": "function", "function": {"name": "f"}}),
-        ("structural_tag", "{}"),
+        ("structural_tag", 3),
         ("guided_decoding_backend", "mine"),
         ("chat_template", "{{ 1 }}"),
         ("min_tokens", -1),

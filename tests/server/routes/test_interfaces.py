@@ -9,9 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from server.settings import Settings
 from tests.server.engines.scripts import follow
-from tests.server.examples import CONSTRAINTS, belongs, ends_after
+from tests.server.examples import CONSTRAINTS, belongs
 from tests.server.routes.interfaces import INTERFACES, Interface
 from tests.server.running import JSON, STOP, VOCABULARY, Running, eventually, serving
 
@@ -61,15 +60,14 @@ def test_a_stream_spells_the_same_text(running: Running, how: Interface, kind: s
     assert certificate == whole["swyb"]
 
 
-@OTHERS
-def test_bytes_that_are_no_text_are_replaced_alike(how: Interface) -> None:
+def test_bytes_that_are_no_text_are_replaced_alike() -> None:
     """Wherever the text is cut."""
     spelling = [0xF0, 0x9F, 0x41, 0xE2, 0x82, 0xFF, 0xC3, 0xA9, 0x80, 0xE2]
+    fields = {"max_tokens": 20, "temperature": 0}
     with serving(follow(VOCABULARY.size, spelling, STOP)) as server:
-        fields = {"max_tokens": 20, "temperature": 0}
-        assert how.text(post(server, how, **fields).json()) == bytes(spelling).decode(errors="replace")
-        text, _ = how.streamed(post(server, how, **fields, stream=True))
-    assert text == bytes(spelling).decode(errors="replace")
+        for how in INTERFACES.values():
+            text, _ = how.streamed(post(server, how, **fields, stream=True))
+            assert text == how.text(post(server, how, **fields).json()) == bytes(spelling).decode(errors="replace")
 
 
 @EACH
@@ -80,14 +78,13 @@ def test_a_plain_text_that_the_limit_ends_says_so(running: Running, how: Interfa
 
 
 @EACH
-def test_a_stream_that_fails_says_so(how: Interface) -> None:
+def test_a_stream_that_fails_says_so(failing: Running, how: Interface) -> None:
     """A stream that fails says so in the interface's own way, in place of the rest; a whole answer is a 500."""
-    with serving(ends_after(5)) as server:
-        fields = {"response_format": {"type": "regex", "regex": "[ab]{9}"}, "max_tokens": 20}
-        whole = post(server, how, **fields)
-        assert (whole.status_code, how.failure(whole)) == (500, "engine_error")
-        assert how.failed(post(server, how, **fields, stream=True)) == "engine_error"
-        eventually(lambda: server.service.present == 0)
+    fields = {"response_format": {"type": "regex", "regex": "[ab]{9}"}, "max_tokens": 20}
+    whole = post(failing, how, **fields)
+    assert (whole.status_code, how.failure(whole)) == (500, "engine_error")
+    assert how.failed(post(failing, how, **fields, stream=True)) == "engine_error"
+    eventually(lambda: failing.service.present == 0)
 
 
 @EACH
@@ -119,15 +116,14 @@ BROKEN = {
 
 
 @EACH
-def test_bodies_are_bounded_and_strict(how: Interface) -> None:
+def test_bodies_are_bounded_and_strict(bounded: Running, how: Interface) -> None:
     """Bodies are bounded and strict as a chat's are, with errors in the interface's shape."""
-    with serving(settings=Settings(body_bytes=100_000)) as server:
-        for body, status, code in BROKEN.values():
-            answer = server.client.post(how.path, content=body, headers=JSON)
-            assert (answer.status_code, how.failure(answer)) == (status, code)
-        form = server.client.post(how.path, data=how.body())
-        assert (form.status_code, how.failure(form)) == (415, "unsupported_media_type")
-        assert server.service.present == 0
+    for body, status, code in BROKEN.values():
+        answer = bounded.client.post(how.path, content=body, headers=JSON)
+        assert (answer.status_code, how.failure(answer)) == (status, code)
+    form = bounded.client.post(how.path, data=how.body())
+    assert (form.status_code, how.failure(form)) == (415, "unsupported_media_type")
+    assert bounded.service.present == 0
 
 
 @EACH
@@ -189,11 +185,28 @@ def test_a_request_id_comes_back(running: Running, how: Interface) -> None:
 
 
 @EACH
-def test_unknown_fields_are_reported_where_an_operator_wants_it(how: Interface) -> None:
+def test_unknown_fields_are_reported_where_an_operator_wants_it(
+    running: Running, bounded: Running, how: Interface
+) -> None:
     """Every interface lets an unknown field through and lists it, unless it looks like a constraint."""
-    with serving(settings=Settings(unknown_fields="report")) as server:
-        told = post(server, how, novelty=1, max_tokens=3).json()
-        assert told["swyb"]["ignored"] == ["novelty: unknown field"]
-        assert post(server, how, guided_novelty="x", max_tokens=3).status_code == 400
-    with serving() as server:
-        assert post(server, how, novelty=1, max_tokens=3).status_code == 400
+    told = post(bounded, how, novelty=1, max_tokens=3).json()
+    assert told["swyb"]["ignored"] == ["novelty: unknown field"]
+    assert post(bounded, how, guided_novelty="x", max_tokens=3).status_code == 400
+    assert post(running, how, novelty=1, max_tokens=3).status_code == 400
+
+
+@EACH
+def test_other_names_are_read_and_told(running: Running, how: Interface) -> None:
+    """Every interface reads Ollama's options and others' names, and blames the name that was sent."""
+    fields = {"response_format": {"type": "regex", "regex": "[ab]{9}"}, "seed": 4}
+    body = how.body(**fields)
+    for name in ("max_tokens", "max_output_tokens"):
+        body.pop(name, None)
+    required = {"max_tokens": 20} if how.path == "/v1/messages" else {}
+    named = {"options": {"num_predict": 20, "temperature": 1.5}, **required}
+    answer = running.client.post(how.path, json={**body, **named}).json()
+    assert how.text(answer) == how.text(post(running, how, **fields, temperature=1.5, max_tokens=20).json())
+    assert answer["swyb"]["budget"] == 20
+    refused = running.client.post(how.path, json={**body, "n_predict": 3})
+    assert (refused.status_code, how.failure(refused)) == (400, "budget_too_small")
+    assert "n_predict allows 3" in refused.text

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from server.settings import Settings
 from tests.server.engines.scripts import follow
-from tests.server.examples import belongs, ends_after
+from tests.server.examples import belongs
 from tests.server.running import SCHEMA, STOP, VOCABULARY, Running, serving
 
 FORMAT: Any = {"format": {"type": "json_schema", "schema": SCHEMA}}
@@ -95,8 +95,8 @@ def test_events_come_in_anthropics_order(client: anthropic.Anthropic) -> None:
     assert message.usage.output_tokens == whole.usage.output_tokens
 
 
-def test_a_failure_of_a_stream_is_the_clients_own_error() -> None:
-    with serving(ends_after(5)) as server, server.anthropic() as client:
+def test_a_failure_of_a_stream_is_the_clients_own_error(failing: Running) -> None:
+    with failing.anthropic() as client:
         stream = client.messages.create(
             model="scripted",
             messages=TURNS,

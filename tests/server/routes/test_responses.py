@@ -10,7 +10,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from tests.server.examples import belongs, ends_after
+from tests.server.examples import belongs
 from tests.server.running import SCHEMA, Running, error_of, serving
 
 FORMAT: Any = {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "strict": True}}
@@ -101,9 +101,9 @@ def test_the_stream_helper(client: openai.OpenAI) -> None:
         assert isinstance(stream.get_final_response().output_parsed, Person)
 
 
-def test_a_failure_is_an_event_of_its_own() -> None:
+def test_a_failure_is_an_event_of_its_own(failing: Running) -> None:
     """The client sees a response that failed, and why."""
-    with serving(ends_after(5)) as server, server.openai() as client:
+    with failing.openai() as client:
         events: Any = list(
             client.responses.create(
                 model="scripted",

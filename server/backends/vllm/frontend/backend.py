@@ -21,7 +21,7 @@ from server.engines.contract import EngineError
 class VllmBackend(Backend):
     """See `Backend`. A first start that fails is final; an engine that fails later is started anew, up to a bound."""
 
-    tells_budget_affected = False
+    judges_beams = False
 
     def __init__(
         self,

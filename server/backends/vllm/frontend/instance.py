@@ -28,6 +28,7 @@ from server.backends.vllm.frontend.loading import LoadedGrammars
 from server.backends.vllm.frontend.reading import searched
 from server.backends.vllm.frontend.sampling import beam_params, sampling_params
 from server.backends.vllm.frontend.transcript import Ended, Transcript
+from server.backends.vllm.wire.choices import FORCED
 from server.decoding.answer import Answer
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText
@@ -128,8 +129,9 @@ class Instance:
         if not transcript.ended:
             try:
                 async with aclosing(self._tokens(work, key)) as steps:
-                    async for tokens in steps:
+                    async for tokens, forced in steps:
                         transcript.add(tokens)
+                        transcript.note_forced(forced)
                         if text := transcript.news():
                             yield Piece(text)
                         if transcript.ended:
@@ -155,14 +157,16 @@ class Instance:
             self._llm.output_handler.cancel()  # it would call its end an error
         await asyncio.to_thread(self._llm.shutdown, SHUTDOWN_SECONDS)
 
-    async def _tokens(self, work: Work, key: str | None) -> AsyncGenerator[list[int]]:
-        """Ids as they are chosen, until an end token or the budget ends them. Raises EngineError."""
+    async def _tokens(self, work: Work, key: str | None) -> AsyncGenerator[tuple[list[int], Sequence[int]]]:
+        """Ids as they are chosen, until an end token or the budget ends them, with the places in all of the answer of
+        those that the budget chose, as far as they are told. Raises EngineError.
+        """
         name = f"swyb-{next(self._ids)}"
         params = sampling_params(work, name, key, self._vocabulary)
         async with aclosing(self._outputs(work.prompt, params, name)) as outputs:
             async for output in outputs:
                 [completion] = output.outputs
-                yield list(completion.token_ids)
+                yield list(completion.token_ids), (output.kv_transfer_params or {}).get(FORCED, ())
                 given_up = completion.finish_reason not in (None, "stop", "length")
                 if given_up and self._finishing is None:
                     raise EngineError(f"the engine has given up this request ({completion.finish_reason})")

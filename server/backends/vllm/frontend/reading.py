@@ -120,6 +120,8 @@ class _Reading:
         if stopped:
             transcript.add(self._vocabulary.stop_ids[:1])
         answer = replace(transcript.answer(), score=score, budget_forced_tokens=forced)
+        if self._work.grammar is not None:  # what beams would be without a budget isn't known
+            answer = replace(answer, budget_affected=None, budget_ended=None)
         if answer.tokens != tuple(tokens):
             raise EngineError("the engine's answer goes on behind its end")
         return answer

@@ -6,12 +6,13 @@ tokens end, is an error and never an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Unavailable, Work
+from server.backends.budget_ended import ended_by_budget
 from server.backends.vllm.wire.end_tokens import end_tokens
 from server.decoding.answer import Answer, Interruption
 from server.decoding.beam import first_stop, held_back, whole_code_points
@@ -39,6 +40,7 @@ class Transcript:
         self._configuration = 0 if work.grammar is None else work.grammar.start
         self._tokens: list[int] = []
         self._text = b""
+        self._forced: tuple[int, ...] = ()
         self._sent = 0
         self._stopped = False
         self._halted = False
@@ -61,6 +63,11 @@ class Transcript:
             else:
                 self._extend(token)
 
+    def note_forced(self, places: Sequence[int]) -> None:
+        """Takes in the places of tokens that the budget chose, if there are some; they are all so far."""
+        if places:
+            self._forced = tuple(places)
+
     def news(self) -> bytes:
         """Text that wasn't told before, up to a whole code point; before the end, none that may begin a stop text."""
         text = self._text
@@ -74,16 +81,20 @@ class Transcript:
         """Answer, once no more tokens come. Raises EngineError if the text isn't complete under its grammar."""
         self._check_complete()
         cut = self._grammar is None and not self._stopped and not self._halted
-        return Answer(
+        used = len(self._tokens) + self._stopped
+        forced = tuple(place for place in self._forced if place < used)
+        answer = Answer(
             text=self._text,
             tokens=tuple(self._tokens),
-            tokens_used=len(self._tokens) + self._stopped,
+            tokens_used=used,
             complete=not cut,
             finish_reason="length" if cut else "stop",
             score=0.0,
-            budget_forced_tokens=None,
-            budget_affected=cut if self._grammar is None else None,
+            budget_forced_tokens=len(forced),
+            forced_at=forced,
+            budget_affected=bool(forced) or not self._ends_by_itself(),
         )
+        return replace(answer, budget_ended=ended_by_budget(self._work, answer))
 
     def interrupted(self, ended: Ended) -> Answer:
         """The answer if the engine tells no more: completed by its witness, or cut where there is no grammar.
@@ -92,10 +103,12 @@ class Transcript:
         """
         if not self._work.completable(ended.reason, begun=bool(self._tokens)):
             raise Unavailable(str(ended)) if ended.reason == "shutdown" else ended
+        begun = len(self._tokens)
         if self._grammar is not None:
             self.add(self._grammar.witness(self._configuration))
+            self._forced = (*(at for at in self._forced if at < begun), *range(begun, self._parameters.budget))
         self._ended = True
-        return replace(self.answer(), interrupted=ended.reason, budget_affected=None)
+        return replace(self.answer(), interrupted=ended.reason, budget_affected=None, budget_ended=None)
 
     def _extend(self, token: int) -> None:
         data = self._vocabulary.text_of(token) if token < self._vocabulary.size else b""
@@ -115,6 +128,11 @@ class Transcript:
         if len(self._tokens) >= self._parameters.budget:
             return True
         return self._grammar is not None and ENDINGS[self._parameters.ending](self._grammar, self._configuration)
+
+    def _ends_by_itself(self) -> bool:
+        """Whether the text would have ended without a budget too."""
+        over = self._grammar is not None and ENDINGS[self._parameters.ending](self._grammar, self._configuration)
+        return self._stopped or self._halted or over
 
     def _check_complete(self) -> None:
         if self._grammar is not None and not self._grammar.accepts(self._configuration):

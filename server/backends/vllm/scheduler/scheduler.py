@@ -17,8 +17,8 @@ from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import Request, RequestStatus
 
 from server.backends.vllm.scheduler.groups import Broken, Group
-from server.backends.vllm.wire.choices import ATTRIBUTE, Choice, Turns, choices_of
-from server.backends.vllm.wire.requests import row_of
+from server.backends.vllm.wire.choices import ATTRIBUTE, FORCED, Choice, Forced, Turns, choices_of, forced_of
+from server.backends.vllm.wire.requests import name_of, row_of
 
 
 class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where types are checked
@@ -38,6 +38,8 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
         self._over: list[str] = []
         self._begun: set[str] = set()
         self._to_tell: list[NewRequestData] = []
+        self._singles: dict[str, str] = {}
+        self._forced: dict[str, Forced] = {}
 
     def add_request(self, request: Request) -> None:
         super().add_request(request)
@@ -45,14 +47,20 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
         if name is not None:
             group = Group(request.request_id, name, request.client_index, [request])
             self._groups[group.leader] = self._group_of[group.leader] = group
+        single = name_of(request.sampling_params)
+        if single is not None:
+            self._singles[request.request_id] = single
 
     def finish_requests(self, request_ids: str | Iterable[str] | None, finished_status: RequestStatus) -> list[Request]:
         """An answer that is given up takes all its beams along."""
         if request_ids is None:
             leaders = list(self._groups)
+            self._singles, self._forced = {}, {}
         else:
             request_ids = [request_ids] if isinstance(request_ids, str) else list(request_ids)
             leaders = [name for name in request_ids if name in self._groups]
+            for name in request_ids:
+                self._forced.pop(self._singles.pop(name, ""), None)
             request_ids += [row.request_id for name in leaders for row in self._groups[name].rows]
         for leader in leaders:
             self._forget(self._groups[leader])
@@ -86,12 +94,24 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
         if hidden:
             for those in found.values():
                 those.outputs = [one for one in those.outputs if one.request_id not in hidden]
+        self._forced |= forced_of(model_runner_output)
+        for those in found.values():
+            for one in those.outputs:
+                self._tell_forced(one)
         turns, choices = getattr(scheduler_output, ATTRIBUTE).rows, choices_of(model_runner_output)
         for group in list(self._groups.values()):
             news = self._after(group, scheduler_output, turns, choices)
             if news is not None:
                 found.setdefault(group.client, EngineCoreOutputs()).outputs.append(news)
         return found
+
+    def _tell_forced(self, output: EngineCoreOutput) -> None:
+        """The front end learns what the budget has chosen so far; with the last output the request is forgotten."""
+        name = self._singles.get(output.request_id, "")
+        if name in self._forced:
+            output.kv_transfer_params = {**(output.kv_transfer_params or {}), FORCED: list(self._forced[name])}
+        if output.finish_reason is not None:
+            self._forced.pop(self._singles.pop(output.request_id, ""), None)
 
     def _is_one_of_several(self, request: Request) -> bool:
         group = self._group_of.get(request.request_id)

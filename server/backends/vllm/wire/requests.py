@@ -124,6 +124,14 @@ def request_of(sampling: Any) -> RowRequest | None:
     return None if data is None else RowRequest.from_dict(data)
 
 
+def name_of(sampling: Any) -> str | None:
+    """Name of a single text's request by vLLM's sampling parameters; None for others."""
+    arguments = sampling.extra_args or {}
+    data = arguments.get(KEY)
+    name = data.get("request") if isinstance(data, dict) and BEAM not in arguments else None
+    return name if isinstance(name, str) else None
+
+
 def row_of(sampling: Any) -> str | None:
     """The name of a beam's row by vLLM's sampling parameters; None for a request that is none."""
     name = (sampling.extra_args or {}).get(BEAM)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.backends.vllm.wire.choices import Forced
 from server.backends.vllm.wire.end_tokens import end_tokens
 from server.decoding.forced_text import ForcedText, Split
 from server.decoding.language import AnyText, Language
@@ -32,13 +33,14 @@ class RegistryFull(RuntimeError):
 
 @dataclass(slots=True)
 class Report:
-    """Report on one answer: where the witness chose the token after a fault, and why it failed, so that it is logged
-    once.
+    """Report on one answer: where the witness chose the token after a fault, where the budget did, and why it failed,
+    so that it is logged once.
 
     Places count tokens of the answer. A failed answer was ended where it wasn't complete, which the front end sees.
     """
 
     rescued: set[int] = field(default_factory=set)
+    forced: set[int] = field(default_factory=set)
     failure: str | None = None
 
 
@@ -54,6 +56,7 @@ class Registry:
         self._grammars: dict[str, CompiledGrammar] = {}
         self._forced: dict[str, ForcedText] = {}
         self._reports: OrderedDict[str, Report] = OrderedDict()
+        self._noted: dict[str, Forced] = {}
         self._most_grammars = grammars
         self._most_reports = reports
 
@@ -94,6 +97,20 @@ class Registry:
         found = (self._forced if over_text else self._grammars).get(grammar_id)
         if found is None:
             raise UnknownGrammar(f"the grammar {grammar_id!r} is not loaded in this worker")
+        return found
+
+    def note(self, request: str, place: int, *, forced: bool) -> None:
+        """Notes whether the budget chose the token at a place of an answer, which is the last for now."""
+        if not forced and request not in self._reports:
+            return
+        places = self.report(request).forced
+        (places.add if forced else places.discard)(place)
+        if places:
+            self._noted[request] = tuple(sorted(noted for noted in places if noted <= place))
+
+    def take_forced(self) -> dict[str, Forced]:
+        """Places of tokens that the budget chose, of answers that have some and took this step."""
+        found, self._noted = self._noted, {}
         return found
 
     def report(self, request: str) -> Report:

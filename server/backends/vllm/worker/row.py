@@ -78,8 +78,10 @@ class GuidedRow:
 
     def decided(self, logits: Row) -> int:
         """The step: one token; an end token where nothing may follow."""
-        token = drawn(self.language, self.place, logits, self.parameters).token
-        return self.end() if token is None else token
+        choice = drawn(self.language, self.place, logits, self.parameters)
+        forced = choice.forced and choice.token is not None
+        self._registry.note(self.request.request, self._length, forced=forced)
+        return self.end() if choice.token is None else choice.token
 
     def rescued(self, error: Exception) -> int:
         """Next token of the witness, after a fault behind a text that was followed. Never raises."""
@@ -93,6 +95,7 @@ class GuidedRow:
         except Exception as worse:
             return self.failed(worse)
         rescued.add(self._length)
+        self._registry.note(self.request.request, self._length, forced=True)
         return witness[0] if witness else self.end()
 
     def _witness(self) -> tuple[int, ...]:

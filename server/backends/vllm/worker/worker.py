@@ -13,7 +13,7 @@ from vllm.platforms import current_platform
 from vllm.utils.import_utils import resolve_obj_by_qualname
 from vllm.v1.outputs import AsyncModelRunnerOutput
 
-from server.backends.vllm.wire.choices import ATTRIBUTE, NOTHING, Choice
+from server.backends.vllm.wire.choices import ATTRIBUTE, FORCED, NOTHING
 from server.backends.vllm.worker.extension import filter_of
 
 
@@ -48,25 +48,27 @@ class Searching:
     def sample_tokens(self, grammar_output: Any) -> Any:
         output = super().sample_tokens(grammar_output)  # type: ignore[misc]
         found = filter_of(self)
-        choices = {} if found is None else found.searches.take()
-        return with_choices(output, choices) if choices else output
+        told = {} if found is None else {ATTRIBUTE: found.searches.take(), FORCED: found.registry.take_forced()}
+        told = {name: message for name, message in told.items() if message}
+        return with_messages(output, told) if told else output
 
 
-def with_choices(output: Any, choices: Mapping[str, Choice]) -> Any:
-    """A model runner's output, or one that is still to come, with what the searches have chosen."""
+def with_messages(output: Any, told: Mapping[str, Mapping[str, Any]]) -> Any:
+    """A model runner's output, or one that is still to come, with messages to the scheduler, by attribute."""
     if isinstance(output, AsyncModelRunnerOutput):
-        return _Later(output, choices)
-    setattr(output, ATTRIBUTE, choices)
+        return _Later(output, told)
+    for name, message in told.items():
+        setattr(output, name, message)
     return output
 
 
 class _Later(AsyncModelRunnerOutput):  # type: ignore[misc]
-    def __init__(self, output: AsyncModelRunnerOutput, choices: Mapping[str, Choice]) -> None:
+    def __init__(self, output: AsyncModelRunnerOutput, told: Mapping[str, Mapping[str, Any]]) -> None:
         self._output = output
-        self._choices = choices
+        self._told = told
 
     def get_output(self) -> Any:
-        return with_choices(self._output.get_output(), self._choices)
+        return with_messages(self._output.get_output(), self._told)
 
     def get_kv_connector_output(self) -> Any:
         """Output of vLLM's connector, from vLLM 0.33 on, for when `get_output` fails."""

@@ -69,7 +69,7 @@ def check(grammar: CompiledGrammar, *, single: bool) -> None:
                 assert d == truth.get(c, INFINITE)
 
 
-def test_a_shadow_of_what_has_ended_costs_a_separator() -> None:
+def test_a_lexeme_that_has_ended_costs_a_separator() -> None:
     """A number after another one needs a space first; a distance without contexts would promise one token less."""
     grammar = compiled(NUMBERS, ["1", " ", "11", " 1"])
     one = grammar.consume_bytes(grammar.start, b"1")

@@ -39,6 +39,8 @@ HOW: dict[str, dict[str, Any]] = {
     "nucleus": {"temperature": 0.8, "top_p": 0.9, "seed": 8},
     "top-k": {"temperature": 1.3, "top_k": 5, "seed": 9},
 }
+COSTS = ("budget_forced_tokens", "budget_affected", "budget_ended")
+"""Fields of the certificate that tell what the budget has cost."""
 
 
 def body(**fields: Any) -> dict[str, Any]:
@@ -69,19 +71,20 @@ def test_answers_are_those_of_transformers(vllm: Serving, transformers: Serving,
     here, there = chat(vllm, **fields), chat(transformers, **fields)
     assert text(here) == text(there)
     assert here["choices"][0]["finish_reason"] == there["choices"][0]["finish_reason"]
-    for field in ("complete", "tokens_used", "min_tokens", "grammar_id"):
+    for field in ("complete", "tokens_used", "min_tokens", "grammar_id", *COSTS):
         assert here["swyb"][field] == there["swyb"][field]
-    assert here["swyb"]["budget_forced_tokens"] is None
 
 
 @pytest.mark.parametrize("how", ["greedy", "drawn"])
 @pytest.mark.parametrize("constraint", [name for name in CONSTRAINTS if name != "plain"])
-def test_the_least_budget_is_enough(vllm: Serving, constraint: str, how: str) -> None:
+def test_the_least_budget_is_enough(vllm: Serving, transformers: Serving, constraint: str, how: str) -> None:
     """Answers are complete from d(e0) on; below it the request is refused."""
     fields = {**CONSTRAINTS[constraint], **HOW[how]}
     least = chat(vllm, **fields)["swyb"]["min_tokens"]
     for budget in (least, least + 1, least + 3):
         answer = chat(vllm, **{**fields, "max_tokens": budget})
+        there = chat(transformers, **{**fields, "max_tokens": budget})
+        assert [answer["swyb"][field] for field in COSTS] == [there["swyb"][field] for field in COSTS]
         assert (answer["swyb"]["complete"], answer["choices"][0]["finish_reason"]) == (True, "stop")
     if least > 1:
         _, _, client = vllm
@@ -161,3 +164,41 @@ def test_the_context_window_is_vllms(vllm: Serving) -> None:
     assert model["context_window"] == 512
     long = client.post("/v1/chat/completions", json=body(messages=[{"role": "user", "content": "word " * 600}]))
     assert error_of(long)["code"] == "context_length_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("min_p", 0.1),
+        ("presence_penalty", 1),
+        ("frequency_penalty", 1),
+        ("repetition_penalty", 1.1),
+        ("logit_bias", {"5": 1}),
+        ("stop_token_ids", [5]),
+        ("min_tokens", 2),
+        ("ignore_eos", True),
+        ("logprobs", True),
+        ("repeat_penalty", 1.1),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_fields_that_workers_do_not_have_are_refused(vllm: Serving, field: str, value: object, stream: bool) -> None:
+    """A clean refusal by name, before any stream, and the engine goes on."""
+    _, _, client = vllm
+    refused = client.post("/v1/chat/completions", json=body(**{field: value}, stream=stream))
+    error = error_of(refused)
+    assert (refused.status_code, error["code"], error["param"]) == (400, "unsupported_parameter", field)
+    assert f"{field}: vLLM's workers choose the tokens" in error["message"]
+    assert client.get("/ready").status_code == 200
+
+
+def test_an_answer_that_the_budget_changed_may_be_refused(vllm: Serving) -> None:
+    """`on_budget: refuse` is honoured for single answers, whole and as a stream, and refused for beams."""
+    _, _, client = vllm
+    fields = {**CONSTRAINTS["schema"], "temperature": 0, "swyb": {"on_budget": "refuse"}}
+    least = chat(vllm, **CONSTRAINTS["schema"])["swyb"]["min_tokens"]
+    refused = client.post("/v1/chat/completions", json=body(**{**fields, "max_tokens": least}))
+    assert error_of(refused)["code"] == "budget_affected"
+    assert jsonschema.Draft202012Validator(CAT).is_valid(json.loads(error_of(refused)["text"]))
+    beams = {"swyb": {"on_budget": "refuse", "beam_width": 2}}
+    assert error_of(client.post("/v1/chat/completions", json=body(**{**fields, **beams})))["param"] == "swyb.on_budget"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -49,20 +50,24 @@ def model_of(kind: str, number: int, grammar: CompiledGrammar, padding: int) -> 
     return model
 
 
-def expected(language: Language, parameters: Parameters, prompt: list[int], model: Model) -> tuple[int, ...]:
-    """The decoder's answer, its end token included; the model sees the whole text."""
+def expected(
+    language: Language, parameters: Parameters, prompt: list[int], model: Model
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The tokens of the decoder's answer, and the places of those that the budget chose; the model sees the whole
+    text.
+    """
     decoder = Decoder(language, parameters)
     text = list(prompt)
     while decoder.answer is None:
         text += decoder.wanted.tokens[0]
         advance(decoder, model(tuple(text))[None, : language.vocabulary.size])
-    return decoder.answer.tokens
+    return decoder.answer.tokens, decoder.answer.forced_at
 
 
-def jobs_of(
-    rng: random.Random, grammar: CompiledGrammar, model: Model
-) -> list[tuple[Job, Parameters, tuple[int, ...]]]:
-    """Requests for one grammar, in all the ways to draw; some have begun their answer before they come."""
+def jobs_of(rng: random.Random, grammar: CompiledGrammar, model: Model) -> list[tuple[Job, tuple[int, ...], set[int]]]:
+    """Requests for one grammar, in all the ways to draw, with their answers and the places that the budget chose; some
+    have begun their answer before they come.
+    """
     found = []
     for name in range(rng.randint(1, 4)):
         parameters = random_parameters(rng, rng.randrange(1 << 64), grammar.minimum.tokens)
@@ -73,10 +78,11 @@ def jobs_of(
         if parameters.budget + 8 > LENGTH:
             continue
         prompt = [rng.randrange(grammar.vocabulary.size) for _ in range(rng.randint(1, 4))]
-        answer = expected(grammar, parameters, prompt, model)
+        answer, forced = expected(grammar, replace(parameters, jump_forward=False), prompt, model)
         begun = list(answer[: rng.choice((0, 0, rng.randint(0, max(0, len(answer) - 1))))])
         request = RowRequest(f"r{name}", "g", len(prompt), parameters)
-        found.append((Job(request, grammar, prompt + begun), parameters, answer))
+        told = {place for place in forced if place >= len(begun)}
+        found.append((Job(request, grammar, prompt + begun), answer, told))
     return found
 
 
@@ -96,13 +102,15 @@ def trial(number: int, cls: Any, monkeypatch: pytest.MonkeyPatch, version: str) 
     found.registry.add("g", grammar)
     runner = V2Runner(found, states, model, rng, 9) if states else V1Runner(found, model, rng, 9)
     runner.run([*(job for job, _, _ in wanted), *others])
-    for job, parameters, answer in wanted:
-        assert job.answer is not None
+    for job, answer, forced in wanted:
+        assert job.answer is not None and job.request is not None
         assert job.answer[: len(answer)] == answer
         assert set(job.answer[len(answer) :]) <= set(found.registry.ends)
         assert matches(expression, vocabulary.text(answer))
-        assert len(answer) <= parameters.budget
-        assert found.registry.report(job.request.request).failure is None  # type: ignore[union-attr]
+        assert len(answer) <= job.request.parameters.budget
+        report = found.registry.report(job.request.request)
+        assert report.failure is None
+        assert {place for place in report.forced if place < len(job.answer)} == forced
     return len(wanted)
 
 
@@ -304,6 +312,6 @@ def test_any_text_with_a_seed(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None
     parameters = Parameters(30, temperature=1.0, seed=11)
     job = Job(RowRequest("r", None, 1, parameters), any_text, [0])
     V1Runner(made(cls, DYCK_VOCABULARY, monkeypatch), model, random.Random(0), 4).run([job])
-    answer = expected(any_text, parameters, [0], model)
+    answer, _ = expected(any_text, parameters, [0], model)
     assert job.answer is not None
     assert job.answer[: len(answer)] == answer

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server.backends.vllm.wire.choices import ATTRIBUTE, NOTHING, Choice, Turns, choices_of
+from server.backends.vllm.wire.choices import ATTRIBUTE, NOTHING, Choice, Turns, choices_of, forced_of
 from server.backends.vllm.worker.registry import Registry
 from tests.server.backends.vllm.conftest import MakeEngine
 from tests.server.backends.vllm.fakes import no_split
@@ -31,6 +31,9 @@ class Searches:
     def take(self) -> dict[str, Choice]:
         self.asked.append("take")
         return {"r": CHOICE} if self.asked[0] == TURNS else {}
+
+
+FORCED_PLACES = {"single": (1, 4)}
 
 
 class Runner:
@@ -80,6 +83,22 @@ def test_choices_go_with_the_output(searching: Any, later: bool) -> None:
         output = output.get_output()
     assert output.req_ids == ["r"]
     assert choices_of(pickle.loads(pickle.dumps(output))) == {"r": CHOICE}
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_places_go_with_the_output(searching: Any, later: bool) -> None:
+    """Places that the budget chose are told once, without a search too."""
+    runner = searching(later=later)
+    registry = runner.sampler.logits_processors[0].registry
+    for place in range(5):
+        registry.note("single", place, forced=place in (1, 4))
+    runner.execute_model(step(None))
+    output = runner.sample_tokens(None)
+    output = output.get_output() if later else output
+    assert forced_of(pickle.loads(pickle.dumps(output))) == FORCED_PLACES
+    assert choices_of(output) == {}
+    again = runner.sample_tokens(None)
+    assert forced_of(again.get_output() if later else again) == {}
 
 
 def test_nothing_is_added_where_no_search_took_a_step(searching: Any) -> None:

@@ -1,0 +1,132 @@
+"""Hostile grammars: what the worst step takes, and the worst grammar, of many that are made for that.
+
+Every text follows tokens that are drawn from all that fit, with a budget. A step is a mask, what is proposed, and the
+witness; where a grammar is full, the copy that is begun anew and the text that is followed there once more are part of
+it.
+"""
+
+from __future__ import annotations
+
+import random
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from resource import RUSAGE_SELF, getrusage
+from time import thread_time
+
+import numpy as np
+
+from benchmarks.core.hostile_grammars import Hostile, hostile
+from benchmarks.data import read_vocabulary, tokenizer_folder, write_rows
+from benchmarks.tables import machine, markdown, number, quantile
+from grammar_cache import CompiledGrammar, GrammarError, Limits, Vocabulary, compile_grammar
+from grammar_cache.warm_up import warm_up
+from server.engines.embedded import NAME, default_cache
+from server.settings import LIMITS
+
+STEPS = 12
+"""Steps of a text, at places that are drawn: what is between them is followed without a mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostileRow:
+    """One grammar: ms of CPU of its compiling, of its worst step and of the median one, MB that it held at most, and
+    what refused it.
+    """
+
+    number: int
+    family: str
+    budget: int
+    compiling: float
+    worst: float
+    median: float
+    megabytes: float
+    refused: str
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--n", type=int, default=1000, help="so many grammars")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--tokenizer", default="", help="one that scripts/fetch_tokenizers.sh fetches; else SmolLM2's")
+
+
+def run(arguments: Namespace) -> int:
+    """Prints the table and writes the rows."""
+    named = arguments.tokenizer
+    vocabulary = read_vocabulary(tokenizer_folder(named) if named else default_cache() / "models" / NAME)
+    warm_up(vocabulary)
+    before = getrusage(RUSAGE_SELF).ru_maxrss / 1024
+    rows = [measured(one, vocabulary, LIMITS) for one in hostile(range(arguments.first, arguments.first + arguments.n))]
+    write_rows(arguments.out, "hostile", rows)
+    print(report(rows))
+    print(f"\nResident at most {getrusage(RUSAGE_SELF).ru_maxrss / 1024:.0f} MB, {before:.0f} before.\n{machine()}")
+    return 0
+
+
+def measured(one: Hostile, vocabulary: Vocabulary, limits: Limits) -> HostileRow:
+    """One grammar, compiled, and a text of it."""
+    begun = thread_time()
+    try:
+        grammar = compile_grammar(one.constraint, vocabulary, limits)
+        least = grammar.minimum.tokens
+    except GrammarError as error:
+        spent = 1000 * (thread_time() - begun)
+        return HostileRow(one.number, one.family, one.budget, spent, 0.0, 0.0, 0.0, type(error).__name__)
+    compiling = 1000 * (thread_time() - begun)
+    if least > max(one.budget, 4_000):
+        return HostileRow(one.number, one.family, one.budget, compiling, 0.0, 0.0, grammar.held_bytes / 1e6, "long")
+    steps = list(_steps(grammar, max(one.budget, least), random.Random(one.number)))
+    times, sizes = zip(*steps, strict=True)
+    return HostileRow(
+        one.number, one.family, max(one.budget, least), compiling, max(times), quantile(times, 0.5), max(sizes), ""
+    )
+
+
+def _steps(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Iterator[tuple[float, float]]:
+    """Milliseconds of each step, and megabytes behind it."""
+    tokens: list[int] = []
+    places = set(rng.sample(range(budget), min(budget, STEPS))) | {0}
+    configuration = grammar.start
+    while len(tokens) < budget and not grammar.ends(configuration):
+        left = budget - len(tokens)
+        if len(tokens) in places:
+            begun = thread_time()
+            if grammar.full:
+                grammar = grammar.renewed()
+                configuration = grammar.start
+                for token in tokens:
+                    configuration = grammar.take(configuration, token)
+            allowed = np.flatnonzero(grammar.mask(configuration, left))
+            grammar.proposals(configuration)
+            grammar.only_token(configuration, left)
+            witness = grammar.witness(configuration, left)
+            yield 1000 * (thread_time() - begun), grammar.held_bytes / 1e6
+            if len(witness) > left:
+                raise AssertionError(f"{len(witness)} tokens are needed where {left} are left")
+        else:
+            drawn = rng.sample(range(len(grammar.vocabulary.token_list)), 16)
+            ranking = np.unique(grammar.vocabulary.token_list[drawn])
+            first = grammar.first_viable(configuration, ranking.astype(np.int32), left - 1)
+            witness = () if first is not None else grammar.witness(configuration, left)
+            allowed = np.array([first] if first is not None else witness[:1], np.int64)
+        allowed = allowed[~np.isin(allowed, grammar.vocabulary.stop_ids)]
+        if not len(allowed):
+            return
+        tokens.append(int(rng.choice(allowed.tolist())))
+        configuration = grammar.take(configuration, tokens[-1])
+
+
+def report(rows: Sequence[HostileRow]) -> str:
+    """Table of the families, and the worst three grammars."""
+    lines = []
+    for family in sorted({row.family for row in rows}):
+        own = [row for row in rows if row.family == family]
+        stepped = [row for row in own if row.worst]
+        worst = [row.worst for row in stepped] or [0.0]
+        values = [max(row.compiling for row in own), quantile(worst, 0.5), quantile(worst, 0.99), max(worst)]
+        megabytes = max((row.megabytes for row in own), default=0.0)
+        lines.append([family, str(len(own)), str(len(own) - len(stepped)), *map(number, [*values, megabytes])])
+    header = ["family", "grammars", "refused", "compile max, ms", "worst step p50, ms", "p99", "max", "MB held, max"]
+    slowest = sorted(rows, key=lambda row: -row.worst)[:3]
+    told = "; ".join(f"{row.number} ({row.family}) {row.worst:.0f} ms, {row.megabytes:.0f} MB" for row in slowest)
+    return f"{markdown(header, lines)}\n\nThe worst: {told}."

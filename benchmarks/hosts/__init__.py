@@ -1,0 +1,1 @@
+"""Engines that other people run, with the guarantee inside them."""

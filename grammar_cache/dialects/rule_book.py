@@ -1,0 +1,84 @@
+"""Rules of several grammars as those of one: names that mean two things are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grammar_cache.errors import LimitExceeded
+from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Ref, Repeat, Seq, references
+from grammar_cache.limits import Limits
+
+
+class RuleBook:
+    """Rules of a grammar that is made of others."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.rules: dict[str, Expression] = {}
+        self.ignored: list[str] = []
+        self._limits = limits
+        self._count = 0
+
+    def define(self, body: Expression) -> Ref:
+        """A new rule with this body."""
+        name = f"part {len(self.rules)}"
+        self._keep(name, body)
+        return Ref(name)
+
+    def include(self, grammar: Grammar) -> Ref:
+        """The start rule of a grammar whose rules are taken over.
+
+        Rules that are there already, as objects, are shared: those of JSON itself.
+        """
+        self._count += 1
+        taken = {name for name, body in grammar.rules.items() if self.rules.get(name, body) is not body}
+        todo = list(taken)
+        users: dict[str, list[str]] = {}
+        for name, body in grammar.rules.items():
+            if self.rules.get(name) is body:
+                for called in references(body):
+                    users.setdefault(called, []).append(name)
+        while todo:  # a rule that is shared means other rules by their names than this grammar does
+            more = [name for name in users.get(todo.pop(), ()) if name not in taken]
+            taken.update(more)
+            todo += more
+        names = {name: f"{self._count} {name}" for name in sorted(taken)}
+        for name, body in grammar.rules.items():
+            self._keep(names.get(name, name), renamed(body, names) if names else body)
+        return Ref(names.get(grammar.start, grammar.start))
+
+    def _keep(self, name: str, body: Expression) -> None:
+        self.rules[name] = body
+        if len(self.rules) > self._limits.rules:
+            raise LimitExceeded(f"the grammar has more than {self._limits.rules} rules", limit="rules")
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """The expression with other names of rules; parts without any of them stay the same objects."""
+    done: dict[int, Expression] = {}
+    todo: list[tuple[Expression, bool]] = [(expression, False)]
+    while todo:
+        node, ready = todo.pop()
+        if id(node) in done:
+            continue
+        if isinstance(node, Ref):
+            done[id(node)] = Ref(names[node.name]) if node.name in names else node
+        elif not isinstance(node, (Seq, Alt, And, Repeat, Not)):
+            done[id(node)] = node
+        elif not ready:
+            todo.append((node, True))
+            todo += [(part, False) for part in _parts(node)]
+        else:
+            done[id(node)] = _with_parts(node, tuple(done[id(part)] for part in _parts(node)))
+    return done[id(expression)]
+
+
+def _parts(node: Seq | Alt | And | Repeat | Not) -> tuple[Expression, ...]:
+    return (node.item,) if isinstance(node, (Repeat, Not)) else node.items
+
+
+def _with_parts(node: Seq | Alt | And | Repeat | Not, parts: tuple[Expression, ...]) -> Expression:
+    if all(one is other for one, other in zip(parts, _parts(node), strict=True)):
+        return node
+    if isinstance(node, Repeat):
+        return Repeat(parts[0], node.least, node.most)
+    return Not(parts[0]) if isinstance(node, Not) else type(node)(parts)

@@ -1,0 +1,93 @@
+"""Parameters of a call as tags, in the styles of some models: `<parameter=name>value</parameter>`.
+
+A value of type string is written as it is, up to the tag's end; any other is JSON. Parameters come in the order of the
+schema's properties, and no others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from grammar_cache.dialects.combine import repetition, sequence
+from grammar_cache.dialects.free_text import text_without
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.structural_tags.format import only
+from grammar_cache.dialects.structural_tags.named_literals import NamedLiterals
+from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
+from grammar_cache.expression import EMPTY, Alt, Expression, char_class, text
+from grammar_cache.limits import Limits
+
+
+class Style(NamedTuple):
+    """Texts around a parameter's name, and behind its value."""
+
+    before: str
+    between: str
+    after: str
+
+
+STYLES: Mapping[str, Style] = {
+    "qwen_xml": Style("<parameter=", ">", "</parameter>"),
+    "minimax_xml": Style('<parameter name="', '">', "</parameter>"),
+    "glm_xml": Style("<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>"),
+}
+
+_SAYS_NOTHING = frozenset({"title", "description", "default", "examples", "$comment", "deprecated"})
+_OF_OBJECTS = _SAYS_NOTHING | {
+    *("type", "properties", "required", "additionalProperties", "$schema", "$id", "$defs", "definitions"),
+}
+_OF_TEXTS = _SAYS_NOTHING | {"type", "enum", "const"}
+_LAYOUT = repetition(char_class([(0x20, 0x20), (0x0A, 0x0A)]), 0, 2)
+
+
+def xml_parameters(
+    schema: Json,
+    pointer: str,
+    style: str,
+    literals: NamedLiterals,
+    limits: Limits,
+    of_schema: Callable[[Json, str], Expression],
+) -> Expression:
+    """The parameters of a schema for an object. Raises a `GrammarError` with a JSON Pointer."""
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        raise UnsupportedFeature("parameters in tags are those of a schema of type object", pointer=f"{pointer}/type")
+    only(schema, _OF_OBJECTS, pointer)
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, dict) or not isinstance(required, list):
+        raise GrammarSyntaxError("properties are an object, and required is a list", pointer=pointer)
+    for at, name in enumerate(required):
+        if name not in properties:
+            raise UnsupportedFeature("a required property without a schema", pointer=f"{pointer}/required/{at}")
+    shared: dict[str, Json] = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
+    before, between, after = STYLES[style]
+    parts: list[Expression] = []
+    for name, own in properties.items():
+        place = f"{pointer}/properties/{name.replace('~', '~0').replace('/', '~1')}"
+        if between in name or "<" in name:
+            raise UnsupportedFeature("a name that would end its tag", pointer=place)
+        if _is_text(own):
+            value = _text(own, place, after, limits)
+        else:
+            value = sequence((_LAYOUT, of_schema({**shared, **own} if isinstance(own, dict) else own, place), _LAYOUT))
+        open_tag = literals.read(f"{before}{name}{between}")
+        part = sequence((_LAYOUT, open_tag, value, literals.read(after)))
+        parts.append(part if name in required else Alt((EMPTY, part)))
+    return sequence((*parts, _LAYOUT))
+
+
+def _is_text(schema: Json) -> bool:
+    """Whether a value is written as it is. Raises nothing: what else a schema says is looked at later."""
+    return isinstance(schema, dict) and schema.get("type") == "string"
+
+
+def _text(schema: Json, pointer: str, after: str, limits: Limits) -> Expression:
+    assert isinstance(schema, dict), "a schema that says its type is an object"
+    only(schema, _OF_TEXTS, pointer)
+    listed = [schema["const"]] if "const" in schema else schema.get("enum")
+    if listed is None:
+        return text_without([after], limits)
+    if not isinstance(listed, list):
+        raise GrammarSyntaxError("enum is a list", pointer=f"{pointer}/enum")
+    values = [value for value in listed if isinstance(value, str) and after not in value]
+    return Alt(tuple(map(text, values)))

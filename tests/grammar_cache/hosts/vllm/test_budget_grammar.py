@@ -1,0 +1,126 @@
+"""Grammar objects of the engine core, under a scheduler of one request: drafts, thoughts, hostile models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+
+from grammar_cache import Constraint, compile_grammar
+from grammar_cache.errors import BudgetTooSmall
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.hosts.conformance.cases import CASES, ConformanceCase, small_vocabulary
+from grammar_cache.hosts.conformance.hostile_scores import HOSTILE, Model, Scores
+from grammar_cache.hosts.conformance.laws import check_answers
+from tests.grammar_cache.hosts.vllm.scheduling import THINK_END, Rows, answer
+
+VOCABULARY = small_vocabulary()
+OBJECT = next(case for case in CASES if "additionalProperties" in case.constraint.text)
+
+
+def generated(drafter: str | None, drafts: int, grammar: CompiledGrammar, budget: int, model: Model) -> Sequence[int]:
+    guessing = HOSTILE[drafter](grammar.vocabulary) if drafter else None
+    return answer(grammar, budget, model, drafter=guessing, drafts=drafts)[1]
+
+
+@pytest.mark.parametrize("number", range(0, len(CASES), 3))
+def test_the_grammar_passes_the_conformance_kit(number: int) -> None:
+    """Answers with and without drafts, of drafters that think alike or not, are complete within their budgets."""
+    check_case(CASES[number], [list(HOSTILE)[number % len(HOSTILE)]])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.constraint.text[:30])
+def test_the_grammar_passes_all_of_the_conformance_kit(case: ConformanceCase) -> None:
+    """Runs all cases with all hostile models."""
+    check_case(case, list(HOSTILE))
+
+
+def check_case(case: ConformanceCase, models: list[str]) -> None:
+    grammar = compile_grammar(case.constraint, VOCABULARY)
+    for drafter, drafts in ((None, 0), ("by chance", 3), ("always longer", 5)):
+        check_answers(case, grammar, partial(generated, drafter, drafts), models)
+
+
+def test_drafts_change_no_text() -> None:
+    """Greedy answers with drafts, right or wrong, are those without."""
+    grammar = compile_grammar(OBJECT.constraint, VOCABULARY)
+    for name in ("by chance", "always longer"):
+        model = HOSTILE[name](VOCABULARY)
+        for budget in (grammar.minimum.tokens, 40):
+            alone = generated(None, 0, grammar, budget, model)
+            assert generated(name, 4, grammar, budget, model) == alone
+            assert generated("always deeper", 2, grammar, budget, model) == alone
+
+
+def thinker(answering: Model, thoughts: int, closer: Sequence[int]) -> Model:
+    """Model that closes its thoughts after so many tokens, if it is let."""
+
+    def scores(tokens: Sequence[int]) -> Scores:
+        found = answering(tokens).copy()
+        found[list(closer)] = -50.0
+        if thoughts <= len(tokens) < thoughts + len(closer):
+            found[closer[len(tokens) - thoughts]] = 500.0
+        return found
+
+    return scores
+
+
+@pytest.mark.parametrize("closer", [(THINK_END,), (61, 48, 63)], ids=["one token", "three tokens"])
+@pytest.mark.parametrize("drafts", [0, 1, 4])
+def test_thoughts_leave_room_for_the_answer(closer: tuple[int, ...], drafts: int) -> None:
+    """Models that think briefly, or never stop, give a complete answer behind the closer, all within the budget."""
+    case = OBJECT
+    grammar = compile_grammar(case.constraint, VOCABULARY)
+    least = grammar.minimum.tokens + len(closer)
+    for name in ("by chance", "always the end", "always longer", "not a number"):
+        for thoughts in (0, 5, 1_000):
+            model = thinker(HOSTILE[name](VOCABULARY), thoughts, closer)
+            for budget in (least, least + 1, least + 9, 60):
+                given, found = answer(
+                    grammar, budget, model, drafter=model, drafts=drafts, closer=closer, reserve=budget // 4
+                )
+                assert tuple(given[-len(closer) :]) == closer
+                found = [token for token in found if token not in VOCABULARY.stop_ids]
+                assert len(given) + len(found) <= budget
+                assert case.judge(VOCABULARY.text(found).decode(errors="replace"))
+                assert budget < 60 or thoughts < 1_000 or len(found) >= 1
+
+
+def test_the_reserve_is_left() -> None:
+    """A model that never stops thinking leaves the reserve to its answer, and no less."""
+    grammar = compile_grammar(Constraint("regex", "[a-z]{1,100}"), VOCABULARY)
+    model = thinker(HOSTILE["never the end"](VOCABULARY), 1_000, (THINK_END,))
+    given, found = answer(grammar, 60, model, closer=(THINK_END,), reserve=20)
+    assert (len(given), len(found)) == (40, 20)
+
+
+def test_too_little_is_refused() -> None:
+    """Thoughts need their closer: with it, a budget may be too small."""
+    grammar = compile_grammar(OBJECT.constraint, VOCABULARY)
+    with pytest.raises(BudgetTooSmall):
+        answer(grammar, grammar.minimum.tokens, HOSTILE["by chance"](VOCABULARY), closer=(THINK_END,))
+
+
+def test_a_mask_that_fails_is_that_of_the_completion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors in masks don't reach the engine: the answer follows its completion, and is complete."""
+    grammar = compile_grammar(OBJECT.constraint, VOCABULARY)
+
+    def broken(self: object, row: object) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr("grammar_cache.hosts.cursor.Cursor.fill", broken)
+    found = generated(None, 0, grammar, 60, HOSTILE["by chance"](VOCABULARY))
+    assert tuple(found[: grammar.minimum.tokens]) == grammar.witness(grammar.start)
+    assert OBJECT.judge(VOCABULARY.text(found).decode())
+
+
+def test_ends_that_the_engine_does_not_know_are_forbidden() -> None:
+    """The second end token of the vocabulary doesn't end a request that knows the first one alone."""
+    grammar = compile_grammar(Constraint("regex", "a*"), VOCABULARY)
+    found = generated(None, 0, grammar, 5, HOSTILE["always the end"](VOCABULARY))
+    assert found == [VOCABULARY.stop_ids[0]]
+    assert len(VOCABULARY.stop_ids) == 2
+    assert Rows(1, 3).allowed(0, 96).all() and np.int32(-1) == Rows(1, 1).words[0, 0]
