@@ -20,17 +20,23 @@ from grammar_cache.limits import Limits
 
 
 class Style(NamedTuple):
-    """Texts around a parameter's name, and behind its value."""
+    """Texts before a parameter's name, between it and a value that is text or JSON, and behind the value."""
 
     before: str
-    between: str
+    text: str
+    json: str
     after: str
 
 
+_GLM = "</arg_key>\n<arg_value>"
+_DEEPSEEK = ('" string="true">', '" string="false">')
+
 STYLES: Mapping[str, Style] = {
-    "qwen_xml": Style("<parameter=", ">", "</parameter>"),
-    "minimax_xml": Style('<parameter name="', '">', "</parameter>"),
-    "glm_xml": Style("<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>"),
+    "qwen_xml": Style("<parameter=", ">", ">", "</parameter>"),
+    "minimax_xml": Style('<parameter name="', '">', '">', "</parameter>"),
+    "glm_xml": Style("<arg_key>", _GLM, _GLM, "</arg_value>"),
+    "deepseek_xml": Style('<｜DSML｜parameter name="', *_DEEPSEEK, "</｜DSML｜parameter>"),
+    "deepseek_v4_1_xml": Style('<｜DSML｜ parameter name="', *_DEEPSEEK, "</｜DSML｜ parameter>"),
 }
 
 _SAYS_NOTHING = frozenset({"title", "description", "default", "examples", "$comment", "deprecated"})
@@ -60,12 +66,13 @@ def xml_parameters(
         if name not in properties:
             raise UnsupportedFeature("a required property without a schema", pointer=f"{pointer}/required/{at}")
     shared: dict[str, Json] = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
-    before, between, after = STYLES[style]
+    before, of_text, of_json, after = STYLES[style]
     parts: list[Expression] = []
     for name, own in properties.items():
         place = f"{pointer}/properties/{name.replace('~', '~0').replace('/', '~1')}"
-        if between in name or "<" in name:
+        if any(mark in name for mark in '<>"'):
             raise UnsupportedFeature("a name that would end its tag", pointer=place)
+        between = of_text if _is_text(own) else of_json
         if _is_text(own):
             value = _text(own, place, after, limits)
         else:

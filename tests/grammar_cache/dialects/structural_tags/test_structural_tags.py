@@ -319,6 +319,33 @@ def test_parameters_as_tags(text: str, accepted: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("style", "text"),
+    [
+        ("minimax_xml", '<parameter name="s">a</parameter><parameter name="n">1</parameter>'),
+        ("glm_xml", "<arg_key>s</arg_key>\n<arg_value>a</arg_value><arg_key>n</arg_key>\n<arg_value>1</arg_value>"),
+        (
+            "deepseek_xml",
+            '<｜DSML｜parameter name="s" string="true">a</｜DSML｜parameter>'
+            '<｜DSML｜parameter name="n" string="false">1</｜DSML｜parameter>',
+        ),
+        (
+            "deepseek_v4_1_xml",
+            '<｜DSML｜ parameter name="s" string="true">a</｜DSML｜ parameter>'
+            '<｜DSML｜ parameter name="n" string="false">1</｜DSML｜ parameter>',
+        ),
+    ],
+)
+def test_styles_of_parameters(style: str, text: str) -> None:
+    """Parameters in the style of each model, text told from JSON where a style does so."""
+    both = {"type": "object", "properties": {"s": {"type": "string"}, "n": {"type": "integer"}}, "required": ["s", "n"]}
+    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], [300])
+    grammar = compiled({"type": "json_schema", "style": style, "json_schema": both}, vocabulary)
+    assert judged(grammar, text)
+    assert judged(grammar, text.replace(">a<", ">1<"))
+    assert not judged(grammar, text.replace(">1<", ">a<"))
+
+
+@pytest.mark.parametrize(
     ("format", "pointer", "message"),
     [
         ({"type": "any_text", "max_tokens": 5}, "/format/max_tokens", "max_tokens"),
