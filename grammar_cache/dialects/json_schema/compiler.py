@@ -42,9 +42,9 @@ VALUE_RULE = "json.value"
 _DEFAULT = Limits()
 _USE = 40
 """Nodes that a use of a subschema makes, with what goes round it."""
-_NEW_VALUE, _NEW_NUMBER, _NEW_STRING, _NEW_RULE, _NEW_CONTAINER, _NEW_LISTING = 120, 250, 180, 400, 400, 300
+_NEW_VALUE, _NEW_NUMBER, _NEW_STRING, _NEW_RULE, _NEW_CONTAINER, _NEW_LISTING = 60, 250, 180, 400, 400, 360
 """Nodes that translating something new is charged as more, by its time: what a schema may ask for takes some 0.8 s.
-MaskBench's schemas need up to 1.6 million."""
+MaskBench's schemas need up to 1.95 million."""
 _INLINE = 8
 """Nodes up to which an expression is written out wherever it is used, instead of becoming a rule."""
 
