@@ -274,10 +274,10 @@ class CompiledGrammar(SearchedDistances):
         known = self._proposals.get(configuration)
         if known is None:
             self._distances.update()
-            cut = self._cut_witness(configuration) if self._configurations.cut else None
-            strings = self._distances.proposals(configuration) if cut is None else [cut[0]]
-            known = np.array([self._token(s) for s in strings], np.int32)
-            known.sort()
+            ways = np.array([self._token(s) for s in self._distances.proposals(configuration)], np.int32)
+            living = self._tables.consume(np.array([configuration], np.int32), ways[None, :])[0] != DEAD
+            cut = None if living.all() else self._cut_witness(configuration)
+            known = np.unique(np.append(ways[living], [] if cut is None else self._token(cut[0])).astype(np.int32))
             known.flags.writeable = False
             self._proposals[configuration] = known
         return known

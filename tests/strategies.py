@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import pytest
@@ -40,11 +40,16 @@ from tests import oracle
 LONGEST = {2: 7, 3: 5}
 """Longest words that are enumerated, by the number of letters."""
 
-SEARCH = Limits(start_fuel=2_000_000, step_fuel=500_000)
-"""Enough to search more than a thousand configurations from the start, and some hundred from elsewhere."""
+SEARCH = Limits(start_fuel=2_000_000, step_fuel=500_000, byte_cost=1_000_000)
+"""Enough to search more than a thousand configurations from the start, and some hundred from elsewhere, and to read
+each byte with all that it may mean: where that costs too much is for `NARROW`.
+"""
 
 LITTLE = Limits(start_fuel=12_000, step_fuel=4_000)
 """Fuel so little that many searches run dry: answers must be right about that too."""
+
+NARROW = tuple(replace(LITTLE, byte_cost=cost) for cost in (1, 4, 12, 40))
+"""Limits with so little for a byte that many grammars have configurations which only their witness goes on from."""
 
 
 def examples(count: int) -> settings:

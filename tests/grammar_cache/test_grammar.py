@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from grammar_cache.compile import compile_expression, grammar_id
 from grammar_cache.distances.additive import INFINITE
@@ -14,7 +15,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.grammar_cache.distances.test_additive import boundaries
-from tests.strategies import Case, cases, examples
+from tests.strategies import NARROW, SEARCH, Case, cases, examples
 
 A, B, C = Bytes(b"a"), Bytes(b"b"), Bytes(b"c")
 
@@ -136,17 +137,31 @@ def test_the_least_budget_always_completes_at_length(case: Case) -> None:
     check_budget(case)
 
 
-@given(cases())
+@given(cases(), st.sampled_from([SEARCH, *NARROW]))
 @examples(60)
-def test_proposals_are_living_tokens(case: Case) -> None:
+def test_proposals_are_living_tokens(case: Case, limits: Limits) -> None:
     """Every proposed id is a token of text that the configuration lives through, and none is proposed twice."""
-    grammar = case.compiled()
+    grammar = case.compiled(limits)
     if grammar is None:
         return
     for _, configuration in boundaries(grammar, case.longest, 12):
         proposed = grammar.proposals(configuration).tolist()
         assert proposed == sorted(set(proposed))
         assert all(grammar.consume(configuration, token) is not None for token in proposed)
+
+
+@given(cases(), st.sampled_from(NARROW))
+@examples(100)
+def test_proposals_are_equal_before_and_after_a_step(case: Case, limits: Limits) -> None:
+    """A configuration's proposals don't depend on whether it is known yet that a byte costs too much."""
+    grammar = case.compiled(limits)
+    if grammar is None:
+        return
+    before = [grammar.proposals(configuration).tolist() for _, configuration in boundaries(grammar, case.longest, 12)]
+    again = case.compiled(limits)
+    assert again is not None
+    reached = [configuration for _, configuration in boundaries(again, case.longest, 12)]
+    assert [again.proposals(configuration).tolist() for configuration in reached] == before
 
 
 @given(cases())

@@ -14,10 +14,7 @@ from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.grammar import CompiledGrammar
 from tests.grammar_cache.distances.test_additive import boundaries
-from tests.strategies import LITTLE, SEARCH, Case, cases, examples
-
-NARROW = tuple(replace(LITTLE, byte_cost=cost) for cost in (1, 4, 12, 40))
-"""Limits with so little for a byte that many grammars have configurations which only their witness goes on from."""
+from tests.strategies import LITTLE, NARROW, SEARCH, Case, cases, examples
 
 
 def viable(grammar: CompiledGrammar, configuration: int, budget: int) -> list[int]:
