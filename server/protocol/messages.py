@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.parts import PARTS, joined
 from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel
+from server.protocol.tools import INPUT
 
 TOOL_CALLS = 1_024
 """Calls of tools in one turn."""
@@ -45,13 +46,31 @@ class CalledFunction(StrictModel):
     arguments: str | dict[str, Any] | None = None
 
 
+class CalledCustom(StrictModel):
+    """A custom tool that was called, with the text that it was given."""
+
+    name: str
+    input: str
+
+
 class ToolCall(StrictModel):
-    """A call of a tool that an assistant made before."""
+    """A call of a tool that an assistant made before: of a `function`, or of a `custom` tool."""
 
     id: str | None = None
-    type: Literal["function"] | None = None
-    function: CalledFunction
+    type: Literal["function", "custom"] | None = None
+    function: CalledFunction | None = None
+    custom: CalledCustom | None = None
     index: int | None = None
+
+    @model_validator(mode="after")
+    def _has_its_member(self) -> ToolCall:
+        kind = self.type or "function"
+        other = "custom" if kind == "function" else "function"
+        if getattr(self, kind) is None:
+            raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": kind})
+        if getattr(self, other) is not None:
+            raise PydanticCustomError(MISPLACED_MEMBER, "the type names another member", {"member": other})
+        return self
 
 
 class ChatMessage(StrictModel):
@@ -114,11 +133,19 @@ def for_template(messages: Iterable[ChatMessage]) -> list[dict[str, object]]:
 
 def _calls(message: ChatMessage, path: str) -> Iterator[dict[str, Any]]:
     for number, call in enumerate(message.tool_calls or ()):
-        function = _function(call.function, f"{path}.tool_calls.{number}.function.arguments")
+        function = _called(call, f"{path}.tool_calls.{number}.function.arguments")
         named = {} if call.id is None else {"id": call.id}
         yield {**named, "type": "function", "function": function}
     if message.function_call is not None:
         yield {"type": "function", "function": _function(message.function_call, f"{path}.function_call.arguments")}
+
+
+def _called(call: ToolCall, path: str) -> dict[str, object]:
+    """Function of a call; a custom tool is to templates one with the parameter `input`."""
+    if call.custom is not None:
+        return {"name": call.custom.name, "arguments": {INPUT: call.custom.input}}
+    assert call.function is not None, "validated: one of both is there"
+    return _function(call.function, path)
 
 
 def _function(called: CalledFunction, path: str) -> dict[str, object]:

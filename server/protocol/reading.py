@@ -18,8 +18,8 @@ from server.protocol.constraints.fields import ConstraintFields, StructuredOutpu
 from server.protocol.errors import ApiError, ErrorCode, named
 from server.protocol.foreign.field import Foreign
 from server.protocol.foreign.names import by_our_names
-from server.protocol.foreign.reading import Reading, unsupported, without_neutral
-from server.protocol.foreign_fields import CALLS, MESSAGE, REQUEST, STRUCTURED_OUTPUTS
+from server.protocol.foreign.reading import Reading, without_neutral
+from server.protocol.foreign_fields import MESSAGE, REQUEST, STRUCTURED_OUTPUTS
 from server.protocol.grammars import GrammarRequest
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.messages import ChatMessage
@@ -124,7 +124,6 @@ def parse_chat(value: object, *, report_unknown: bool = False) -> ChatRequest:
     """The request that a JSON value describes. `report_unknown`: see `Reading`."""
     reading = Reading(report_unknown)
     fields = with_messages(members_of(value, ChatRequest, REQUEST, reading), reading)
-    _refuse_calls(fields)
     with named(reading.other_names):
         request = parsed_as(ChatRequest, fields)
         template_variables(request)
@@ -187,15 +186,6 @@ def parsed_as(model: type[Request], fields: Mapping[str, object]) -> Request:
         raise of_validation(error) from error
 
 
-def _refuse_calls(fields: Mapping[str, object]) -> None:
-    """Refuses what asks for calls of tools: with `tool_choice` "none", tools are only shown."""
-    choice = fields.get("tool_choice")
-    if choice not in (None, *CALLS["tool_choice"].neutral):
-        raise unsupported("tool_choice", CALLS["tool_choice"])
-    if fields.get("tools") and choice != "none":
-        raise unsupported("tools", CALLS["tools"])
-
-
 def of_validation(error: ValidationError) -> ApiError:
     """The first complaint, with the path of the field it is about."""
     first = error.errors(include_url=False, include_input=False)[0]
@@ -230,7 +220,7 @@ def _message(message: object, at: int, reading: Reading) -> object:
 def _path(location: tuple[int | str, ...]) -> str:
     parts = [str(part) for part in location]
     for tagged in _TAGGED:
-        if tagged in parts:
+        if tagged in parts and parts[0] != "tools":
             at = parts.index(tagged) + 1
             del parts[at : at + 1]
     # The names of a union's members are no fields.
