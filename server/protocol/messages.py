@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.parts import PARTS, joined
-from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel
+from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel, tag_of
 from server.protocol.tools import INPUT
 
 TOOL_CALLS = 1_024
@@ -54,23 +54,31 @@ class CalledCustom(StrictModel):
 
 
 class ToolCall(StrictModel):
-    """A call of a tool that an assistant made before: of a `function`, or of a `custom` tool."""
+    """A call of a function that an assistant made before."""
 
     id: str | None = None
-    type: Literal["function", "custom"] | None = None
-    function: CalledFunction | None = None
-    custom: CalledCustom | None = None
+    type: Literal["function"] | None = None
+    function: CalledFunction
     index: int | None = None
 
-    @model_validator(mode="after")
-    def _has_its_member(self) -> ToolCall:
-        kind = self.type or "function"
-        other = "custom" if kind == "function" else "function"
-        if getattr(self, kind) is None:
-            raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": kind})
-        if getattr(self, other) is not None:
-            raise PydanticCustomError(MISPLACED_MEMBER, "the type names another member", {"member": other})
-        return self
+
+class CustomToolCall(StrictModel):
+    """A call of a custom tool that an assistant made before."""
+
+    id: str | None = None
+    type: Literal["custom"]
+    custom: CalledCustom
+    index: int | None = None
+
+
+def _call_tag(call: object) -> str:
+    kind = call.get("type") if isinstance(call, dict) else getattr(call, "type", None)
+    return tag_of({"type": kind or "function"})
+
+
+AnyCall = Annotated[
+    Annotated[ToolCall, Tag("[function]")] | Annotated[CustomToolCall, Tag("[custom]")], Discriminator(_call_tag)
+]
 
 
 class ChatMessage(StrictModel):
@@ -88,7 +96,7 @@ class ChatMessage(StrictModel):
         ),
     ] = None
     name: str | None = None
-    tool_calls: Annotated[list[ToolCall], Field(max_length=TOOL_CALLS, fail_fast=True)] | None = None
+    tool_calls: Annotated[list[AnyCall], Field(max_length=TOOL_CALLS, fail_fast=True)] | None = None
     tool_call_id: str | None = None
     function_call: CalledFunction | None = None
     reasoning_content: str | None = None
@@ -140,11 +148,10 @@ def _calls(message: ChatMessage, path: str) -> Iterator[dict[str, Any]]:
         yield {"type": "function", "function": _function(message.function_call, f"{path}.function_call.arguments")}
 
 
-def _called(call: ToolCall, path: str) -> dict[str, object]:
+def _called(call: ToolCall | CustomToolCall, path: str) -> dict[str, object]:
     """Function of a call; a custom tool is to templates one with the parameter `input`."""
-    if call.custom is not None:
+    if isinstance(call, CustomToolCall):
         return {"name": call.custom.name, "arguments": {INPUT: call.custom.input}}
-    assert call.function is not None, "validated: one of both is there"
     return _function(call.function, path)
 
 

@@ -40,6 +40,7 @@ _OF_MEMBERS = {
     MISPLACED_MEMBER: ErrorCode.INVALID_VALUE,
 }
 """Validation errors that are about a member, which their context names."""
+_BRACKETS = {ord("["): None, ord("]"): None}
 _LISTS = {"content": "parts"}
 """Names of a field's items, where they go by another name."""
 
@@ -200,7 +201,8 @@ def of_validation(error: ValidationError) -> ApiError:
             message = f"{param}: at most {context['max_length']} items, not {context['actual_length']}"
             return ApiError(ErrorCode.ITEMS_EXCEEDED, message, param=param, details={"limit": _LISTS.get(name, name)})
         case "union_tag_invalid":  # pydantic's own words repeat the value, which may be long
-            expected = f"{param}: the type is one of {context['expected_tags']}"
+            tags = context["expected_tags"].translate(_BRACKETS)
+            expected = f"{param}: the type is one of {tags}"
             return ApiError(ErrorCode.INVALID_VALUE, expected, param=param)
         case kind if kind == FOREIGN_PART:
             code = ErrorCode.UNSUPPORTED_PARAMETER

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, Tag, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Discriminator, Field, Tag
 
-from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel
+from server.protocol.strict import StrictModel, tag_of
 
 TOOLS = 1_024
 """Tools of one request."""
@@ -41,20 +40,22 @@ class GrammarDefinition(StrictModel):
     syntax: Literal["lark", "regex"]
 
 
-class CustomFormat(StrictModel):
-    """Texts that a custom tool takes: any, or those of a grammar."""
+class AnyTextFormat(StrictModel):
+    """Any text."""
 
-    type: Literal["text", "grammar"]
-    grammar: GrammarDefinition | None = None
+    type: Literal["text"]
 
-    @model_validator(mode="after")
-    def _has_its_member(self) -> CustomFormat:
-        if self.type == "text" and self.grammar is not None:
-            told = {"member": "grammar"}
-            raise PydanticCustomError(MISPLACED_MEMBER, "a format of type text has no grammar", told)
-        if self.type == "grammar" and self.grammar is None:
-            raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": "grammar"})
-        return self
+
+class GrammarTextFormat(StrictModel):
+    """Texts of a grammar."""
+
+    type: Literal["grammar"]
+    grammar: GrammarDefinition
+
+
+CustomFormat = Annotated[
+    Annotated[AnyTextFormat, Tag("[text]")] | Annotated[GrammarTextFormat, Tag("[grammar]")], Discriminator(tag_of)
+]
 
 
 class CustomDefinition(StrictModel):
@@ -65,25 +66,25 @@ class CustomDefinition(StrictModel):
     format: CustomFormat | None = None
 
 
-class Tool(StrictModel):
-    """A tool: what its `type` names. `cache_control` changes no answer."""
+class FunctionTool(StrictModel):
+    """A function. `cache_control` changes no answer."""
 
-    type: Literal["function", "custom"]
-    function: FunctionDefinition | None = None
-    custom: CustomDefinition | None = None
+    type: Literal["function"]
+    function: FunctionDefinition
     cache_control: dict[str, Any] | None = None
 
-    @model_validator(mode="after")
-    def _has_its_member(self) -> Tool:
-        _check_member(self, self.type)
-        return self
 
-    @property
-    def definition(self) -> FunctionDefinition | CustomDefinition:
-        """The member that `type` names."""
-        found = self.function or self.custom
-        assert found is not None, "validated: the member is there"
-        return found
+class CustomTool(StrictModel):
+    """A tool that takes a text. `cache_control` changes no answer."""
+
+    type: Literal["custom"]
+    custom: CustomDefinition
+    cache_control: dict[str, Any] | None = None
+
+
+Tool = Annotated[
+    Annotated[FunctionTool, Tag("[function]")] | Annotated[CustomTool, Tag("[custom]")], Discriminator(tag_of)
+]
 
 
 class NamedTool(StrictModel):
@@ -92,63 +93,61 @@ class NamedTool(StrictModel):
     name: str
 
 
-class ToolReference(StrictModel):
-    """One of the request's tools, by type and name."""
+class NamedFunction(StrictModel):
+    """A function of the request."""
 
-    type: Literal["function", "custom"]
-    function: NamedTool | None = None
-    custom: NamedTool | None = None
-
-    @model_validator(mode="after")
-    def _has_its_member(self) -> ToolReference:
-        _check_member(self, self.type)
-        return self
-
-    @property
-    def name(self) -> str:
-        found = self.function or self.custom
-        assert found is not None, "validated: the member is there"
-        return found.name
-
-
-class AllowedTools(StrictModel):
-    """Tools of the request that may be called, and whether one has to be."""
-
-    mode: Literal["auto", "required"]
-    tools: Annotated[list[ToolReference], Field(min_length=1, max_length=TOOLS, fail_fast=True)]
-
-
-class ChosenTools(StrictModel):
-    """The one tool that is to be called, or the tools that may be."""
-
-    type: Literal["function", "custom", "allowed_tools"]
-    function: NamedTool | None = None
-    custom: NamedTool | None = None
-    allowed_tools: AllowedTools | None = None
-
-    @model_validator(mode="after")
-    def _has_its_member(self) -> ChosenTools:
-        _check_member(self, self.type)
-        return self
+    type: Literal["function"]
+    function: NamedTool
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the tools that may be called."""
-        if self.allowed_tools is not None:
-            return tuple(tool.name for tool in self.allowed_tools.tools)
-        found = self.function or self.custom
-        assert found is not None, "validated: the member is there"
-        return (found.name,)
+        return (self.function.name,)
 
 
-def _mode_or_tools(choice: object) -> str:
-    return "[tools]" if isinstance(choice, dict | ChosenTools) else "[mode]"
+class NamedCustom(StrictModel):
+    """A custom tool of the request."""
+
+    type: Literal["custom"]
+    custom: NamedTool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.custom.name,)
 
 
-# Tags in brackets, as the names of other unions' members: an error's path leaves them out.
+Named = Annotated[
+    Annotated[NamedFunction, Tag("[function]")] | Annotated[NamedCustom, Tag("[custom]")], Discriminator(tag_of)
+]
+
+
+class ToolList(StrictModel):
+    """Tools of the request that may be called, and whether one has to be."""
+
+    mode: Literal["auto", "required"]
+    tools: Annotated[list[Named], Field(min_length=1, max_length=TOOLS, fail_fast=True)]
+
+
+class AllowedTools(StrictModel):
+    """Choice of several tools."""
+
+    type: Literal["allowed_tools"]
+    allowed_tools: ToolList
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for tool in self.allowed_tools.tools for name in tool.names)
+
+
+def _mode_or_type(choice: object) -> str:
+    return "[mode]" if isinstance(choice, str) else tag_of(choice)
+
+
 ToolChoice = Annotated[
-    Annotated[Literal["none", "auto", "required"], Tag("[mode]")] | Annotated[ChosenTools, Tag("[tools]")],
-    Discriminator(_mode_or_tools),
+    Annotated[Literal["none", "auto", "required"], Tag("[mode]")]
+    | Annotated[NamedFunction, Tag("[function]")]
+    | Annotated[NamedCustom, Tag("[custom]")]
+    | Annotated[AllowedTools, Tag("[allowed_tools]")],
+    Discriminator(_mode_or_type),
 ]
 """Whether tools are called, or which."""
 
@@ -164,11 +163,21 @@ FunctionChoice = Annotated[
 """Whether functions are called, or which, as OpenAI had it before there were tools."""
 
 
+def definition_of(tool: FunctionTool | CustomTool) -> FunctionDefinition | CustomDefinition:
+    """Definition of a tool: the member that its type names."""
+    return tool.function if isinstance(tool, FunctionTool) else tool.custom
+
+
+def grammar_of(definition: CustomDefinition) -> GrammarDefinition | None:
+    """Grammar of the texts that a custom tool takes; None: any text."""
+    return definition.format.grammar if isinstance(definition.format, GrammarTextFormat) else None
+
+
 def tools_for_template(
-    tools: Sequence[Tool] | None, functions: Sequence[FunctionDefinition] | None
+    tools: Sequence[FunctionTool | CustomTool] | None, functions: Sequence[FunctionDefinition] | None
 ) -> tuple[dict[str, object], ...]:
     """Tools as chat templates take them: functions, of which a custom tool is one with the parameter `input`."""
-    definitions = [tool.definition for tool in tools or ()] or list(functions or ())
+    definitions = [definition_of(tool) for tool in tools or ()] or list(functions or ())
     return tuple({"type": "function", "function": _shown(definition)} for definition in definitions)
 
 
@@ -177,19 +186,8 @@ def _shown(definition: FunctionDefinition | CustomDefinition) -> dict[str, objec
     if isinstance(definition, FunctionDefinition):
         return {"name": definition.name, **described, "parameters": definition.parameters or NO_PARAMETERS}
     taken: dict[str, object] = {"type": "string"}
-    if definition.format is not None and definition.format.grammar is not None:
-        grammar = definition.format.grammar
+    if (grammar := grammar_of(definition)) is not None:
         kind = "a Lark grammar" if grammar.syntax == "lark" else "a regular expression"
         taken["description"] = f"Text of {kind}:\n{grammar.definition}"
     schema = {"type": "object", "properties": {INPUT: taken}, "required": [INPUT]}
     return {"name": definition.name, **described, "parameters": schema}
-
-
-def _check_member(value: StrictModel, kind: str) -> None:
-    """Raises PydanticCustomError where the member is missing that the type names, or another type's is there."""
-    if getattr(value, kind) is None:
-        raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": kind})
-    for other in {"function", "custom", "allowed_tools"} - {kind}:
-        if getattr(value, other, None) is not None:
-            told = {"member": other}
-            raise PydanticCustomError(MISPLACED_MEMBER, "the type names another member", told)

@@ -8,7 +8,15 @@ from typing import Any, TypeAlias
 
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.tools import ChosenTools, CustomDefinition, FunctionDefinition
+from server.protocol.tools import (
+    AllowedTools,
+    CustomDefinition,
+    FunctionDefinition,
+    NamedCustom,
+    NamedFunction,
+    definition_of,
+    grammar_of,
+)
 from server.tools.forms import CallForm
 
 Format: TypeAlias = dict[str, Any]
@@ -68,10 +76,10 @@ def calling_of(request: ChatRequest, form: CallForm) -> Calling | None:
         chosen = request.function_call
         names: tuple[str, ...] | None = None if chosen is None or isinstance(chosen, str) else (chosen.name,)
         return _calling(named, form, "function_call", _mode(chosen), names, several=False, as_functions=True)
-    listed = [(f"tools.{at}.{tool.type}", tool.definition) for at, tool in enumerate(request.tools or ())]
+    listed = [(f"tools.{at}.{tool.type}", definition_of(tool)) for at, tool in enumerate(request.tools or ())]
     choice = request.tool_choice
-    names = choice.names if isinstance(choice, ChosenTools) else None
-    several = request.parallel_tool_calls is not False and not _is_named(choice)
+    names = None if choice is None or isinstance(choice, str) else choice.names
+    several = request.parallel_tool_calls is not False and not isinstance(choice, NamedFunction | NamedCustom)
     return _calling(listed, form, "tool_choice", _mode(choice), names, several=several)
 
 
@@ -104,12 +112,7 @@ def _calling(
 def _mode(choice: object) -> str:
     if choice is None or isinstance(choice, str):
         return choice or "auto"
-    allowed = choice.allowed_tools if isinstance(choice, ChosenTools) else None
-    return "required" if allowed is None else allowed.mode
-
-
-def _is_named(choice: object) -> bool:
-    return isinstance(choice, ChosenTools) and choice.allowed_tools is None
+    return choice.allowed_tools.mode if isinstance(choice, AllowedTools) else "required"
 
 
 def _distinct(definitions: Iterable[tuple[str, FunctionDefinition | CustomDefinition]]) -> Iterator[CallableTool]:
@@ -132,7 +135,7 @@ def _function(path: str, definition: FunctionDefinition) -> CallableTool:
 
 
 def _custom(path: str, definition: CustomDefinition) -> CallableTool:
-    grammar = definition.format.grammar if definition.format is not None else None
+    grammar = grammar_of(definition)
     if grammar is None:
         return CallableTool(definition.name, {"type": "any_text"}, path, takes_text=True)
     field = f"{path}.format.grammar.definition"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from server.protocol.parts import PARTS, joined
-from server.protocol.strict import StrictModel
+from server.protocol.strict import StrictModel, tag_of
 
 _IDLE = ("cache_control", "citations")
 """Members of a part that change no answer."""
@@ -53,17 +53,11 @@ class ToolResultBlock(StrictModel):
     cache_control: dict[str, Any] | None = None
 
 
-def _kind(block: object) -> str | None:
-    kind = block.get("type") if isinstance(block, dict) else getattr(block, "type", None)
-    return f"[{kind}]" if isinstance(kind, str) else None
-
-
-# Tags in brackets, as the names of other unions' members: an error's path leaves them out.
 Block = Annotated[
     Annotated[TextBlock, Tag("[text]")]
     | Annotated[ToolUseBlock, Tag("[tool_use]")]
     | Annotated[ToolResultBlock, Tag("[tool_result]")],
-    Discriminator(_kind),
+    Discriminator(tag_of),
 ]
 
 

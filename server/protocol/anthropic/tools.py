@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.parts import FOREIGN_PART
-from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel
+from server.protocol.strict import StrictModel, tag_of
 from server.protocol.tools import TOOLS, ToolName
 
 
@@ -36,27 +36,48 @@ class AnthropicTool(StrictModel):
 AnthropicTools: TypeAlias = Annotated[list[AnthropicTool], Field(max_length=TOOLS, fail_fast=True)]
 
 
-class AnthropicChoice(StrictModel):
-    """Whether tools are called (`any`: at least one), or which one. `disable_parallel_tool_use`: one call at most."""
+class ModeChoice(StrictModel):
+    """Tools that may be called, or of which one has to be (`any`). `disable_parallel_tool_use`: one call at most."""
 
-    type: Literal["auto", "any", "tool", "none"]
-    name: str | None = None
+    type: Literal["auto", "any"]
     disable_parallel_tool_use: bool | None = None
 
-    @model_validator(mode="after")
-    def _has_its_name(self) -> AnthropicChoice:
-        if self.type == "tool" and self.name is None:
-            raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": "name"})
-        if self.type != "tool" and self.name is not None:
-            raise PydanticCustomError(MISPLACED_MEMBER, "only the type tool has one", {"member": "name"})
-        return self
 
-    @property
-    def in_chats(self) -> object:
-        """`tool_choice` of a chat."""
-        if self.name is not None:
-            return {"type": "function", "function": {"name": self.name}}
-        return {"any": "required"}.get(self.type, self.type)
+class OneChoice(StrictModel):
+    """The one tool that is called."""
+
+    type: Literal["tool"]
+    name: str
+    disable_parallel_tool_use: bool | None = None
+
+
+class NoChoice(StrictModel):
+    """No tool is called."""
+
+    type: Literal["none"]
+
+
+def _choice_tag(choice: object) -> str:
+    tag = tag_of(choice)
+    return "[auto]" if tag == "[any]" else tag
+
+
+AnthropicChoice = Annotated[
+    Annotated[ModeChoice, Tag("[auto]")] | Annotated[OneChoice, Tag("[tool]")] | Annotated[NoChoice, Tag("[none]")],
+    Discriminator(_choice_tag),
+]
+
+
+def choice_in_chats(choice: ModeChoice | OneChoice | NoChoice | None) -> object:
+    """`tool_choice` of a chat."""
+    if isinstance(choice, OneChoice):
+        return {"type": "function", "function": {"name": choice.name}}
+    return None if choice is None else {"any": "required"}.get(choice.type, choice.type)
+
+
+def is_single(choice: ModeChoice | OneChoice | NoChoice | None) -> bool:
+    """Whether there may be one call at most."""
+    return not isinstance(choice, NoChoice | None) and choice.disable_parallel_tool_use is True
 
 
 def tools_in_chats(tools: Sequence[AnthropicTool] | None) -> list[dict[str, object]] | None:

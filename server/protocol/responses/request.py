@@ -13,7 +13,7 @@ from server.protocol.foreign_fields import LOGPROBS, REQUEST
 from server.protocol.formats import ResponseFormat
 from server.protocol.parts import PARTS, joined
 from server.protocol.responses.tools import ResponsesChoice, ResponsesTools
-from server.protocol.strict import StrictModel
+from server.protocol.strict import StrictModel, tag_of
 
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Types of parts that are text, and the member that holds it."""
@@ -99,10 +99,9 @@ class CustomOutputItem(StrictModel):
 
 def _kind(item: object) -> str:
     kind = item.get("type") if isinstance(item, dict) else getattr(item, "type", None)
-    return f"[{kind or 'message'}]"
+    return tag_of({"type": kind or "message"})
 
 
-# Tags in brackets, as the names of other unions' members: an error's path leaves them out.
 Item = Annotated[
     Annotated[InputMessage, Tag("[message]")]
     | Annotated[FunctionCallItem, Tag("[function_call]")]

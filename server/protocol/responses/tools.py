@@ -5,132 +5,124 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.parts import FOREIGN_PART
-from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel
-from server.protocol.tools import TOOLS, ToolName
+from server.protocol.strict import StrictModel, tag_of
+from server.protocol.tools import TOOLS, AnyTextFormat, ToolName
 
 _KINDS = ("function", "custom")
 
 
-def _own(kind: object) -> object:
+def _own(tool: object) -> object:
+    kind = tool.get("type") if isinstance(tool, dict) else None
     if isinstance(kind, str) and kind not in _KINDS:
         message = "tools of type {kind} run at OpenAI's: send tools of type function or custom"
         raise PydanticCustomError(FOREIGN_PART, message, {"kind": kind[:LONGEST_TOLD]})
-    return kind
+    return tool
 
 
-Kind: TypeAlias = Annotated[
-    Literal["function", "custom"],
-    BeforeValidator(_own, json_schema_input_type=Literal["function", "custom"]),
+class SyntaxFormat(StrictModel):
+    """Texts of a Lark grammar, or those that a regular expression matches as a whole."""
+
+    type: Literal["grammar"]
+    syntax: Literal["lark", "regex"]
+    definition: str
+
+
+ResponsesFormat = Annotated[
+    Annotated[AnyTextFormat, Tag("[text]")] | Annotated[SyntaxFormat, Tag("[grammar]")], Discriminator(tag_of)
 ]
 
 
-class ResponsesFormat(StrictModel):
-    """Texts that a custom tool takes: any, or those of a Lark grammar or a regular expression."""
+class ResponsesFunction(StrictModel):
+    """A function. Its arguments satisfy `parameters`, a JSON Schema of an object, whatever `strict` says."""
 
-    type: Literal["text", "grammar"]
-    syntax: Literal["lark", "regex"] | None = None
-    definition: str | None = None
-
-    @model_validator(mode="after")
-    def _has_its_members(self) -> ResponsesFormat:
-        for name in ("syntax", "definition"):
-            given = getattr(self, name) is not None
-            if given and self.type == "text":
-                raise PydanticCustomError(MISPLACED_MEMBER, "a format of type text has no grammar", {"member": name})
-            if not given and self.type == "grammar":
-                raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": name})
-        return self
-
-
-class ResponsesTool(StrictModel):
-    """A function, with `parameters`, or a custom tool, with a `format`: see docs/how-to/tools.md."""
-
-    type: Kind
+    type: Literal["function"]
     name: ToolName
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
+
+
+class ResponsesCustom(StrictModel):
+    """A tool that takes a text. `format`: which; null means any."""
+
+    type: Literal["custom"]
+    name: ToolName
+    description: str | None = None
     format: ResponsesFormat | None = None
 
-    @model_validator(mode="after")
-    def _has_its_members(self) -> ResponsesTool:
-        for name in ("format",) if self.type == "function" else ("parameters", "strict"):
-            if getattr(self, name) is not None:
-                raise PydanticCustomError(MISPLACED_MEMBER, "the other type of tools has it", {"member": name})
-        return self
 
-
+ResponsesTool = Annotated[
+    Annotated[ResponsesFunction, Tag("[function]")] | Annotated[ResponsesCustom, Tag("[custom]")],
+    Discriminator(tag_of),
+    BeforeValidator(_own),
+]
 ResponsesTools: TypeAlias = Annotated[list[ResponsesTool], Field(max_length=TOOLS, fail_fast=True)]
 
 
-class ResponsesReference(StrictModel):
+class ResponsesNamed(StrictModel):
     """One of the request's tools, by type and name."""
 
-    type: Kind
+    type: Literal["function", "custom"]
     name: str
 
 
-class ResponsesChosen(StrictModel):
-    """The one tool that is to be called, by type and name; or, with the type `allowed_tools`, those that may be."""
+class ResponsesAllowed(StrictModel):
+    """Tools of the request that may be called, and whether one has to be."""
 
-    type: Literal["function", "custom", "allowed_tools"]
-    name: str | None = None
-    mode: Literal["auto", "required"] | None = None
-    tools: Annotated[list[ResponsesReference], Field(min_length=1, max_length=TOOLS, fail_fast=True)] | None = None
-
-    @model_validator(mode="after")
-    def _has_its_members(self) -> ResponsesChosen:
-        own = ("mode", "tools") if self.type == "allowed_tools" else ("name",)
-        for name in ("name", "mode", "tools"):
-            given = getattr(self, name) is not None
-            if given and name not in own:
-                raise PydanticCustomError(MISPLACED_MEMBER, "another type has it", {"member": name})
-            if not given and name in own:
-                raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": name})
-        return self
+    type: Literal["allowed_tools"]
+    mode: Literal["auto", "required"]
+    tools: Annotated[list[ResponsesNamed], Field(min_length=1, max_length=TOOLS, fail_fast=True)]
 
 
-def _mode_or_tools(choice: object) -> str:
-    return "[tools]" if isinstance(choice, dict | ResponsesChosen) else "[mode]"
+def _choice_tag(choice: object) -> str:
+    tag = tag_of(choice)
+    return "[mode]" if isinstance(choice, str) else "[function]" if tag == "[custom]" else tag
 
 
 ResponsesChoice = Annotated[
-    Annotated[Literal["none", "auto", "required"], Tag("[mode]")] | Annotated[ResponsesChosen, Tag("[tools]")],
-    Discriminator(_mode_or_tools),
+    Annotated[Literal["none", "auto", "required"], Tag("[mode]")]
+    | Annotated[ResponsesNamed, Tag("[function]")]
+    | Annotated[ResponsesAllowed, Tag("[allowed_tools]")],
+    Discriminator(_choice_tag),
 ]
 """Whether tools are called, or which."""
 
 
-def tools_in_chats(tools: Sequence[ResponsesTool] | None) -> list[dict[str, object]] | None:
+def tools_in_chats(tools: Sequence[ResponsesFunction | ResponsesCustom] | None) -> list[dict[str, object]] | None:
     """`tools` of a chat."""
     return None if tools is None else [{"type": tool.type, tool.type: _definition(tool)} for tool in tools]
 
 
-def choice_in_chats(choice: ResponsesChosen | str | None) -> object:
+def choice_in_chats(choice: ResponsesNamed | ResponsesAllowed | str | None) -> object:
     """`tool_choice` of a chat."""
     if choice is None or isinstance(choice, str):
         return choice
-    if choice.tools is None:
-        return {"type": choice.type, choice.type: {"name": choice.name}}
-    allowed = [{"type": tool.type, tool.type: {"name": tool.name}} for tool in choice.tools]
-    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": allowed}}
+    if isinstance(choice, ResponsesNamed):
+        return _named(choice)
+    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": list(map(_named, choice.tools))}}
 
 
-def names_in_chats(tools: Sequence[ResponsesTool] | None) -> Iterator[tuple[str, str]]:
+def _named(tool: ResponsesNamed) -> dict[str, object]:
+    return {"type": tool.type, tool.type: {"name": tool.name}}
+
+
+def names_in_chats(tools: Sequence[ResponsesFunction | ResponsesCustom] | None) -> Iterator[tuple[str, str]]:
     """Paths in a chat's tools, and what they are here."""
     for at, tool in enumerate(tools or ()):
         yield f"tools.{at}.{tool.type}", f"tools.{at}"
         yield f"tools.{at}.custom.format.grammar", f"tools.{at}.format"
 
 
-def _definition(tool: ResponsesTool) -> dict[str, object]:
-    members = tool.model_dump(include={"name", "description", "parameters", "strict"}, exclude_none=True)
-    if tool.format is None:
+def _definition(tool: ResponsesFunction | ResponsesCustom) -> dict[str, object]:
+    members = tool.model_dump(exclude={"type", "format"}, exclude_none=True)
+    if isinstance(tool, ResponsesFunction) or tool.format is None:
         return members
-    grammar = tool.format.model_dump(include={"syntax", "definition"}, exclude_none=True)
-    return {**members, "format": {"type": tool.format.type, **({"grammar": grammar} if grammar else {})}}
+    if isinstance(tool.format, AnyTextFormat):
+        return {**members, "format": {"type": "text"}}
+    grammar = {"syntax": tool.format.syntax, "definition": tool.format.definition}
+    return {**members, "format": {"type": "grammar", "grammar": grammar}}

@@ -9,7 +9,7 @@ from typing import Any
 
 from server.protocol.anthropic.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from server.protocol.anthropic.request import CountRequest, MessagesRequest, Turn
-from server.protocol.anthropic.tools import names_in_chats, tools_in_chats
+from server.protocol.anthropic.tools import choice_in_chats, is_single, names_in_chats, tools_in_chats
 from server.protocol.chat import ChatRequest
 from server.protocol.translation.chats import Message, Renamed, chat_of
 
@@ -17,14 +17,13 @@ from server.protocol.translation.chats import Message, Renamed, chat_of
 def chat_of_messages(request: MessagesRequest) -> tuple[ChatRequest, dict[str, str]]:
     """The chat request, and the names that the client has for its fields. Raises ApiError."""
     config, choice = request.output_config, request.tool_choice
-    single = choice is not None and choice.disable_parallel_tool_use
     renamed = [
         Renamed("output_config.format", "response_format", config.format if config else None),
         Renamed("output_format", "response_format", request.output_format),
         Renamed("stop_sequences", "stop", request.stop_sequences),
         Renamed("tools", "tools", tools_in_chats(request.tools)),
-        Renamed("tool_choice", "tool_choice", choice.in_chats if choice else None),
-        Renamed("tool_choice.disable_parallel_tool_use", "parallel_tool_calls", False if single else None),
+        Renamed("tool_choice", "tool_choice", choice_in_chats(choice)),
+        Renamed("tool_choice.disable_parallel_tool_use", "parallel_tool_calls", False if is_single(choice) else None),
     ]
     if _is_open(request.messages):
         request = request.model_copy(update={"continue_final_message": True})
