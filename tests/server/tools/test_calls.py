@@ -22,23 +22,8 @@ TOOLS = (
     *(CallableTool(name, {"type": "json_schema", "json_schema": {}}, "") for name in NAMES),
     CallableTool(TEXT_TOOL, {"type": "any_text"}, "", takes_text=True),
 )
-NASTY = [
-    "{",
-    "}",
-    "[",
-    "]",
-    '"',
-    "\\",
-    "\n",
-    " ",
-    "é",
-    "😀",
-    "<tool_call>",
-    "</tool_call>",
-    "[TOOL_CALLS]",
-    '{"name"',
-    "a",
-]
+MARKS = ("<tool_call>", "</tool_call>", "[TOOL_CALLS]", '{"name"')
+NASTY = (*MARKS, *"{}[]", '"', "\\", "\n", " ", "é", "😀", "a")
 
 texts = st.lists(st.sampled_from(NASTY), max_size=6).map("".join)
 values = st.recursive(

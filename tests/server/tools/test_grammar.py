@@ -35,29 +35,14 @@ SPECIAL = (
     *("<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"),
 )
 WORDS = (
-    '{"',
-    '":',
-    '"}',
-    '", "',
-    '": ',
-    "name",
-    "arguments",
-    "parameters",
-    "weather",
-    "city",
-    "days",
-    "json",
-    "```",
-    " [{",
+    *('{"', '":', '"}', '", "', '": ', "name", "arguments", "parameters"),
+    *("weather", "city", "days", "json", "```", " [{"),
 )
 STOP = 256 + len(WORDS)
 FIRST = STOP + 1
+SILENT: list[bytes | None] = [None] * (1 + len(MARKERS + SPECIAL))
 VOCABULARY = Vocabulary(
-    [
-        *(bytes([byte]) for byte in range(256)),
-        *(word.encode() for word in WORDS),
-        *[None] * (1 + len(MARKERS + SPECIAL)),
-    ],
+    [*(bytes([byte]) for byte in range(256)), *(word.encode() for word in WORDS), *SILENT],
     [STOP],
     {FIRST + at: name for at, name in enumerate(MARKERS)},
     {FIRST + len(MARKERS) + at: name for at, name in enumerate(SPECIAL)},
@@ -208,24 +193,20 @@ BROKEN = {
     "a pattern that is none": {"type": "object", "properties": {"x": {"type": "string", "pattern": "("}}},
     "a reference to nothing": {"type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}},
     "no schema": {"type": "object", "properties": 3},
-    "what can't be enforced": {"type": "object", "properties": {"x": {"type": "string", "format": "hostname"}}},
+    "what can't be enforced": {"type": "object", "properties": {"x": {"type": "string", "format": "unheard-of"}}},
 }
 
 
 @pytest.mark.parametrize("choice", ["auto", "required"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["hermes", "deepseek"])
 @pytest.mark.parametrize("schema", BROKEN.values(), ids=list(BROKEN))
 def test_a_bad_schema_names_its_tool(form: str, choice: str, schema: object) -> None:
     """The refusal names the tool and its field, and points into its own schema."""
     bad = {"type": "function", "function": {"name": "bad_one", "parameters": schema}}
     asked = calling(form, tools=[*TOOLS, bad], tool_choice=choice)
-    constraint = constraint_of(asked)
-    try:
-        parse(constraint.text, tokens=UNKNOWN_TOKENIZER)
-    except GrammarError as error:
-        told = refusal(error, asked)
-    else:
-        pytest.fail("the schema is taken")
+    with pytest.raises(GrammarError) as caught:
+        parse(constraint_of(asked).text, tokens=UNKNOWN_TOKENIZER)
+    told = refusal(caught.value, asked)
     assert told.param == f"tools.{len(TOOLS)}.function.parameters"
     assert "'bad_one'" in told.message
     assert str(told.details["pointer"]).startswith("/properties")
@@ -263,14 +244,10 @@ BFCL = ROOT.parent / "shared" / "data" / "bfcl" / "tools.jsonl"
 
 @pytest.mark.skipif(not BFCL.is_file(), reason="the tools of the leaderboard are not on this machine")
 def test_tools_of_the_berkeley_leaderboard() -> None:
-    """Each of the 346 tools is read, or refused by its name; nearly all are read."""
-    refused = []
-    for line in BFCL.read_text().splitlines():
+    """Each of the 346 tools is read as it is."""
+    lines = BFCL.read_text().splitlines()
+    assert len(lines) == 346
+    for line in lines:
         tool = {name: value for name, value in json.loads(line).items() if name in ("type", "function")}
         asked = calling("hermes", tools=[tool], tool_choice="required")
-        try:
-            parse(constraint_of(asked).text, tokens=UNKNOWN_TOKENIZER)
-        except GrammarError as error:
-            assert tool["function"]["name"] in refusal(error, asked).message
-            refused.append(tool["function"]["name"])
-    assert refused == []
+        parse(constraint_of(asked).text, tokens=UNKNOWN_TOKENIZER)
