@@ -193,7 +193,7 @@ BROKEN = {
     "a pattern that is none": {"type": "object", "properties": {"x": {"type": "string", "pattern": "("}}},
     "a reference to nothing": {"type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}},
     "no schema": {"type": "object", "properties": 3},
-    "what can't be enforced": {"type": "object", "properties": {"x": {"type": "string", "format": "unheard-of"}}},
+    "what can't be enforced": {"type": "object", "properties": {"x": {"type": "string", "pattern": r"(a)\1"}}},
 }
 
 
@@ -244,9 +244,9 @@ BFCL = ROOT.parent / "shared" / "data" / "bfcl" / "tools.jsonl"
 
 @pytest.mark.skipif(not BFCL.is_file(), reason="the tools of the leaderboard are not on this machine")
 def test_tools_of_the_berkeley_leaderboard() -> None:
-    """Each of the 346 tools is read as it is."""
+    """Each tool is read as it is."""
     lines = BFCL.read_text().splitlines()
-    assert len(lines) == 346
+    assert len(lines) > 100
     for line in lines:
         tool = {name: value for name, value in json.loads(line).items() if name in ("type", "function")}
         asked = calling("hermes", tools=[tool], tool_choice="required")
