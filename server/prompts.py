@@ -10,7 +10,7 @@ from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.messages import for_template
 from server.protocol.template_variables import template_variables
-from server.protocol.tools import tools_for_template
+from server.protocol.tools.template import tools_for_template
 
 
 def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel) -> tuple[int, ...]:

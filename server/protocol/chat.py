@@ -10,7 +10,8 @@ from server.protocol.constraints.fields import ConstraintFields, ConstraintOptio
 from server.protocol.messages import ChatMessage
 from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
-from server.protocol.tools import TOOLS, FunctionChoice, FunctionDefinition, Tool, ToolChoice
+from server.protocol.tools.choices import FunctionChoice, ToolChoice
+from server.protocol.tools.definitions import TOOLS, FunctionDefinition, Tool
 
 MESSAGES = 4_096
 """Turns of one chat."""
@@ -132,7 +133,7 @@ class ChatRequest(AnswerRequest, TemplateFields):
     functions: Annotated[list[FunctionDefinition], Field(max_length=TOOLS, fail_fast=True)] | None = None
     """Older name of `tools`: functions, of which an answer calls one at most, in `function_call`."""
     function_call: FunctionChoice | None = None
-    """What `tool_choice` is to `tools`, for `functions`: `auto`, `none`, or one function by its `name`."""
+    """Choice among `functions`, as `tool_choice` is among `tools`: `auto`, `none`, or one function by its `name`."""
     logprobs: bool | None = None
     """Tells the model's log-probability of every token, and under `swyb` that among the viable ones. For single
     answers; the model is then asked of tokens that have no alternative too.

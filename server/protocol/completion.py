@@ -171,7 +171,7 @@ class ChatCompletion(AnswerModel):
 
 
 class CallDelta(AnswerModel):
-    """More of a call: its name first, then what it gives in pieces, `arguments` or `input`."""
+    """Further part of a call: its name first, then what it gives in pieces, `arguments` or `input`."""
 
     name: str | None = None
     arguments: str | None = None
@@ -179,7 +179,7 @@ class CallDelta(AnswerModel):
 
 
 class ToolCallDelta(AnswerModel):
-    """More of call `index`; id and type come with its first piece."""
+    """Further part of call `index`; id and type come with its first piece."""
 
     index: int
     id: str | None = None

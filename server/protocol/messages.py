@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.parts import PARTS, joined
 from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel, tag_of
-from server.protocol.tools import INPUT
+from server.protocol.tools.template import INPUT
 
 TOOL_CALLS = 1_024
 """Calls of tools in one turn."""

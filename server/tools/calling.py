@@ -8,15 +8,8 @@ from typing import Any, TypeAlias
 
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.tools import (
-    AllowedTools,
-    CustomDefinition,
-    FunctionDefinition,
-    NamedCustom,
-    NamedFunction,
-    definition_of,
-    grammar_of,
-)
+from server.protocol.tools.choices import AllowedTools, NamedCustom, NamedFunction
+from server.protocol.tools.definitions import CustomDefinition, FunctionDefinition, definition_of, grammar_of
 from server.tools.forms import CallForm
 
 Format: TypeAlias = dict[str, Any]

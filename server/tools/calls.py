@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:/-]+")
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """More of the answer's text."""
+    """Further part of the answer's text."""
 
     text: str
 
@@ -35,7 +35,7 @@ class CallStart:
 
 @dataclass(frozen=True, slots=True)
 class CallPiece:
-    """More of what call `index`, the last one so far, gives its tool."""
+    """Further part of what call `index`, the last one so far, gives its tool."""
 
     index: int
     text: str

@@ -44,7 +44,7 @@ class ToolUseBlock(StrictModel):
 
 
 class ToolResultBlock(StrictModel):
-    """What a tool gave back. The model reads `Error: ` before it, if it `is_error`."""
+    """Result of a tool. The model reads `Error: ` before it, if it `is_error`."""
 
     type: Literal["tool_result"]
     tool_use_id: str

@@ -50,7 +50,7 @@ class TextDelta(AnswerModel):
 
 
 class InputDelta(AnswerModel):
-    """More of the JSON text of a call's input."""
+    """Further part of the JSON text of a call's input."""
 
     type: Literal["input_json_delta"] = "input_json_delta"
     partial_json: str

@@ -67,7 +67,7 @@ class FunctionCallItem(StrictModel):
 
 
 class FunctionOutputItem(StrictModel):
-    """What a function gave back."""
+    """Result of a function."""
 
     type: Literal["function_call_output"]
     call_id: str
@@ -88,7 +88,7 @@ class CustomCallItem(StrictModel):
 
 
 class CustomOutputItem(StrictModel):
-    """What a custom tool gave back."""
+    """Result of a custom tool."""
 
     type: Literal["custom_tool_call_output"]
     call_id: str

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.parts import FOREIGN_PART
 from server.protocol.strict import StrictModel, tag_of
-from server.protocol.tools import TOOLS, AnyTextFormat, ToolName
+from server.protocol.tools.definitions import TOOLS, AnyTextFormat, ToolName
 
 _KINDS = ("function", "custom")
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from server.protocol import messages as m
-from server.protocol import tools as t
 from server.protocol.anthropic import blocks as ab
 from server.protocol.anthropic import request as an
 from server.protocol.anthropic import tools as at
@@ -14,6 +13,8 @@ from server.protocol.reading import parse_as, parse_chat
 from server.protocol.responses import request as r
 from server.protocol.responses import tools as rt
 from server.protocol.strict import StrictModel
+from server.protocol.tools import choices as tc
+from server.protocol.tools import definitions as t
 from server.protocol.translation.responses import parse_responses
 from tests.server.running import request
 
@@ -83,11 +84,11 @@ TOOL_OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]]
     t.CustomDefinition: (CUSTOM, _custom),
     t.FunctionTool: ({"type": "function", "function": FUNCTION, **CACHED}, _tool),
     t.CustomTool: ({"type": "custom", "custom": CUSTOM, **CACHED}, _tool),
-    t.NamedTool: ({"name": "f"}, lambda value: _choice({"type": "function", "function": value})),
-    t.NamedFunction: (NAMED, _choice),
-    t.NamedCustom: ({"type": "custom", "custom": {"name": "g"}}, _choice),
-    t.ToolList: (ALLOWED, lambda value: _choice({"type": "allowed_tools", "allowed_tools": value})),
-    t.AllowedTools: ({"type": "allowed_tools", "allowed_tools": ALLOWED}, _choice),
+    tc.NamedTool: ({"name": "f"}, lambda value: _choice({"type": "function", "function": value})),
+    tc.NamedFunction: (NAMED, _choice),
+    tc.NamedCustom: ({"type": "custom", "custom": {"name": "g"}}, _choice),
+    tc.ToolList: (ALLOWED, lambda value: _choice({"type": "allowed_tools", "allowed_tools": value})),
+    tc.AllowedTools: ({"type": "allowed_tools", "allowed_tools": ALLOWED}, _choice),
     m.CalledCustom: ({"name": "g", "input": "x"}, lambda value: _call({"type": "custom", "custom": value})),
     m.CustomToolCall: ({"id": "c", "type": "custom", "custom": {"name": "g", "input": "x"}, "index": 0}, _call),
     rt.SyntaxFormat: (

@@ -116,7 +116,7 @@ FRAMEWORKS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_frameworks_by_their_defaults(running: Running, name: str) -> None:
-    """What each sends is answered by one call or more, whose arguments are a city."""
+    """Each request is answered by one call or more, whose arguments are a city."""
     for seed in range(3):
         answer = running.chat(**FRAMEWORKS[name], max_tokens=160, seed=seed)
         assert answer.status_code == 200, answer.text
