@@ -133,7 +133,7 @@ def test_the_end_of_an_object(value: dict[str, object], rest: str, data: st.Data
 
 
 def test_a_text_that_leaves_its_grammar_is_an_error() -> None:
-    """Nothing is guessed."""
+    """A text that no grammar of tools holds raises: none of it is guessed."""
     calling = Calling(TOOLS, FORMS["hermes"])
     for text in ("<tool_call>f", '<tool_call>\n{"name": "f", "arg', written("hermes", "", [("f", "{}")]) + "x"):
         with pytest.raises(ValueError, match=r"expected|within|behind"):

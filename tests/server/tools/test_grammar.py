@@ -134,7 +134,7 @@ def check(found: Parts, choice: str) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_call_is_valid(form: str, choice: str) -> None:
-    """At 32, 64 and 128 tokens, wherever the minimum fits: drawn, greedy and by beams, from fair and hostile models."""
+    """Drawn, greedy and by beams, from fair and hostile models, at 32, 64 and 128 tokens wherever the minimum fits."""
     asked = calling(form, **CHOICES[choice])
     grammar = compile_grammar(constraint_of(asked), VOCABULARY)
     tried = 0
