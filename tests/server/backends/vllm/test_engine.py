@@ -86,7 +86,7 @@ def test_the_least_budget_is_enough(vllm: Serving, transformers: Serving, constr
         there = chat(transformers, **{**fields, "max_tokens": budget})
         count, *costs = COSTS
         assert [answer["swyb"][field] for field in costs] == [there["swyb"][field] for field in costs]
-        # Tokens with no alternative left but for the budget are jumped over there, and all count; here the model is asked.
+        # Tokens without an alternative are jumped over there, and all count as forced; here the model is asked.
         assert bool(there["swyb"][count]) <= answer["swyb"][count] <= there["swyb"][count]
         assert (answer["swyb"]["complete"], answer["choices"][0]["finish_reason"]) == (True, "stop")
     if least > 1:
