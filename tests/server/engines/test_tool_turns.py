@@ -98,7 +98,7 @@ def test_tools_of_a_template_with_words_for_them() -> None:
 
 
 def test_models_tell_their_template(tiny_folder: Callable[[str], Path]) -> None:
-    """Both engines' models have the template's source, which says in which form calls are written."""
+    """Models of either engine have the template's source, which says in which form calls are written."""
     folder = tiny_folder("llama")
     source = (folder / "chat_template.jinja").read_text()
     engine = TransformersEngine(folder, threads=1)
