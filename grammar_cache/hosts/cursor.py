@@ -62,6 +62,11 @@ class Cursor:
         with self._grammar.lock:
             return self._grammar.accepts(self._path[-1])
 
+    @property
+    def tight_places(self) -> tuple[int, ...]:
+        """Places of accepted tokens before which the budget kept out something that the constraint allows."""
+        return tuple(place for place, tight in enumerate(self._tight) if tight)
+
     def bitmask(self) -> Bits:
         """Tokens that may come next, one bit each, little-endian in multiples of 32; read-only.
 

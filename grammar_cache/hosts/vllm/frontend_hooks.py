@@ -23,7 +23,8 @@ from grammar_cache.errors import GrammarError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.vllm.compiler import Compiler
 from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
-from grammar_cache.hosts.vllm.core_hooks import COMPLETE, closer_of
+from grammar_cache.hosts.vllm.core_hooks import closer_of
+from grammar_cache.hosts.vllm.manager import COMPLETE
 from grammar_cache.hosts.vllm.settings import PluginSettings
 
 log = logging.getLogger("vllm.swyb_budget")
