@@ -54,9 +54,8 @@ class MaskedTexts:
         """Gives a request its grammar object, if it asks for masks, before vLLM schedules it. One that can't have it
         fails alone.
         """
-        outputs = StructuredOutputRequest(
-            StructuredOutputsParams(json_object=True)
-        )  # what of doesn't matter: see below
+        # Any constraint will do: vLLM asks the grammar object.
+        outputs = StructuredOutputRequest(StructuredOutputsParams(json_object=True))
         try:
             asked = mask_request_of(request.sampling_params)
             if asked is None:
@@ -69,7 +68,9 @@ class MaskedTexts:
         request.status = RequestStatus.WAITING_FOR_STRUCTURED_OUTPUT_GRAMMAR
 
     def tell(self, output: Any) -> None:
-        """Adds the places of tight masks so far to an output for the front end; behind the last one, forgets the text."""
+        """Adds the places of tight masks so far to an output for the front end. Behind the last one the text is
+        forgotten.
+        """
         text = self._texts.get(output.request_id)
         if text is not None and (places := text.tight_places):
             output.kv_transfer_params = {**(output.kv_transfer_params or {}), TIGHT: list(places)}

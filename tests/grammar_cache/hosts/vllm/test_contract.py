@@ -57,6 +57,7 @@ HOOKED = {
         "scheduled_spec_decode_tokens",
     ],
     "vllm.v1.structured_output:StructuredOutputManager.accept_tokens": ["self", "request", "new_token_ids"],
+    "vllm.v1.structured_output:StructuredOutputManager.validate_tokens": ["self", "request", "spec_tokens"],
 }
 """Methods, and the parameters that they begin with."""
 
@@ -101,6 +102,13 @@ def test_what_is_read_is_there(name: str) -> None:
     here = found(name)
     missing = [attribute for attribute in READ[name] if not hasattr(here, attribute)]
     assert not missing, f"{name} lacks {missing}"
+
+
+def test_the_engine_core_makes_the_manager_by_its_name() -> None:
+    """The engine core's module has the class that the plug-in puts its own in the place of, and calls it."""
+    manager = found("vllm.v1.structured_output:StructuredOutputManager")
+    assert issubclass(found("vllm.v1.engine.core:StructuredOutputManager"), manager)
+    assert "= StructuredOutputManager(vllm_config)" in inspect.getsource(found("vllm.v1.engine.core:EngineCore"))
 
 
 def test_grammar_objects_have_what_the_scheduler_calls() -> None:
