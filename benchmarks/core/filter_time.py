@@ -1,7 +1,7 @@
 """Time of a step inside vLLM, per row, beside the way that vLLM itself takes with xgrammar.
 
 Reference answers, token by token, many at once. Single texts: a grammar object or a matcher takes the token before and
-fills a mask of the vocabulary, in the engine core, beside the forward pass; applying masks is vLLM's, and no part of it.
+fills a mask of the vocabulary, in the engine core, beside the forward pass; applying it is vLLM's, and no part of this.
 Beams: the filter in the workers reads logits, which put the next token first, likely ones behind it, and noise
 elsewhere. They choose their own ways, with a text's logits for each of its beams, until their searches are over.
 `first`: fresh grammars, nothing seen before; `again`: the same texts once more. Of several runs the best counts.

@@ -1,8 +1,8 @@
 """Random trials of the whole promise where a grammar's configurations are at their limit, several requests at once.
 
 `python -m tests.server.decoding.trials.capped_trials 10000` prints the counts. Everything follows from the trial's
-number. Steps fail as in the decoding thread (`server.backends.loop`) and in vLLM (`budget_grammar`, `beam_search`), whose
-code takes half of them.
+number. Steps fail as in the decoding thread (`server.backends.loop`) and in vLLM (`budget_grammar`, `beam_search`),
+whose code takes half of them.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def test_the_likeliest_are_told_best_first() -> None:
         TokenLogprobs(5, -3.0, -3.0, None, ((1, -0.5), (2, -1.0))),
         TokenLogprobs(2, 0.0, 0.0, None, ((2, 0.0),)),
     ]
-    assert list(told([5], places, 0))[0].top == ()
+    assert next(told([5], places, 0)).top == ()
 
 
 def test_numbers_are_finite() -> None:
