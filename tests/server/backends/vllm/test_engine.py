@@ -104,7 +104,7 @@ def check_costs(here: dict[str, Any], there: dict[str, Any]) -> None:
 @pytest.mark.parametrize("how", [name for name in HOW if name != "greedy"])
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_drawn_answers_are_whole_and_repeat_themselves(vllm: Serving, constraint: str, how: str) -> None:
-    """The same seed draws the same, from the prompt's memory too; another one another answer now and then."""
+    """A seed draws the same each time, from the prompt's memory too; another one another answer now and then."""
     fields = {**CONSTRAINTS[constraint], **HOW[how]}
     first, again = chat(vllm, **fields), chat(vllm, **fields)
     assert text(first) == text(again)
@@ -115,7 +115,7 @@ def test_drawn_answers_are_whole_and_repeat_themselves(vllm: Serving, constraint
 
 
 def test_tokens_that_are_too_unlikely_are_not_drawn(vllm: Serving) -> None:
-    """With min_p 1 only the likeliest token is left: the greedy answer."""
+    """A min_p of 1 leaves only the likeliest token: the greedy answer."""
     for constraint in ("schema", "plain"):
         greedy = text(chat(vllm, **CONSTRAINTS[constraint], temperature=0))
         assert text(chat(vllm, **CONSTRAINTS[constraint], temperature=1.5, min_p=1.0)) == greedy

@@ -10,12 +10,12 @@ from server.decoding.logprobs import LEAST, TokenLogprobs
 
 
 def found(**logprobs: float) -> Any:
-    """What vLLM tells of a token's place."""
+    """vLLM's words about a token's place."""
     return {int(token[1:]): SimpleNamespace(logprob=logprob) for token, logprob in logprobs.items()}
 
 
 def test_the_likeliest_are_told_best_first() -> None:
-    """So many as were asked for, the drawn one beside them; tokens outside the mask are none of them."""
+    """The likeliest tokens come beside the drawn one, as many as were asked for, and none outside the mask."""
     places = [found(t5=-3.0, t1=-0.5, t2=-1.0), found(t2=0.1, t3=float("-inf"))]
     assert list(told([5, 2], places, 2)) == [
         TokenLogprobs(5, -3.0, -3.0, None, ((1, -0.5), (2, -1.0))),

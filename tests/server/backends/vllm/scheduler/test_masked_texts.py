@@ -95,7 +95,7 @@ class Engine:
                 text.reason = one.finish_reason
 
     def run(self, steps: int = 600) -> None:
-        """Until all texts have ended."""
+        """Steps until all texts have ended."""
         for _ in range(steps):
             self.step()
             if all(text.reason is not None for text in self.texts.values()):

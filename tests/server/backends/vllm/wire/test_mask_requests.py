@@ -23,6 +23,6 @@ def test_there_and_back() -> None:
     [[], "g", {}, {"grammar": "g"}, *(REQUEST.to_dict() | {name: 2.0} for name in REQUEST.to_dict()), {"more": 1}],
 )
 def test_other_values_are_refused(data: object) -> None:
-    """Other shapes and types are errors that name the key."""
+    """Shapes and types that no request has are errors that name the key."""
     with pytest.raises(ValueError, match=KEY):
         mask_request_of(Sampling({KEY: data}))

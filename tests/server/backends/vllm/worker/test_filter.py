@@ -70,7 +70,7 @@ def test_logits_of_any_precision(cls: Any, monkeypatch: pytest.MonkeyPatch, dtyp
 
 
 def test_a_layout_that_cannot_be_read_fails_its_searches(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the places of their rows searches end, and the engine goes on."""
+    """Searches end without the places of their rows, and the engine goes on."""
     found = made(cls, DYCK_VOCABULARY, monkeypatch, States())
     found.registry.add("g", GRAMMAR)
     assert found.add_request(0, sampling())
