@@ -42,6 +42,7 @@ class VllmBackend(Backend):
         self._engines: int = config.parallel_config.data_parallel_size
         self._transfers = config.kv_transfer_config is not None
         self._most_logprobs: int = config.model_config.max_logprobs
+        self._on_processor = config.device_config.device_type == "cpu"
         self._drafts = config.speculative_config is not None
         self._args = args
         self._supervisor = Supervisor(self._opened, patience or Patience())
@@ -119,7 +120,9 @@ class VllmBackend(Backend):
             raise UnsupportedWork(
                 "repeat_last_n", "repeat_last_n: vLLM's penalties look back at all tokens: leave it out"
             )
-        lacking = {"min_p": parameters.min_p > 0, "logit_bias": bool(penalties.bias)}
+        # On a processor vLLM's kernel that spreads top_k over drafts misreads it, and the engine ends.
+        truncates = parameters.top_k > 0 and parameters.temperature > 0 and self._on_processor
+        lacking = {"min_p": parameters.min_p > 0, "logit_bias": bool(penalties.bias), "top_k": truncates}
         for field, wanted in lacking.items():
             if wanted and self._drafts:
                 raise UnsupportedWork(field, f"{field}: vLLM doesn't have it with speculative decoding: leave it out")

@@ -41,7 +41,7 @@ def test_drafts_change_no_greedy_answer(drafting: Serving, vllm: Serving, constr
 def test_drawn_answers_with_drafts_are_whole(drafting: Serving) -> None:
     """Many at once, with and without seeds, penalties and truncation, from the least budget on."""
     least = chat(drafting, **CONSTRAINTS["schema"])["swyb"]["min_tokens"]
-    ways = [{"seed": 3}, {"top_p": 0.8}, {"top_k": 9, "presence_penalty": 1.0}, {"temperature": 2.0}]
+    ways = [{"seed": 3}, {"top_p": 0.8}, {"presence_penalty": 1.0, "frequency_penalty": 0.5}, {"temperature": 2.0}]
     asked = [{**CONSTRAINTS["schema"], **way, "max_tokens": least + more} for way in ways for more in (0, 1, 7, 60)]
     with ThreadPoolExecutor(len(asked)) as threads:
         answers = list(threads.map(lambda fields: chat(drafting, **fields), asked))
@@ -58,6 +58,7 @@ def test_drawn_answers_with_drafts_are_whole(drafting: Serving) -> None:
         ({"swyb": {"alpha": 0.5}, "temperature": 0}, "swyb.alpha"),
         ({"min_p": 0.2}, "min_p"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
+        ({"top_k": 5, "temperature": 1}, "top_k"),
     ],
 )
 def test_what_drafts_leave_no_place_for_is_refused(drafting: Serving, fields: dict[str, object], param: str) -> None:
