@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.hosts.certificate import Certificate
 from grammar_cache.hosts.cursor import Cursor
 from grammar_cache.hosts.thinking import ThinkingCursor
 
@@ -80,6 +81,10 @@ class BudgetGrammar:
     def tight_places(self) -> tuple[int, ...]:
         """Places of committed tokens before which the budget kept out something that the constraint allows."""
         return self._place.tight_places
+
+    def certificate(self) -> Certificate:
+        """Certificate of what was committed, thoughts and answer together."""
+        return self._place.certificate()
 
     def begin_step(self, drafts: Sequence[int]) -> None:
         """Begins the masks of a step, whose drafts these are, -1 for those that aren't known."""

@@ -5,9 +5,10 @@ Masks are made beside the forward pass. Grammars of vLLM's own backends are serv
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from json import dumps
 from typing import Any
 
-from vllm.v1.request import RequestStatus
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
@@ -15,9 +16,11 @@ from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar
 
 StructuredOutputGrammar.register(BudgetGrammar)
 
-COMPLETE = "swyb_budget:complete"
-"""Stop reason by which the engine core tells the front end that an answer of `max_tokens` tokens is complete. A status
-of "stopped" would have the front end take the last token for an end token, and drop it."""
+ENDED = "swyb_budget:"
+"""Beginning of the stop reasons by which the engine core tells the front end of an answer's end: JSON with its
+`certificate`, and the `stop_reason` that it would have. For an answer of `max_tokens` tokens that is complete, a status
+of "stopped" would have the front end take the last token for an end token, and drop it.
+"""
 
 
 class BudgetManager(StructuredOutputManager):  # type: ignore[misc]  # vLLM is not installed where types are checked
@@ -61,8 +64,9 @@ class BudgetManager(StructuredOutputManager):  # type: ignore[misc]  # vLLM is n
         right = grammar.commit(new_token_ids) and bool(super().accept_tokens(request, new_token_ids))
         if right and grammar.is_thinking and start <= len(new_token_ids):
             right = grammar.end_thoughts(len(new_token_ids) - start)
-        if right and request.status == RequestStatus.FINISHED_LENGTH_CAPPED and grammar.complete:
-            request.stop_reason = COMPLETE
+        if right and request.is_finished():
+            told = {"certificate": asdict(grammar.certificate()), "stop_reason": request.stop_reason}
+            request.stop_reason = ENDED + dumps(told)
         return right
 
 

@@ -41,11 +41,13 @@ HOOKED = {
     ],
     "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionRequest.to_beam_search_params": ["self"],
     "vllm.entrypoints.openai.completion.protocol:CompletionRequest.to_beam_search_params": ["self"],
-    "vllm.v1.engine.output_processor:RequestState._new_completion_output": [
+    "vllm.v1.engine.output_processor:RequestState.make_request_output": [
         "self",
-        "token_ids",
+        "new_token_ids",
+        "pooling_output",
         "finish_reason",
         "stop_reason",
+        "kv_transfer_params",
     ],
     "vllm.v1.structured_output:StructuredOutputManager.__init__": ["self", "vllm_config"],
     "vllm.v1.structured_output:StructuredOutputManager._create_grammar": ["self", "request"],
@@ -62,12 +64,12 @@ HOOKED = {
 """Methods, and the parameters that they begin with."""
 
 READ = {
-    "vllm.v1.request:Request": ["num_output_tokens", "use_structured_output"],
+    "vllm.v1.request:Request": ["is_finished", "num_output_tokens", "use_structured_output"],
+    "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionResponse": ["model_fields"],
     "vllm.sampling_params:SamplingParams": ["all_stop_token_ids"],
     "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionRequest": ["extract_structured_outputs"],
     "vllm.entrypoints.openai.completion.protocol:CompletionRequest": ["extract_structured_outputs"],
     "vllm.entrypoints.openai.responses.protocol:ResponsesRequest": ["extract_structured_outputs"],
-    "vllm.v1.request:RequestStatus": ["FINISHED_LENGTH_CAPPED"],
     "vllm.v1.engine:FinishReason": ["STOP"],
     "vllm.plugins.endpoint_plugins.interface:EndpointPlugin": ["attach_router", "init_state"],
 }
