@@ -165,7 +165,7 @@ def test_whole_answers_have_their_certificates(client: httpx.Client) -> None:
     assert plain["kv_transfer_params"] is None
     free = ask(client, {"choice": ["yes indeed", "not at all"]}, 90).json()
     assert free["kv_transfer_params"]["swyb"]["tight_steps"] == 0
-    assert free["choices"][0]["stop_reason"] is None
+    assert not isinstance(free["choices"][0]["stop_reason"], str)  # a token, if vLLM names the end
 
 
 def test_what_cuts_answers_is_refused_by_name(client: httpx.Client) -> None:
