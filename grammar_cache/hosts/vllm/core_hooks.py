@@ -33,7 +33,7 @@ class CompilingManager(BudgetManager):
         self._closer = closer_of(vllm_config)
         self._compiler: Compiler | None = None
         if not model.skip_tokenizer_init:
-            self._compiler = Compiler.of(self.tokenizer, model.try_get_generation_config())
+            self._compiler = Compiler.of(self.tokenizer, model.try_get_generation_config(), self.settings)
 
     def _create_grammar(self, request: Any) -> Any:
         """Grammar object of a request: vLLM's own where its backend takes it. Raises GrammarError, which fails the

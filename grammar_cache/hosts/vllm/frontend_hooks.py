@@ -54,7 +54,8 @@ class Gate:
         """Reads the tokenizer of the engine's input processor."""
         config = processor.vllm_config
         if not config.model_config.skip_tokenizer_init:
-            self.compiler = Compiler.of(processor.tokenizer, config.model_config.try_get_generation_config())
+            generation = config.model_config.try_get_generation_config()
+            self.compiler = Compiler.of(processor.tokenizer, generation, self._settings)
             self._closer = closer_of(config)
             self.tells = config.kv_transfer_config is None
 
