@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from server.backends.backend import Work
 from server.decoding.parameters import Parameters
 from server.grammars.compiled import Certified
+from server.thinking.plan import ThinkingPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Job:
     refuses: bool = False
     ignored: tuple[str, ...] = ()
     """Fields of the request that were let through, though nobody knows them."""
+    thinking: ThinkingPlan | None = None
+    """Plan of the thought before each work's answers, which the works' budget is for too."""
 
     @property
     def prompt(self) -> tuple[int, ...]:

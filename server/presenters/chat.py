@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
@@ -11,7 +12,7 @@ from server.job import Job
 from server.presenters.certificate import certificate, usage
 from server.presenters.logprobs import chat_logprobs
 from server.presenters.presenter import Call, Event, Presenter, includes_usage
-from server.presenters.streamed_text import StreamedText, text_of
+from server.presenters.streamed_text import StreamedText, StreamedThought, text_of, thought_of
 from server.protocol.completion import (
     AssistantMessage,
     ChatChunk,
@@ -67,6 +68,7 @@ class ChatPresenter(Presenter):
         """
         job = self.job
         texts: dict[int, StreamedText] = {}
+        thoughts: defaultdict[int, StreamedThought] = defaultdict(StreamedThought)
         answers: list[Answer] = []
         async with aclosing(await self.settled()) as events:
             for number in range(len(job.works)):
@@ -76,6 +78,8 @@ class ChatPresenter(Presenter):
                 if number not in texts:  # how many texts a search finds isn't known before
                     texts[number] = StreamedText()
                     yield self._chunk(number, _OPENING)
+                if thought := thoughts[number].of(event):
+                    yield self._chunk(number, Delta(reasoning_content=thought, reasoning=thought))
                 text, told = texts[number].of(event), texts[number].logprobs(event)
                 if text or told:
                     known = chat_logprobs(told, job, self.service.model.vocabulary)
@@ -91,7 +95,9 @@ class ChatPresenter(Presenter):
         job = self.job
         return Choice(
             index=number,
-            message=AssistantMessage(content=text_of(answer)),
+            message=AssistantMessage(
+                content=text_of(answer), reasoning_content=thought_of(answer), reasoning=thought_of(answer)
+            ),
             logprobs=chat_logprobs(answer.logprobs, job, self.service.model.vocabulary),
             finish_reason=answer.finish_reason,
             swyb=certificate(job, answer) if job.answers > 1 else None,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from server.backends.backend import Piece
 from server.decoding.answer import Answer
 from server.decoding.logprobs import TokenLogprobs
+from server.thinking.thoughts import ThoughtPiece
 
 
 class StreamedText:
@@ -19,17 +20,46 @@ class StreamedText:
         # Incremental: replaced bytes come out the same as in the whole text, wherever it is cut.
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
-    def of(self, event: Piece | Answer) -> str:
+    def of(self, event: ThoughtPiece | Piece | Answer) -> str:
+        """Text of the answer; a thought has none."""
+        if isinstance(event, ThoughtPiece):
+            return ""
         last = isinstance(event, Answer)
         data = event.text[self._sent :] if last else event.text
         self._sent += len(data)
         return self._decoder.decode(data, last)
 
-    def logprobs(self, event: Piece | Answer) -> Sequence[TokenLogprobs]:
-        """Log-probabilities of an event that were not told before."""
+    def logprobs(self, event: ThoughtPiece | Piece | Answer) -> Sequence[TokenLogprobs]:
+        """Log-probabilities of an event that were not told before; a thought has none."""
+        if isinstance(event, ThoughtPiece):
+            return ()
         found = event.logprobs[self._told :] if isinstance(event, Answer) else event.logprobs
         self._told += len(found)
         return found
+
+
+class StreamedThought:
+    """Tells of a thought, and of the answer behind it, what was not told before."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._begun = False
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def of(self, event: ThoughtPiece | Piece | Answer) -> str:
+        """Text of the thought; that of an answer which shares another one's is told with the answer."""
+        if isinstance(event, ThoughtPiece):
+            self._begun = True
+            told = self._decoder.decode(event.text, event.last)
+            self.text += told
+            return told
+        return "" if self._begun or not isinstance(event, Answer) else thought_of(event) or ""
+
+
+def thought_of(answer: Answer) -> str | None:
+    """The whole thought, if there is one to be told."""
+    thought = answer.thought
+    return thought.text.decode(errors="replace") if thought is not None and thought.told else None
 
 
 def text_of(answer: Answer) -> str:

@@ -14,6 +14,7 @@ from server.protocol.formats import ResponseFormat
 from server.protocol.parts import PARTS, joined
 from server.protocol.sampling import StopText
 from server.protocol.strict import StrictModel
+from server.protocol.thinking.fields import Thinking, ThinkingFields
 
 _IDLE = ("cache_control", "citations")
 """Members of a part that change no answer."""
@@ -65,9 +66,11 @@ class CountRequest(StrictModel):
     """No part of the prompt: nothing adds the schema to it."""
     output_format: ResponseFormat | None = None
     """No part of the prompt."""
+    thinking: Thinking | None = None
+    """Whether the prompt is one that a thought follows."""
 
 
-class MessagesRequest(AnswerRequest, TemplateFields):
+class MessagesRequest(AnswerRequest, TemplateFields, ThinkingFields):
     """`POST /v1/messages`."""
 
     messages: Annotated[list[Turn], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
@@ -96,7 +99,6 @@ _OWN: Mapping[str, Foreign] = {
     "mcp_servers": Foreign(([],), CALLS["tools"].instead),
     "service_tier": Foreign(("auto", "standard_only")),
     "speed": Foreign(("standard",)),
-    "thinking": Foreign(({"type": "disabled"},), REQUEST["thinking"].instead),
     "tool_choice": Foreign(({"type": "none"}, {"type": "auto"}), CALLS["tool_choice"].instead),
     "tools": Foreign(([],), CALLS["tools"].instead),
     "user_profile_id": Foreign((), "send metadata"),
@@ -108,6 +110,6 @@ FOREIGN: Mapping[str, Foreign] = {
     if name not in MessagesRequest.member_names()
 }
 """Fields of Anthropic's and of other servers that this one doesn't have."""
-_OF_PROMPTS = ("context_management", "mcp_servers", "speed", "thinking", "tool_choice", "tools", "user_profile_id")
+_OF_PROMPTS = ("context_management", "mcp_servers", "speed", "tool_choice", "tools", "user_profile_id")
 COUNT_FOREIGN: Mapping[str, Foreign] = {name: FOREIGN[name] for name in _OF_PROMPTS}
 """Fields of Anthropic's requests for a count that this server doesn't have."""

@@ -14,6 +14,14 @@ class AnswerBlock(AnswerModel):
     text: str
 
 
+class ThinkingBlock(AnswerModel):
+    """Thought before the text; nothing signs it."""
+
+    type: Literal["thinking"] = "thinking"
+    thinking: str
+    signature: str = ""
+
+
 class MessageUsage(AnswerModel):
     """`output_tokens` counts an end token too, as the budget does."""
 
@@ -28,7 +36,7 @@ class MessageObject(AnswerModel):
     type: Literal["message"] = "message"
     role: Literal["assistant"] = "assistant"
     model: str
-    content: list[AnswerBlock]
+    content: list[ThinkingBlock | AnswerBlock]
     stop_reason: StopReason | None
     stop_sequence: str | None
     usage: MessageUsage
@@ -38,6 +46,11 @@ class MessageObject(AnswerModel):
 class TextDelta(AnswerModel):
     type: Literal["text_delta"] = "text_delta"
     text: str
+
+
+class ThinkingDelta(AnswerModel):
+    type: Literal["thinking_delta"] = "thinking_delta"
+    thinking: str
 
 
 class EndDelta(AnswerModel):
@@ -59,8 +72,8 @@ class MessageEvent(AnswerModel):
     ]
     message: MessageObject | None = None
     index: int | None = None
-    content_block: AnswerBlock | None = None
-    delta: TextDelta | EndDelta | None = None
+    content_block: ThinkingBlock | AnswerBlock | None = None
+    delta: ThinkingDelta | TextDelta | EndDelta | None = None
     usage: MessageUsage | None = None
     swyb: Certificate | None = None
 

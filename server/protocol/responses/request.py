@@ -13,6 +13,7 @@ from server.protocol.foreign_fields import CALLS, LOGPROBS, REQUEST
 from server.protocol.formats import ResponseFormat
 from server.protocol.parts import PARTS, joined
 from server.protocol.strict import StrictModel
+from server.protocol.thinking.fields import ThinkingFields
 
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Types of parts that are text, and the member that holds it."""
@@ -66,7 +67,7 @@ class TextOptions(StrictModel):
     verbosity: Literal["medium"] | None = None
 
 
-class ResponsesRequest(AnswerRequest, TemplateFields):
+class ResponsesRequest(AnswerRequest, TemplateFields, ThinkingFields):
     """`POST /v1/responses`. Nothing is kept: a conversation is sent whole each time."""
 
     input: Annotated[Items, BeforeValidator(_items, json_schema_input_type=str | Items)]
@@ -92,7 +93,6 @@ _OWN: Mapping[str, Foreign] = {
     "max_tool_calls": Foreign((), _TOOLS),
     "previous_response_id": Foreign((), _KEPT),
     "prompt": Foreign((), "send the text itself in input and instructions"),
-    "reasoning": Foreign(({}, {"effort": "none"}), REQUEST["reasoning"].instead),
     "store": Foreign((False,), _KEPT),
     "tool_choice": Foreign(("none", "auto"), CALLS["tool_choice"].instead),
     "tools": Foreign(([],), CALLS["tools"].instead),

@@ -26,6 +26,21 @@ class OutputMessage(AnswerModel):
     content: list[OutputText]
 
 
+class ReasoningText(AnswerModel):
+    type: Literal["reasoning_text"] = "reasoning_text"
+    text: str
+
+
+class ReasoningItem(AnswerModel):
+    """Thought before the message; nothing sums it up."""
+
+    type: Literal["reasoning"] = "reasoning"
+    id: str
+    summary: list[None] = Field(default_factory=list)
+    content: list[ReasoningText]
+    status: Literal["in_progress", "completed"]
+
+
 class InputDetails(AnswerModel):
     """No token costs less for having been computed before."""
 
@@ -34,7 +49,7 @@ class InputDetails(AnswerModel):
 
 
 class OutputDetails(AnswerModel):
-    """Reasoning isn't told apart from the text."""
+    """Tokens of the thought and of what closed it."""
 
     reasoning_tokens: int = 0
 
@@ -76,7 +91,7 @@ class ResponseObject(AnswerModel):
     max_output_tokens: int | None
     metadata: dict[str, Any]
     model: str
-    output: list[OutputMessage]
+    output: list[ReasoningItem | OutputMessage]
     parallel_tool_calls: bool = False
     previous_response_id: None = None
     store: Literal[False] = False
@@ -99,6 +114,8 @@ class ResponseEvent(AnswerModel):
         "response.in_progress",
         "response.output_item.added",
         "response.content_part.added",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
         "response.output_text.delta",
         "response.output_text.done",
         "response.content_part.done",
@@ -110,10 +127,10 @@ class ResponseEvent(AnswerModel):
     sequence_number: int
     response: ResponseObject | None = None
     output_index: int | None = None
-    item: OutputMessage | None = None
+    item: ReasoningItem | OutputMessage | None = None
     content_index: int | None = None
     item_id: str | None = None
-    part: OutputText | None = None
+    part: ReasoningText | OutputText | None = None
     delta: str | None = None
     text: str | None = None
     logprobs: list[None] | None = None

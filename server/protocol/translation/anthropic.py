@@ -26,7 +26,8 @@ def chat_of_count(request: CountRequest) -> ChatRequest:
     """The chat whose prompt is to be counted. Raises ApiError."""
     turns = _turns(request.messages, request.system)
     goes_on = _is_open(request.messages)
-    return ChatRequest.model_validate({"model": request.model, "messages": turns, "continue_final_message": goes_on})
+    fields = {"model": request.model, "messages": turns, "continue_final_message": goes_on}
+    return ChatRequest.model_validate({**fields, "thinking": request.thinking})
 
 
 def _is_open(messages: Sequence[Turn]) -> bool:
