@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grammar_cache import Vocabulary
 from server.backends.loop import EngineLoop
-from server.engines.contract import ChatTemplate, Message, Rendering, SequenceId
+from server.engines.contract import ChatTemplate, EngineError, Forward, Message, Rendering, SequenceId
 from server.engines.thought_marks import USUAL, ThinkingTemplate
 from server.settings import Settings
-from tests.server.engines.scripted import Script, ScriptedEngine
+from tests.server.engines.scripted import History, Script, ScriptedEngine
 from tests.server.running import STOP, WORDS, Running, serving_backend
 
 BEGIN, END = 280, 281
@@ -31,10 +34,12 @@ model, unless the variable closes them.
 
 
 class ThinkingEngine(ScriptedEngine):
-    """See `ScriptedEngine`. `prompts`: those that were opened, in order."""
+    """See `ScriptedEngine`; the script is given the thought in a prompt too. `prompts`: those that were opened."""
 
     def __init__(self, script: Script, way: Way = "by itself", context_window: int = 4096) -> None:
-        super().__init__(VOCABULARY, script, context_window=context_window)
+        super().__init__(VOCABULARY, lambda history: script(self._thought + history), context_window=context_window)
+        self._thought: History = ()
+        self._thoughts: dict[SequenceId, History] = {}
         self.way = way
         self.prompts: list[tuple[int, ...]] = []
 
@@ -62,7 +67,9 @@ class ThinkingEngine(ScriptedEngine):
         return [*ids, *self.split(f"\n{opening}")]
 
     def split(self, text: str) -> list[int]:
-        """Tokens of a text in which marks are tokens."""
+        """Tokens of a text in which marks are tokens, unless the template knows none."""
+        if self.way == "plain":
+            return super().split(text)
         found: list[int] = []
         for piece in re.split("(</?think>)", text):
             found += [_MARKS[piece]] if piece in _MARKS else super().split(piece)
@@ -70,7 +77,14 @@ class ThinkingEngine(ScriptedEngine):
 
     def open(self, prompt: Sequence[int]) -> SequenceId:
         self.prompts.append(tuple(prompt))
-        return super().open(prompt)
+        sequence, opener = super().open(prompt), self.split("<think>\n")
+        begins = (at + len(opener) for at in range(len(prompt)) if [*prompt[at : at + len(opener)]] == opener)
+        self._thoughts[sequence] = tuple(prompt[next(begins, len(prompt)) :])
+        return sequence
+
+    def _forward(self, forward: Forward) -> NDArray[np.float32] | EngineError:
+        self._thought = self._thoughts.get(forward.sequence, ())
+        return super()._forward(forward)
 
 
 @contextmanager

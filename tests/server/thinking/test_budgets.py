@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.settings import Settings
-from tests.server.engines.scripted import History, Script
+from tests.server.engines.scripted import Script
 from tests.server.engines.scripts import follow, hostile, non_finite, seeded, uniform
 from tests.server.examples import CONSTRAINTS, belongs
 from tests.server.running import STOP, Running, error_of
@@ -29,12 +29,17 @@ MODELS: dict[str, Script] = {
     "spells the mark": follow(SIZE, [*b"so 4. </think> {"], ord("y")),
     "broken": non_finite(SIZE, seed=5),
 }
-WAYS: tuple[Way, ...] = ("by itself", "opened", "plain")
 ASKED: dict[str, Any] = {"thinking": {"type": "enabled"}}
 KINDS = [*CONSTRAINTS, "plain"]
 
 
-@pytest.fixture(scope="module", params=list(product(MODELS, WAYS)), ids="-".join)
+SERVERS: list[tuple[str, Way]] = [
+    *((model, "by itself") for model in MODELS),
+    *product(("random", "never closes", "spells the mark"), ("opened", "plain")),
+]
+
+
+@pytest.fixture(scope="module", params=SERVERS, ids="-".join)
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[Running, ThinkingEngine]]:
     """A server with one of the models, whose template opens thoughts one way or another."""
     model, way = request.param
@@ -147,10 +152,7 @@ def test_answers_are_complete_within_the_budget(server: tuple[Running, ThinkingE
 def test_a_thought_has_what_is_left_of_the_budget() -> None:
     """A thought that the model doesn't close takes all but the closer and the reserve, and is closed by the budget."""
 
-    def rambling(history: History) -> Any:
-        return hostile(SIZE, [ord("x")])(history)
-
-    with thinking_server(rambling) as (running, engine):
+    with thinking_server(MODELS["never closes"]) as (running, engine):
         for reserve in (0, 7, 30):
             body = running.chat(
                 **CONSTRAINTS["choice"], max_tokens=100, temperature=0, swyb={"thinking": {"reserve": reserve}}
