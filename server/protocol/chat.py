@@ -148,4 +148,4 @@ class ChatRequest(AnswerRequest, TemplateFields, ThinkingFields):
     def wish(self) -> Wish:
         """Wish concerning thoughts. Raises ApiError for fields that disagree."""
         options = self.swyb.thinking if self.swyb else None
-        return wish_of(self, own_marks=options is not None and options.begin is not None)
+        return wish_of(self, own_marks=options is not None and (options.begin or options.end) is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from server.engines.contract import ChatModel
 from server.engines.thought_marks import USUAL, ThoughtMarks
@@ -72,9 +72,12 @@ def closer_of(marks: ThoughtMarks, model: ChatModel) -> Closer:
 
 def _marks(request: ChatRequest, model: ChatModel) -> ThoughtMarks:
     options = request.swyb.thinking if request.swyb else None
-    if options is not None and options.begin is not None and options.end is not None:
-        return ThoughtMarks(options.begin, options.end, "")
-    return model.template.thinking.marks if model.template.thinking else USUAL
+    marks = model.template.thinking.marks if model.template.thinking else USUAL
+    if options is not None and options.begin is not None:
+        marks = replace(marks, begin=options.begin)
+    if options is not None and options.end is not None:
+        marks = replace(marks, end=options.end, between="")
+    return marks
 
 
 def _thinks(model: ChatModel) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from server.protocol.strict import MISSING_MEMBER, StrictModel
+from server.protocol.strict import StrictModel
 
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 MARK = 200
@@ -44,18 +43,13 @@ class ThinkingOptions(StrictModel):
     """Our own options of thoughts; see docs/how-to/thinking.md."""
 
     begin: Mark | None = None
-    """Text that opens a thought, together with `end`: marks of a model whose template tells none. Asks for one."""
+    """Text that opens a thought, for a model whose template tells none; asks for one. Default: the template's, or
+    `<think>` and a line break.
+    """
     end: Mark | None = None
-    """Text that closes a thought."""
+    """Text that closes a thought; asks for one. Default: the template's, or `</think>` and an empty line."""
     reserve: int | None = Field(default=None, ge=0)
     """Tokens that the answer gets at least, where the budget has them and even if its minimum is less."""
-
-    @model_validator(mode="after")
-    def _has_both_marks(self) -> ThinkingOptions:
-        if (self.begin is None) is not (self.end is None):
-            missing = "begin" if self.begin is None else "end"
-            raise PydanticCustomError(MISSING_MEMBER, "a thought has two marks", {"member": missing})
-        return self
 
 
 class ThinkingFields(StrictModel):

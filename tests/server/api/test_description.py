@@ -31,6 +31,7 @@ from server.protocol.reading import parse_as, parse_chat, parse_grammar
 from server.protocol.responses import request as r
 from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
+from server.protocol.thinking import fields as th
 from server.protocol.translation.responses import parse_responses
 from server.settings import Settings
 from tests.server.engines.scripted import ScriptedEngine
@@ -80,6 +81,13 @@ TEMPLATE: Object = {
     "add_generation_prompt": True,
     "continue_final_message": False,
 }
+THINKING: Object = {
+    "reasoning": {"effort": "none", "enabled": False, "exclude": False, "summary": "auto"},
+    "thinking": {"type": "disabled", "budget_tokens": 5},
+    "think": False,
+    "thinking_budget": 5,
+    "include_reasoning": True,
+}
 ANSWER: Object = {
     "model": "scripted",
     "temperature": 0.5,
@@ -109,7 +117,7 @@ ANSWER: Object = {
     "prompt_cache_key": "k",
 }
 CALLING: Object = {"tools": [], "tool_choice": "none"}
-CHAT: Object = {**ANSWER, **TEMPLATE, **request(), **CALLING, "logprobs": True, "top_logprobs": 2}
+CHAT: Object = {**ANSWER, **TEMPLATE, **THINKING, **request(), **CALLING, "logprobs": True, "top_logprobs": 2}
 CONSTRAINT: Object = {"whitespace": "any", "lenient": True, "start": "s", "lexer": "dynamic"}
 REGISTERED: Object = {
     "name": "n",
@@ -149,9 +157,21 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         lambda value: parse_chat(request(stream_options=value)),
     ),
     c.SwybOptions: (
-        {**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text", "on_budget": "refuse"},
+        {
+            **{**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text"},
+            **{"on_budget": "refuse", "thinking": {}},
+        },
         lambda value: parse_chat(request(swyb=value)),
     ),
+    th.ThinkingOptions: (
+        {"begin": "a", "end": "b", "reserve": 3},
+        lambda value: parse_chat(request(swyb={"thinking": value})),
+    ),
+    th.Reasoning: (
+        {"effort": "low", "max_tokens": 5, "enabled": True, "exclude": True, "summary": "auto"},
+        lambda value: parse_chat(request(reasoning=value)),
+    ),
+    th.Thinking: ({"type": "enabled", "budget_tokens": 5}, lambda value: parse_chat(request(thinking=value))),
     cf.StructuredOutputs: (
         {
             **{"json": "{}", "json_object": True, "regex": "a", "choice": ["a"], "grammar": "x"},
@@ -183,7 +203,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         lambda value: parse_as(completions.CompletionRequest, value, completions.FOREIGN),
     ),
     r.ResponsesRequest: (
-        {**ANSWER, **TEMPLATE, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
+        {**ANSWER, **TEMPLATE, **THINKING, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
         parse_responses,
     ),
     r.InputMessage: (
@@ -202,6 +222,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {
             **ANSWER,
             **TEMPLATE,
+            **THINKING,
             **MESSAGES,
             "stop_sequences": ["x"],
             "output_config": {},
@@ -210,7 +231,13 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         _messages,
     ),
     an.CountRequest: (
-        {"model": "scripted", **MESSAGES, "output_config": {}, "output_format": JSON_OUTPUT},
+        {
+            "model": "scripted",
+            **MESSAGES,
+            "output_config": {},
+            "output_format": JSON_OUTPUT,
+            "thinking": THINKING["thinking"],
+        },
         lambda value: parse_as(an.CountRequest, value, an.COUNT_FOREIGN),
     ),
     an.Turn: ({"role": "user", "content": "x"}, lambda value: _messages({"max_tokens": 3, "messages": [value]})),
@@ -258,7 +285,13 @@ def outcome(read: Callable[[object], object], value: object) -> object:
 
 def test_there_is_an_object_of_each_model() -> None:
     """Examples have every field, and are accepted as they are."""
-    assert set(OBJECTS) == models() - {c.AnswerRequest, c.TemplateFields, cf.ConstraintFields, SamplingFields}
+    assert set(OBJECTS) == models() - {
+        c.AnswerRequest,
+        c.TemplateFields,
+        th.ThinkingFields,
+        cf.ConstraintFields,
+        SamplingFields,
+    }
     for model, (example, read) in OBJECTS.items():
         assert set(example) == set(model.member_names()), model
         read(example)
