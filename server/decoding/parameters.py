@@ -104,6 +104,7 @@ class Parameters:
         asked = {
             "min_p": self.min_p > 0,
             **self.penalties.asked,
+            "stop_token_ids": bool(self.stop_ids),
             "min_tokens": self.min_tokens > 0,
             "ignore_eos": self.ignore_end,
             "logprobs": self.logprobs is not None,

@@ -31,7 +31,7 @@ def sampling_params(work: Work, request: str, grammar: str | None, vocabulary: V
         max_tokens=parameters.budget,
         # The end tokens are ours: a model's folder may name others in places that only vLLM reads.
         ignore_eos=True,
-        stop_token_ids=[*end_tokens(vocabulary), *parameters.stop_ids],
+        stop_token_ids=list(end_tokens(vocabulary)),
         detokenize=False,
         # Told of every token the front end works as often, on a processor that the engine's own processes want too.
         output_kind=RequestOutputKind.DELTA if work.pieces or parameters.stops else RequestOutputKind.FINAL_ONLY,

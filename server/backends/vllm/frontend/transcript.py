@@ -36,7 +36,7 @@ class Transcript:
         self._grammar = work.grammar
         self._parameters = work.parameters
         self._vocabulary = vocabulary
-        self._ends = (*end_tokens(vocabulary), *work.parameters.stop_ids)
+        self._ends = end_tokens(vocabulary)
         self._configuration = 0 if work.grammar is None else work.grammar.start
         self._tokens: list[int] = []
         self._text = b""
@@ -57,8 +57,7 @@ class Transcript:
             if self._ended:
                 return
             if token in self._ends:
-                # A token in place of an end token that the model hasn't isn't counted.
-                self._stopped = token in (*self._vocabulary.stop_ids, *self._parameters.stop_ids)
+                self._stopped = token in self._vocabulary.stop_ids  # else the model has none, and none is counted
                 self._ended = True
                 self._check_complete()
             else:

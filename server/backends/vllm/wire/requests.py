@@ -74,8 +74,7 @@ class RowRequest:
     def to_dict(self) -> dict[str, Any]:
         """Numbers, texts, lists and None."""
         found = {name: getattr(self.parameters, name) for name in _PARAMETERS}
-        found |= {"stops": [stop.hex() for stop in self.parameters.stops], "stop_ids": list(self.parameters.stop_ids)}
-        found |= {"begun": list(self.begun)}
+        found |= {"stops": [stop.hex() for stop in self.parameters.stops], "begun": list(self.begun)}
         return {"request": self.request, "grammar": self.grammar, "prompt_tokens": self.prompt_tokens, **found}
 
     @staticmethod
@@ -86,13 +85,12 @@ class RowRequest:
         for name, value in data.items():
             _check_value(name, value)
         stops = tuple(bytes.fromhex(stop) for stop in data["stops"])
-        ends = {"stops": stops, "stop_ids": tuple(data["stop_ids"])}
-        parameters = Parameters(**{name: data[name] for name in _PARAMETERS} | ends)
+        parameters = Parameters(**{name: data[name] for name in _PARAMETERS} | {"stops": stops})
         return RowRequest(data["request"], data["grammar"], data["prompt_tokens"], parameters, tuple(data["begun"]))
 
 
 _BYTES = re.compile("([0-9a-f]{2})*")
-LOCAL = frozenset({"min_p", "penalties", "min_tokens", "ignore_end", "logprobs"})
+LOCAL = frozenset({"min_p", "penalties", "stop_ids", "min_tokens", "ignore_end", "logprobs"})
 """Parameters that the front end refuses: see `Parameters.local`."""
 _PARAMETERS = frozenset(field.name for field in fields(Parameters)) - LOCAL
 _NAMES = _PARAMETERS | {"request", "grammar", "prompt_tokens", "begun"}
@@ -101,7 +99,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("prompt_tokens", "budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
     **dict.fromkeys(("temperature", "top_p", "alpha"), (int, float)),
     "jump_forward": (bool, str),
-    **dict.fromkeys(("stops", "stop_ids", "begun"), (list, tuple)),
+    **dict.fromkeys(("stops", "begun"), (list, tuple)),
 }
 """The other fields are texts."""
 
@@ -116,7 +114,7 @@ def _check_value(name: str, value: Any) -> None:
         raise ValueError(f"{KEY}.{name}: {value!r} is out of range")
     if name == "stops" and not all(type(stop) is str and _BYTES.fullmatch(stop) for stop in value):
         raise ValueError(f"{KEY}.{name}: {value!r} are no bytes")
-    if name in ("begun", "stop_ids") and not all(type(token) is int for token in value):
+    if name == "begun" and not all(type(token) is int for token in value):
         raise ValueError(f"{KEY}.{name}: {value!r} are no tokens")
 
 

@@ -16,7 +16,7 @@ from server.backends.vllm.wire.requests import RowRequest
 from server.backends.vllm.worker.history import History
 from server.backends.vllm.worker.registry import Registry
 from server.decoding.candidates import Place
-from server.decoding.language import ENDINGS, AnyText, Language
+from server.decoding.language import ENDINGS, Language
 from server.decoding.logits import Row, Tokens
 from server.decoding.sampling import FIRST_LOOK
 from server.decoding.step import drawn
@@ -43,15 +43,13 @@ class GuidedRow:
         self.parameters = request.parameters
         self.history = history
         self._registry = registry
-        ends = request.parameters.stop_ids
-        self._any_text = AnyText(registry.vocabulary, ends) if ends else registry.any_text
         self._over = ENDINGS[request.parameters.ending]
         self._length = 0
 
     @property
     def language(self) -> Language:
         """Raises UnknownGrammar."""
-        return self._any_text if self.request.grammar is None else self._registry.language(self.request.grammar)
+        return self._registry.language(self.request.grammar)
 
     @property
     def place(self) -> Place:
