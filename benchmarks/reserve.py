@@ -6,7 +6,7 @@ The answers are those of json-mode-eval and of the function calls, in the tokens
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.data import ROOT
@@ -14,6 +14,7 @@ from grammar_cache import GrammarError, Vocabulary, compile_grammar
 from server.commands.eval import splitter
 from server.console.models import MODEL, add_model, model_folder
 from server.evaluation.experiments import SETS, tasks
+from server.evaluation.feasible import Split
 from server.evaluation.task import Task
 from server.settings import LIMITS
 
@@ -41,7 +42,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _beyond(asked: Sequence[Task], vocabulary: Vocabulary, split: Callable[[str], list[int]]) -> list[int]:
+def _beyond(asked: Sequence[Task], vocabulary: Vocabulary, split: Split) -> list[int]:
     """Tokens of each reference beyond the minimum of its constraint; those of refused constraints are left out."""
     found = []
     for task in asked:

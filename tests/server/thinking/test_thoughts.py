@@ -281,3 +281,15 @@ def test_a_client_that_goes_away_frees_everything() -> None:
                 for _, line in zip(range(2 * lines), stream.iter_lines(), strict=False):
                     assert "error" not in line
             eventually(lambda: engine.open_sequences == 0 and running.service.present == 0)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"n": 3, "seed": 4}, {"temperature": 0}, {"n": 2, "swyb": {"beam_width": 4}}], ids=str
+)
+@pytest.mark.parametrize("kind", ["schema", "choice", "plain"])
+def test_a_stream_tells_the_same(kind: str, fields: dict[str, Any]) -> None:
+    """Thoughts, texts and certificates are those of the whole answer, broken code points too."""
+    with thinking_server(seeded(SIZE, seed=11)) as (running, _):
+        asked = {**CONSTRAINTS.get(kind, {}), **fields, "max_tokens": 70}
+        told(running, False, asked)  # compiles
+        assert told(running, True, asked) == told(running, False, asked)
