@@ -52,7 +52,7 @@ def test_responses_have_an_item_for_the_thought(running: Running) -> None:
         assert message.type == "message" and belongs("choice", answer.output_text)
         assert answer.usage is not None
         assert answer.usage.output_tokens_details.reasoning_tokens == TOKENS
-        assert answer.usage.output_tokens == answer.swyb["tokens_used"]  # type: ignore[attr-defined]
+        assert answer.usage.output_tokens == answer.swyb["tokens_used"]
         events: list[Any] = list(client.responses.create(**asked, stream=True))
         with client.responses.stream(**asked) as stream:
             assert stream.get_final_response().output_text == answer.output_text

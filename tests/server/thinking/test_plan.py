@@ -47,7 +47,7 @@ def test_tokens_up_to_a_byte(texts: list[bytes], end: int) -> None:
 
 @given(texts=TEXTS)
 def test_whole_words(texts: list[bytes]) -> None:
-    """What is left out begins with a space, and nothing behind it does; without a space all is kept."""
+    """The tokens that are left out begin with a space, the last one there is; without a space all are kept."""
     kept = whole_words(texts)
     rest = texts[kept:]
     assert kept == len(texts) or rest[0][:1].isspace()
