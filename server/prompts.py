@@ -11,6 +11,7 @@ from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.messages import for_template
 from server.protocol.template_variables import template_variables
+from server.protocol.tools.template import tools_for_template
 from server.thinking.opening import Closer, opening_of
 
 
@@ -51,7 +52,7 @@ def _encoded(request: ChatRequest, model: ChatModel, most: int, *, opens_a_turn:
     rendering = Rendering(
         # Fields that other models have too mean something without a variable.
         variables={name: value for name, (value, _) in variables.items() if name in named or name in known},
-        tools=tuple(request.tools or ()),
+        tools=tools_for_template(request.tools, request.functions),
         generation_prompt=opens_a_turn,
         continue_final=request.continue_final_message or False,
     )

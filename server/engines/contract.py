@@ -89,6 +89,9 @@ class ChatModel(ABC):
     context_window: int
     """Tokens of prompt and answer together."""
 
+    chat_template: str = ""
+    """Source of the chat template; it says in which form the model calls tools."""
+
     @property
     def template(self) -> ChatTemplate:
         """Facts of the chat template."""

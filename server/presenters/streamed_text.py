@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from server.backends.backend import Piece
 from server.decoding.answer import Answer
@@ -38,22 +39,28 @@ class StreamedText:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class ThoughtText:
+    """Further text of a thought; `last`: the answer follows."""
+
+    text: str
+    last: bool
+
+
 class StreamedThought:
     """Tells of a thought, and of the answer behind it, what was not told before."""
 
     def __init__(self) -> None:
-        self.text = ""
         self._begun = False
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
-    def of(self, event: ThoughtPiece | Piece | Answer) -> str:
-        """Text of the thought; that of an answer which shares another one's is told with the answer."""
+    def of(self, event: ThoughtPiece | Piece | Answer) -> ThoughtText | None:
+        """News of the thought; that of an answer which shares another one's is told with the answer."""
         if isinstance(event, ThoughtPiece):
             self._begun = True
-            told = self._decoder.decode(event.text, event.last)
-            self.text += told
-            return told
-        return "" if self._begun or not isinstance(event, Answer) else thought_of(event) or ""
+            return ThoughtText(self._decoder.decode(event.text, event.last), event.last)
+        thought = None if self._begun or not isinstance(event, Answer) else thought_of(event)
+        return None if thought is None else ThoughtText(thought, last=True)
 
 
 def thought_of(answer: Answer) -> str | None:

@@ -126,6 +126,7 @@ class Draft:
             min_tokens=0,
             ignore_end=False,
             logprobs=None,
+            special_names=False,
         )
 
 

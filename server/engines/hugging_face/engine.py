@@ -94,6 +94,7 @@ class TransformersEngine(Engine):
         self.name = name or path.name
         self.vocabulary = Vocabulary.from_pretrained(path, cache=cache)
         self._chat = ChatEncoder(path, self.vocabulary)
+        self.chat_template = self._chat.template
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model = CausalModel(path, resolve_dtype(dtype, path, place), place)
         self.context_window = self._model.context_window
@@ -103,7 +104,7 @@ class TransformersEngine(Engine):
 
     @property
     def template(self) -> ChatTemplate:
-        return self._chat.template
+        return self._chat.facts
 
     def encode(
         self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None

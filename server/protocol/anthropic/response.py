@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from server.protocol.completion import AnswerModel, Certificate
 
-StopReason: TypeAlias = Literal["end_turn", "max_tokens", "stop_sequence"]
+StopReason: TypeAlias = Literal["end_turn", "max_tokens", "stop_sequence", "tool_use"]
 
 
 class AnswerBlock(AnswerModel):
@@ -20,6 +20,18 @@ class ThinkingBlock(AnswerModel):
     type: Literal["thinking"] = "thinking"
     thinking: str
     signature: str = ""
+
+
+class CallBlock(AnswerModel):
+    """Call of a tool; in an event, one without its input."""
+
+    type: Literal["tool_use"] = "tool_use"
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+ContentBlock: TypeAlias = ThinkingBlock | AnswerBlock | CallBlock
 
 
 class MessageUsage(AnswerModel):
@@ -36,7 +48,7 @@ class MessageObject(AnswerModel):
     type: Literal["message"] = "message"
     role: Literal["assistant"] = "assistant"
     model: str
-    content: list[ThinkingBlock | AnswerBlock]
+    content: list[ContentBlock]
     stop_reason: StopReason | None
     stop_sequence: str | None
     usage: MessageUsage
@@ -51,6 +63,13 @@ class TextDelta(AnswerModel):
 class ThinkingDelta(AnswerModel):
     type: Literal["thinking_delta"] = "thinking_delta"
     thinking: str
+
+
+class InputDelta(AnswerModel):
+    """Further part of the JSON text of a call's input."""
+
+    type: Literal["input_json_delta"] = "input_json_delta"
+    partial_json: str
 
 
 class EndDelta(AnswerModel):
@@ -72,8 +91,8 @@ class MessageEvent(AnswerModel):
     ]
     message: MessageObject | None = None
     index: int | None = None
-    content_block: ThinkingBlock | AnswerBlock | None = None
-    delta: ThinkingDelta | TextDelta | EndDelta | None = None
+    content_block: ContentBlock | None = None
+    delta: ThinkingDelta | TextDelta | InputDelta | EndDelta | None = None
     usage: MessageUsage | None = None
     swyb: Certificate | None = None
 

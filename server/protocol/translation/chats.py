@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -12,7 +13,7 @@ from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.reading import of_validation
 from server.protocol.thinking.fields import ThinkingFields
 
-Message = Mapping[str, str]
+Message = Mapping[str, Any]
 
 SHARED = frozenset(
     {*AnswerRequest.model_fields, *TemplateFields.model_fields, *ThinkingFields.model_fields},

@@ -21,6 +21,7 @@ from server.protocol import formats as f
 from server.protocol import grammars as g
 from server.protocol import messages as m
 from server.protocol import tokens
+from server.protocol.anthropic import blocks as ab
 from server.protocol.anthropic import request as an
 from server.protocol.completions import request as completions
 from server.protocol.constraints import fields as cf
@@ -34,6 +35,7 @@ from server.protocol.strict import StrictModel
 from server.protocol.thinking import fields as th
 from server.protocol.translation.responses import parse_responses
 from server.settings import Settings
+from tests.server.api.tool_objects import CALLING, TOOL_OBJECTS
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import uniform
 from tests.server.running import VOCABULARY, Running, error_of, request, serving
@@ -116,7 +118,6 @@ ANSWER: Object = {
     "safety_identifier": "s",
     "prompt_cache_key": "k",
 }
-CALLING: Object = {"tools": [], "tool_choice": "none"}
 CHAT: Object = {**ANSWER, **TEMPLATE, **THINKING, **request(), **CALLING, "logprobs": True, "top_logprobs": 2}
 CONSTRAINT: Object = {"whitespace": "any", "lenient": True, "start": "s", "lexer": "dynamic"}
 REGISTERED: Object = {
@@ -203,7 +204,10 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         lambda value: parse_as(completions.CompletionRequest, value, completions.FOREIGN),
     ),
     r.ResponsesRequest: (
-        {**ANSWER, **TEMPLATE, **THINKING, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
+        {
+            **{**ANSWER, **TEMPLATE, **THINKING, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
+            **{"tools": [], "tool_choice": "none", "parallel_tool_calls": False},
+        },
         parse_responses,
     ),
     r.InputMessage: (
@@ -227,24 +231,20 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
             "stop_sequences": ["x"],
             "output_config": {},
             "output_format": JSON_OUTPUT,
+            "tools": [],
+            "tool_choice": {"type": "none"},
         },
         _messages,
     ),
     an.CountRequest: (
         {
-            "model": "scripted",
-            **MESSAGES,
-            "output_config": {},
-            "output_format": JSON_OUTPUT,
+            **{"model": "scripted", **MESSAGES, "output_config": {}, "output_format": JSON_OUTPUT},
+            **{"tools": [], "tool_choice": {"type": "none"}},
             "thinking": THINKING["thinking"],
         },
         lambda value: parse_as(an.CountRequest, value, an.COUNT_FOREIGN),
     ),
     an.Turn: ({"role": "user", "content": "x"}, lambda value: _messages({"max_tokens": 3, "messages": [value]})),
-    an.TextBlock: (
-        {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}, "citations": []},
-        lambda value: _messages({"max_tokens": 3, "messages": [{"role": "user", "content": [value]}]}),
-    ),
     an.OutputConfig: (
         {"format": JSON_OUTPUT, "effort": "high"},
         lambda value: _messages({"max_tokens": 3, **MESSAGES, "output_config": value}),
@@ -261,6 +261,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {"model": "m", "tokens": [1, 2]},
         lambda value: parse_as(tokens.DetokenizeRequest, value, {}),
     ),
+    **TOOL_OBJECTS,
     g.GrammarRequest: (REGISTERED, parse_grammar),
     g.Precompute: (
         {"height": 1, "configurations": 5},
@@ -361,7 +362,7 @@ def test_the_description_has_the_fields_that_the_parser_takes(model: type[Strict
         for value in described.get("anyOf", [described])[0].get("enum", []):
             if name in foreign or OTHER_NAMES[name].of(value) is not None:
                 read({**without, name: value})
-    if model not in (m.TextPart, r.InputText, an.TextBlock):  # their complaint is older
+    if model not in (m.TextPart, r.InputText, ab.TextBlock):  # their complaint is older
         with pytest.raises(ApiError) as caught:
             read({**example, "nobody_has_this": 1})
         assert caught.value.code == "unknown_parameter"
@@ -387,7 +388,6 @@ def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObjec
         ({"lark": "a"}, "send grammar"),
         ({"structural_tags": [{}]}, "send response_format"),
         ({"response_format": {"type": "structural_tag", "formt": {}}}, "did you mean format?"),
-        ({"tools": [{}]}, "send response_format"),
         ({"swyb": {"beam": 2}}, "did you mean beam_width? Known here: whitespace, lenient, start, lexer, beam_width"),
         ({"swyb": {"zzz": 2}}, "Known here: whitespace"),
         ({"max_token": 2}, "did you mean max_tokens?"),
