@@ -12,6 +12,7 @@ from hashlib import blake2b
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Work
 from server.decoding.answer import Answer, Interruption, Thought
+from server.decoding.beam import held_back
 from server.decoding.parameters import Parameters
 from server.thinking.plan import ThinkingPlan
 from server.thinking.sentences import SENTENCE_ENDS, tokens_before, tokens_through, whole_words
@@ -57,24 +58,27 @@ class Draft:
         """Takes in what a part came to."""
         self._spent += answer.tokens_used
         self._interrupted = answer.interrupted
+        begun, told = len(self._tokens), len(self._text) + len(answer.text)
+        tokens = (*self._tokens, *answer.tokens)
         size = self._vocabulary.size  # models may have more tokens
-        texts = [self._vocabulary.text_of(token) if token < size else b"" for token in answer.tokens]
-        behind = b"".join(texts)[len(answer.text) :]
-        if answer.tokens_used > len(answer.tokens) or behind.startswith(self._plan.closer.text):
+        texts = [self._vocabulary.text_of(token) if token < size else b"" for token in tokens]
+        text, mark = b"".join(texts), self._plan.closer.text
+        # A mark may begin in one part and end in the next.
+        at = text.find(mark, max(0, len(self._text) + 1 - len(mark)))
+        if at >= 0 or answer.tokens_used > len(answer.tokens):
             self._closed_by_model = True
-            self._keep(answer.tokens[: tokens_before(texts, len(answer.text))], answer.text)
+            end = min(told, at) if at >= 0 else told
+            self._tokens, self._text = tokens[: tokens_before(texts, end)], text[:end]
             return
         kept = len(texts)
-        if behind:
+        if behind := text[told:]:
             stop = next(end for end in SENTENCE_ENDS if behind.startswith(end))
-            kept = tokens_through(texts, len(answer.text) + len(stop.rstrip()))
-        elif self.is_last_part and self._interrupted is None:
-            kept = whole_words(texts)
-        self._keep(answer.tokens[:kept], b"".join(texts[:kept]))
-
-    def _keep(self, tokens: tuple[int, ...], text: bytes) -> None:
-        self._tokens += tokens
-        self._text += text
+            kept = tokens_through(texts, told + len(stop.rstrip()))
+        elif self._begun == len(self._parts) and self._interrupted is None:
+            kept = tokens_before(texts, told - held_back(text, (mark,)))
+            if self.is_last_part and kept > begun:
+                kept = begun + whole_words(texts[begun:kept])
+        self._tokens, self._text = tokens[:kept], b"".join(texts[:kept])
 
     @property
     def text(self) -> bytes:
