@@ -125,6 +125,7 @@ MESSAGE: Mapping[str, Foreign] = {
     "audio": Foreign(_NEVER, "messages are text: leave it out"),
     "cache_control": Foreign(_NEVER, _CACHED, ("object",)),
     "images": Foreign(_EMPTY_LIST, "messages are text: leave it out"),
+    "parsed": Foreign(_NEVER, "leave it out", ("object", "array", "string", "number", "boolean")),
     "prefix": Foreign(_OFF, "send continue_final_message"),
     "tool_name": Foreign(_NEVER, "send name"),
 }

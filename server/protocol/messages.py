@@ -40,10 +40,14 @@ def _content(given: object) -> object:
 
 
 class CalledFunction(StrictModel):
-    """A function that was called, with the JSON text of its arguments, or the arguments themselves."""
+    """A function that was called, with the JSON text of its arguments, or the arguments themselves.
+
+    `parsed_arguments`, which OpenAI's client adds and gives back, change no answer.
+    """
 
     name: str
     arguments: str | dict[str, Any] | None = None
+    parsed_arguments: dict[str, Any] | list[Any] | str | float | bool | None = None
 
 
 class CalledCustom(StrictModel):

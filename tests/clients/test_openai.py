@@ -166,7 +166,7 @@ def test_tools() -> None:
     [call] = answer.choices[0].message.tool_calls or []
     assert isinstance(call.function.parsed_arguments, City)
     result = {"role": "tool", "tool_call_id": call.id, "content": "Noted."}
-    told = [*ASKED, answer.choices[0].message.to_dict(), result]
+    told: Any = [*ASKED, answer.choices[0].message, result]
     asked["tool_choice"] = "auto"
     assert client.chat.completions.create(messages=told, **asked, max_tokens=16).choices[0].finish_reason
     function: Any = {"name": "City", "parameters": City.model_json_schema()}

@@ -150,7 +150,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     m.TextPart: ({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}, _part),
     m.ToolCall: (CALL, lambda value: _message({"role": "assistant", "tool_calls": [value]})),
     m.CalledFunction: (
-        {"name": "f", "arguments": "{}"},
+        {"name": "f", "arguments": "{}", "parsed_arguments": {}},
         lambda value: _message({"role": "assistant", "function_call": value}),
     ),
     c.StreamOptions: (

@@ -149,7 +149,7 @@ def test_items_of_a_conversation() -> None:
         ({"conversation": "c"}, "conversation"),
         ({"background": True}, "background"),
         ({"truncation": "auto"}, "truncation"),
-        ({"tools": [{"type": "web_search"}]}, "tools.0.type"),
+        ({"tools": [{"type": "web_search"}]}, "tools.0"),
         ({"include": ["message.output_text.logprobs"]}, "include"),
         ({"input": [{"type": "item_reference", "id": "i"}]}, "input.0"),
         ({"extra_body": {"n": 2, "temperature": 1.0}}, "n"),

@@ -132,6 +132,12 @@ def test_parse_of_openais_client(client: openai.OpenAI) -> None:
     asked: Any = {"model": "scripted", "messages": TURNS, "tools": [tool], "tool_choice": "required"}
     answer = client.chat.completions.parse(**asked, max_tokens=160)
     assert all(isinstance(call.function.parsed_arguments, City) for call in answer.choices[0].message.tool_calls or [])
+    ids = [call.id for call in answer.choices[0].message.tool_calls or []]
+    asked["messages"] = [
+        *TURNS,
+        answer.choices[0].message,
+        *({"role": "tool", "tool_call_id": i, "content": ""} for i in ids),
+    ]
     with client.chat.completions.stream(**asked, max_tokens=160) as stream:
         final = stream.get_final_completion().choices[0].message
     assert all(isinstance(call.function.parsed_arguments, City) for call in final.tool_calls or [])
