@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from server.protocol.anthropic.blocks import Content, ToolResultBlock, ToolUseBlock, TurnContent
+from server.protocol.anthropic.blocks import Content, ThoughtBlock, ToolResultBlock, ToolUseBlock, TurnContent
 from server.protocol.anthropic.tools import AnthropicChoice, AnthropicTools
 from server.protocol.chat import MESSAGES, AnswerRequest, TemplateFields
 from server.protocol.foreign.field import Foreign
@@ -27,9 +27,9 @@ class Turn(StrictModel):
 
     @model_validator(mode="after")
     def _blocks_fit_the_role(self) -> Turn:
-        other = {"user": ToolUseBlock, "assistant": ToolResultBlock}[self.role]
+        other = {"user": ToolUseBlock | ThoughtBlock, "assistant": ToolResultBlock}[self.role]
         if not isinstance(self.content, str) and any(isinstance(block, other) for block in self.content):
-            message = "calls are the assistant's, and their results the user's"
+            message = "thoughts and calls are the assistant's, and results of calls the user's"
             raise PydanticCustomError(MISPLACED_MEMBER, message, {"member": "content"})
         return self
 
@@ -66,8 +66,8 @@ class MessagesRequest(AnswerRequest, TemplateFields, ThinkingFields):
 
     messages: Annotated[list[Turn], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
     """Up to 4,096 turns with `role` (`user`, `assistant`) and `content`: a string, or a list of up to 4,096 blocks of
-    type `text`, `tool_use` (the assistant's) and `tool_result` (the user's). If the last turn is the assistant's, the
-    answer continues it, and is the continuation alone.
+    type `text`, `thinking` and `tool_use` (the assistant's) and `tool_result` (the user's). If the last turn is the
+    assistant's, the answer continues it, and is the continuation alone.
     """
     max_tokens: int = Field(ge=1)
     """Budget T: every token of the answer counts, an end token too. Has to be there."""

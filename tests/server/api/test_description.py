@@ -214,6 +214,18 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {"type": "message", "role": "user", "content": "x", "id": "m", "status": "completed", "phase": "commentary"},
         lambda value: parse_responses({"input": [value]}),
     ),
+    r.ThoughtItem: (
+        {"type": "reasoning", "content": [], "summary": [], "id": "i", "status": "completed"},
+        lambda value: parse_responses({"input": [value]}),
+    ),
+    r.ThoughtPart: (
+        {"type": "reasoning_text", "text": "t"},
+        lambda value: parse_responses({"input": [{"type": "reasoning", "content": [value]}]}),
+    ),
+    ab.ThoughtBlock: (
+        {"type": "thinking", "thinking": "t", "signature": "s"},
+        lambda value: _messages({"max_tokens": 3, "messages": [{"role": "assistant", "content": [value]}]}),
+    ),
     r.InputText: (
         {"type": "output_text", "text": "x", "annotations": [], "logprobs": []},
         lambda value: parse_responses({"input": [{"role": "user", "content": [value]}]}),

@@ -8,12 +8,21 @@ from typing import Any
 
 import pytest
 
+from server.protocol.messages import for_template
+from server.protocol.translation.responses import chat_of_responses, parse_responses
 from tests.server.engines.scripts import follow
 from tests.server.examples import CONSTRAINTS, belongs
 from tests.server.running import Running, request
 from tests.server.thinking.engines import END, VOCABULARY, ThinkingEngine, message_of, thinking_server
 
 SENTENCE = "2 and 2 are 4."
+REASONING = {
+    "type": "reasoning",
+    "content": [{"type": "reasoning_text", "text": "a"}, {"type": "reasoning_text", "text": "b"}],
+    "summary": [],
+}
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+CALLED = {"id": "c", "type": "function", "function": {"name": "f", "arguments": {}}}
 TOKENS = len(SENTENCE) + len("T\n\n")
 
 
@@ -135,3 +144,39 @@ def test_a_prompt_is_told_with_its_opening(running: Running) -> None:
         told = running.chat(max_tokens=30, reasoning_effort=effort).json()
         assert told["usage"]["prompt_tokens"] == len(found)
         assert ("reasoning" in message_of(told)) is (effort == "max")
+
+
+def test_answers_are_given_back(running: Running) -> None:
+    """What an answer holds may stand in the next request, thoughts too; the template decides what is seen of them."""
+    with running.openai() as client:
+        asked: Any = {"model": "scripted", "max_output_tokens": 100, "temperature": 0}
+        first = client.responses.create(**asked, input="hi", extra_body=CONSTRAINTS["choice"])
+        turns: Any = [{"role": "user", "content": "hi"}, *first.output, {"role": "user", "content": "more"}]
+        again = client.responses.create(**asked, input=turns, extra_body=CONSTRAINTS["choice"])
+        assert again.usage is not None and first.usage is not None
+        assert again.usage.input_tokens > first.usage.input_tokens
+    with running.anthropic() as anthropic:
+        wanted: Any = {"model": "scripted", "max_tokens": 100, "extra_body": CONSTRAINTS["choice"]}
+        answer = anthropic.messages.create(**wanted, messages=[{"role": "user", "content": "hi"}])
+        given: Any = [{"role": "assistant", "content": answer.content}, {"role": "user", "content": "more"}]
+        assert anthropic.messages.create(**wanted, messages=[{"role": "user", "content": "hi"}, *given]).content
+
+
+@pytest.mark.parametrize(
+    ("items", "turns"),
+    [
+        (
+            [REASONING, {"role": "assistant", "content": "x"}],
+            [{"role": "assistant", "content": "x", "reasoning_content": "ab"}],
+        ),
+        ([{"role": "assistant", "content": "x"}, REASONING], None),
+        ([REASONING, CALL], [{"role": "assistant", "content": "", "reasoning_content": "ab", "tool_calls": [CALLED]}]),
+    ],
+)
+def test_items_that_are_thoughts_belong_to_what_follows(items: list[Any], turns: list[Any] | None) -> None:
+    """A thought, the message and the calls behind it are one turn."""
+    chat, _ = chat_of_responses(parse_responses({"input": items}))
+    found = for_template(chat.messages)
+    thought = [turn for turn in found if "reasoning_content" in turn]
+    assert [turn.pop("reasoning") for turn in thought] == ["ab"]
+    assert turns is None or found == turns
