@@ -147,7 +147,7 @@ def test_a_prompt_is_told_with_its_opening(running: Running) -> None:
 
 
 def test_answers_are_given_back(running: Running) -> None:
-    """What an answer holds may stand in the next request, thoughts too; the template decides what is seen of them."""
+    """Items and blocks of an answer may stand in the next request, thoughts too: the template decides what is seen."""
     with running.openai() as client:
         asked: Any = {"model": "scripted", "max_output_tokens": 100, "temperature": 0}
         first = client.responses.create(**asked, input="hi", extra_body=CONSTRAINTS["choice"])
