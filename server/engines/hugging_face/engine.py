@@ -83,10 +83,9 @@ class TransformersEngine(Engine):
         cache: Path | None = None,
         prefix_cache_bytes: int = 1 << 30,
     ) -> None:
-        """`device`: as torch names it; None: a GPU if torch sees one.
-
-        `cache`: the folder for what is made of the tokenizer; without one it is made at each start.
-        `prefix_cache_bytes`: memory for prompts that later ones may begin like; 0: none is kept.
+        """`device`: as torch names it; None: a GPU if torch sees one. `cache`: the folder for what is made of the
+        tokenizer; without one it is made at each start. `prefix_cache_bytes`: memory for prompts that later ones may
+        begin like; 0: none is kept.
         """
         if not path.is_dir():
             raise ValueError(f"{path} is not a model's folder")
