@@ -12,7 +12,7 @@ from server.protocol.messages import for_template
 from server.protocol.translation.responses import chat_of_responses, parse_responses
 from tests.server.engines.scripts import follow
 from tests.server.examples import CONSTRAINTS, belongs
-from tests.server.running import Running, request
+from tests.server.running import Running, error_of, request
 from tests.server.thinking.engines import END, VOCABULARY, ThinkingEngine, message_of, thinking_server
 
 SENTENCE = "2 and 2 are 4."
@@ -180,3 +180,26 @@ def test_items_that_are_thoughts_belong_to_what_follows(items: list[Any], turns:
     thought = [turn for turn in found if "reasoning_content" in turn]
     assert [turn.pop("reasoning") for turn in thought] == ["ab"]
     assert turns is None or found == turns
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_calls_come_behind_a_thought(running: Running, stream: bool) -> None:
+    """A call of a tool is complete behind a thought, and both are within the budget."""
+    parameters = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    tool = {"type": "function", "function": {"name": "f", "parameters": {**parameters, "additionalProperties": False}}}
+    asked: dict[str, Any] = {"tools": [tool], "tool_choice": "required", "temperature": 0, "stream": stream}
+    least = error_of(running.chat(**asked | {"max_tokens": 3, "stream": False}))["min_tokens"]
+    for budget in (least, least + 5, least + 60):
+        answer = running.chat(**asked, max_tokens=budget)
+        assert answer.status_code == 200
+        if stream:
+            chunks = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+            deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+            thought = "".join(delta.get("reasoning_content") or "" for delta in deltas)
+            calls = [call["function"] for delta in deltas for call in delta.get("tool_calls") or ()]
+            known, arguments = chunks[-1]["swyb"], "".join(call["arguments"] for call in calls)
+        else:
+            message, known = message_of(answer.json()), answer.json()["swyb"]
+            thought, arguments = message["reasoning_content"], message["tool_calls"][0]["function"]["arguments"]
+        assert SENTENCE.startswith(thought) and known["tokens_used"] <= budget
+        assert isinstance(json.loads(arguments)["a"], int)
