@@ -98,6 +98,7 @@ def _calling(
             raise ApiError(ErrorCode.INVALID_VALUE, message, param=field)
     if mode == "none" or not tools:
         return None
+    several = several and form.parallel
     allowed = tuple(tools.values()) if names is None else tuple(tools[name] for name in dict.fromkeys(names))
     return Calling(allowed, form, required=mode == "required", several=several, as_functions=as_functions)
 

@@ -27,6 +27,8 @@ class CallForm:
     text_end: str
     begin: str = ""
     end: str = ""
+    parallel: bool = True
+    """Whether an answer may hold several calls: Llama 3's templates refuse to show them."""
     marks: tuple[str, ...] = ()
     """Texts that a chat template holds, all of them, where its model writes calls so; none: no template tells."""
     foreign: tuple[str, ...] = ()
@@ -73,6 +75,7 @@ _LLAMA = CallForm(
     separator="; ",
     text_middle='"}\n',
     text_end="",
+    parallel=False,
     marks=('{"name": ', '"parameters": '),
 )
 _DEEPSEEK = CallForm(

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 
+from server.backends.vllm.frontend.model import FolderModel
 from server.engines.chat import ChatEncoder
 from server.engines.contract import Rendering
+from server.engines.hugging_face.engine import TransformersEngine
 from tests.cached import tokenizer_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of transformers, about files of tokenizers
@@ -93,3 +95,12 @@ def test_tools_of_a_template_with_words_for_them() -> None:
     text = Tokenizer.from_file(str(folder / "tokenizer.json")).decode(ids, skip_special_tokens=False)
     assert text.count("<tools>\n{") == 1
     assert "You may call one or more functions" in text
+
+
+def test_models_tell_their_template(tiny_folder: Callable[[str], Path]) -> None:
+    """Models of either engine have the template's source, which says in which form calls are written."""
+    folder = tiny_folder("llama")
+    source = (folder / "chat_template.jinja").read_text()
+    engine = TransformersEngine(folder, threads=1)
+    assert engine.chat_template == FolderModel(folder, None, None, 10).chat_template == source
+    engine.shutdown()
