@@ -31,7 +31,7 @@ def asked(vllm: Serving, **fields: Any) -> Any:
 
 @pytest.mark.parametrize("how", [{"temperature": 0}, {"n": 2, "seed": 3}, {"swyb": {"beam_width": 2}}], ids=str)
 def test_answers_are_complete_behind_thoughts(vllm: Serving, how: dict[str, Any]) -> None:
-    """From the least budget on each answer is valid, and has no more tokens than the budget with its thought."""
+    """Answers are valid from the least budget on, and have no more tokens than the budget with their thoughts."""
     least = error_of(asked(vllm, max_tokens=1))["min_tokens"]
     assert error_of(asked(vllm, max_tokens=least - 1))["code"] == "budget_too_small"
     for budget in (least, least + 3, least + 40):
