@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import budget_affected
+from benchmarks import budget_affected, reserve
 from benchmarks.core import (
     artefact_time,
     compile_time,
@@ -59,6 +59,7 @@ def parser() -> ArgumentParser:
         "restart": restart,
         "maskbench": maskbench,
         "budget": budget_affected,
+        "reserve": reserve,
         "hosts": answers,
         "rows": rows,
         "tools": tools,
@@ -71,7 +72,8 @@ def parser() -> ArgumentParser:
     _finish(
         commands.add_parser(
             "all",
-            help=f"all but vllm, restart, maskbench, budget, hosts, rows, tools and hostile, on {FEW_SCHEMAS} schemas",
+            help="all but vllm, restart, maskbench, budget, reserve, hosts, rows, tools and hostile, "
+            f"on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

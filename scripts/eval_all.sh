@@ -24,6 +24,7 @@ evaluate sql --methods swyb,swyb:M=4,base,sample-verify,xgrammar,llguidance
 evaluate sql --set spider-schema --methods swyb,swyb:M=4
 evaluate ltl --methods swyb,swyb:M=4,base,sample-verify,xgrammar,llguidance
 evaluate budget --set json-mode --methods "swyb,$methods"
+evaluate think
 evaluate ablation --set drone
 evaluate ablation --set spider
 "$swyb" eval report "$out" > /dev/null

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from server.backends.backend import Work
 from server.decoding.parameters import Parameters
 from server.grammars.compiled import Certified
+from server.thinking.plan import ThinkingPlan
 from server.tools.calling import Calling
 
 
@@ -26,8 +27,15 @@ class Job:
     refuses: bool = False
     ignored: tuple[str, ...] = ()
     """Fields of the request that were let through, though nobody knows them."""
+    thinking: ThinkingPlan | None = None
+    """Plan of the thought before each work's answers, which the works' budget is for too."""
     calling: Calling | None = None
     """Calls that an answer may hold; None: all of it is text."""
+
+    @property
+    def tells_thoughts(self) -> bool:
+        """Whether answers begin with a thought that clients are told."""
+        return self.thinking is not None and self.thinking.told
 
     @property
     def prompt(self) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from server.decoding.parameters import Parameters, Penalties
 from server.grammars.compiled import Certified
 from server.protocol.chat import AnswerRequest, ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
+from server.thinking.opening import Closer
 
 SEARCH_ALPHA = 0.5
 """α_min of beams under a constraint: more of their answers are right (docs/explain/evaluation.md)."""
@@ -20,8 +21,23 @@ DEFAULT_TEMPERATURE = 1.0
 """Temperature of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
 
 
-def budget_for(request: AnswerRequest, prompt: int, window: int, default: int, certified: Certified | None) -> int:
-    """T: the tokens an answer may have. Raises ApiError if the prompt or the shortest answer doesn't fit."""
+def least_answer(certified: Certified | None) -> int:
+    """Fewest tokens of an answer behind a thought; a plain text has one."""
+    return certified.minimum.tokens if certified else 1
+
+
+def budget_for(
+    request: AnswerRequest,
+    prompt: int,
+    window: int,
+    default: int,
+    certified: Certified | None,
+    closer: Closer | None = None,
+) -> int:
+    """T: the tokens an answer may have, with its thought, if that needs some to be closed.
+
+    Raises ApiError if the prompt or the shortest answer doesn't fit.
+    """
     room = window - prompt
     if room <= 0:
         raise ApiError(
@@ -30,7 +46,8 @@ def budget_for(request: AnswerRequest, prompt: int, window: int, default: int, c
             param=request.prompt_field,
         )
     field, wanted = _wanted(request)
-    minimum = certified.minimum.tokens if certified else 0
+    closing = len(closer.tokens) if closer else 0
+    minimum = closing + least_answer(certified) if closer or certified else 0
     budget = min(wanted or max(default, minimum, request.min_tokens or 0), room)
     if budget < (request.min_tokens or 0):
         raise ApiError(
@@ -38,8 +55,8 @@ def budget_for(request: AnswerRequest, prompt: int, window: int, default: int, c
             f"min_tokens is more than the {budget} tokens that the answer may have",
             param="min_tokens",
         )
-    if certified is not None and budget < minimum:
-        raise _too_small(certified, budget, room, field)
+    if budget < minimum:
+        raise _too_small(certified, minimum, closing, field, budget, limited_by_window=budget == room)
     return budget
 
 
@@ -173,18 +190,15 @@ def _wanted(request: AnswerRequest) -> tuple[str, int | None]:
     return ("max_completion_tokens", new) if new is not None else ("max_tokens", old)
 
 
-def _too_small(certified: Certified, budget: int, room: int, field: str) -> ApiError:
-    minimum = certified.minimum
-    needs = "needs" if minimum.exact else "may need"
-    why = f"the context window leaves {budget}" if budget == room else f"{field} allows {budget}"
-    return ApiError(
-        ErrorCode.BUDGET_TOO_SMALL,
-        f"a complete answer {needs} {minimum.tokens} tokens with this model's tokenizer, and {why}",
-        param=field,
-        details={
-            "min_tokens": minimum.tokens,
-            "exact": minimum.exact,
-            "budget": budget,
-            "example": certified.witness_text,
-        },
-    )
+def _too_small(
+    certified: Certified | None, needed: int, closing: int, field: str, budget: int, *, limited_by_window: bool
+) -> ApiError:
+    exact = certified is None or certified.minimum.exact
+    needs = "needs" if exact else "may need"
+    why = f"the context window leaves {budget}" if limited_by_window else f"{field} allows {budget}"
+    message = f"a complete answer {needs} {needed} tokens with this model's tokenizer, and {why}"
+    if closing:
+        message += f'; {closing} of them close its thought: reasoning_effort "none" leaves it out'
+    example = {} if certified is None else {"example": certified.witness_text}
+    details = {"min_tokens": needed, "exact": exact, "budget": budget, **example}
+    return ApiError(ErrorCode.BUDGET_TOO_SMALL, message, param=field, details=details)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from server.engines.contract import ChatModel, PromptTooLong, Rendering, UnknownVariable
 from server.protocol.chat import ChatRequest
@@ -11,15 +12,24 @@ from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.messages import for_template
 from server.protocol.template_variables import template_variables
 from server.protocol.tools.template import tools_for_template
+from server.thinking.opening import Closer, opening_of
 
 
-def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel) -> tuple[int, ...]:
-    """Token ids, at least one less than the context window. Raises ApiError. Blocks while it tokenises."""
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Tokens of a prompt. `closer`: that of the thought in which it ends, if the model is to think first."""
+
+    tokens: tuple[int, ...]
+    closer: Closer | None = None
+
+
+def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel) -> Prompt:
+    """Prompt of at least one token less than the context window. Raises ApiError. Blocks while it tokenises."""
     window, field = model.context_window, request.prompt_field
     try:
         if isinstance(request, ChatRequest):
-            return tuple(_encoded(request, model, window - 1))
-        return tuple(_continued(request, model, window - 1))
+            return _chat(request, model, window - 1)
+        return Prompt(tuple(_continued(request, model, window - 1)))
     except PromptTooLong as error:
         message = f"the prompt has {window} tokens or more; with an answer, the model can take {window}"
         raise ApiError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, message, param=field) from error
@@ -27,12 +37,23 @@ def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel) -> tup
         raise ApiError(ErrorCode.INVALID_VALUE, f"{field}: {error}", param=field) from error
 
 
-def _encoded(request: ChatRequest, model: ChatModel, most: int) -> Sequence[int]:
-    variables = template_variables(request)
+def _chat(request: ChatRequest, model: ChatModel, most: int) -> Prompt:
+    opens = _opens_a_turn(request)
+    tokens = _encoded(request, model, most, opens_a_turn=opens)
+    opening = opening_of(request, model, tokens, opens_a_turn=opens)
+    if len(tokens) + len(opening.tokens) > most:
+        raise PromptTooLong(f"the chat has more than {most} tokens")
+    return Prompt((*tokens, *opening.tokens), opening.closer)
+
+
+def _encoded(request: ChatRequest, model: ChatModel, most: int, *, opens_a_turn: bool) -> Sequence[int]:
+    variables, named = template_variables(request), request.chat_template_kwargs or {}
+    known = model.template.variables
     rendering = Rendering(
-        variables={name: value for name, (value, _) in variables.items()},
+        # Fields that other models have too mean something without a variable.
+        variables={name: value for name, (value, _) in variables.items() if name in named or name in known},
         tools=tools_for_template(request.tools, request.functions),
-        generation_prompt=_opens_a_turn(request),
+        generation_prompt=opens_a_turn,
         continue_final=request.continue_final_message or False,
     )
     try:
@@ -43,6 +64,9 @@ def _encoded(request: ChatRequest, model: ChatModel, most: int) -> Sequence[int]
 
 
 def _continued(request: CompletionRequest, model: ChatModel, most: int) -> Sequence[int]:
+    if request.swyb is not None and request.swyb.thinking is not None:
+        message = "swyb.thinking: thoughts are for chats: leave it out, or ask /v1/chat/completions"
+        raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="swyb.thinking")
     [prompt] = request.prompt
     if isinstance(prompt, str):
         return model.encode_text(prompt, most, special=request.add_special_tokens is not False)

@@ -30,14 +30,16 @@ from server.grammars.opening import opened_store
 from server.interrupts import Interrupted, Interrupts
 from server.job import Job
 from server.merging import merged
-from server.planning import budget_for, parameters_for, works_of
-from server.prompts import prompt_of
+from server.planning import budget_for, least_answer, parameters_for, works_of
+from server.prompts import Prompt, prompt_of
 from server.protocol.chat import AnswerRequest, ChatRequest, SwybOptions
 from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
 from server.stopping import check_stops, check_tokens
+from server.thinking.plan import ThinkingPlan, plan_of
+from server.thinking.thoughts import ThoughtPiece, thought_and_answer
 from server.tools.calling import Calling, calling_of
 from server.tools.forms import FORMS, form_of
 
@@ -193,17 +195,18 @@ class Service:
         prompt = await self.encoded(request)
         budget = budget_for(
             request,
-            len(prompt),
+            len(prompt.tokens),
             self.model.context_window,
             self.settings.default_max_tokens,
             certified,
+            prompt.closer,
         )
         parameters = parameters_for(request, budget, constrained=certified is not None)
         parameters = replace(parameters, special_names=calling is not None)
-        self._check_parameters(parameters, len(prompt))
+        self._check_parameters(parameters, len(prompt.tokens))
         exchange = certified.exchange if certified else None
         work = Work(
-            prompt,
+            prompt.tokens,
             self._language(certified, parameters),
             parameters,
             exchange,
@@ -212,11 +215,12 @@ class Service:
         )
         answers = request.n or 1
         works, ignored = works_of(work, answers), request.unknown_fields
+        thinking = plan_of(request, prompt.closer, self.model.template, least_answer(certified), budget)
         calling = asked.calling if asked else None
-        return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored, calling)
+        return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored, thinking, calling)
 
-    async def encoded(self, request: ChatRequest | CompletionRequest) -> tuple[int, ...]:
-        """Ids of a request's prompt. Raises ApiError."""
+    async def encoded(self, request: ChatRequest | CompletionRequest) -> Prompt:
+        """A request's prompt. Raises ApiError."""
         return await asyncio.to_thread(prompt_of, request, self.model)
 
     async def asked(self, request: Constrained, calling: Calling | None = None) -> Asked | None:
@@ -243,17 +247,27 @@ class Service:
         except GrammarError as error:
             raise of_grammar(error, asked.field) from error
 
-    async def answers(self, job: Job) -> AsyncGenerator[tuple[int, Piece | Answer]]:
+    async def answers(self, job: Job) -> AsyncGenerator[tuple[int, ThoughtPiece | Piece | Answer]]:
         """Pieces of text and then the answer, for each answer by its number. Raises ApiError. Close it to cancel."""
         several = 0
-        async with aclosing(merged([self._decoded(work) for work in job.works])) as events:
+        async with aclosing(merged([self._decoded(work, job.thinking) for work in job.works])) as events:
             async for number, event in events:
                 yield number + several, event
                 # One work tells its answers one after the other.
                 several += isinstance(event, Answer) and len(job.works) == 1
 
-    async def _decoded(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        async with self._running, aclosing(self._backend.run(work)) as events:  # closing it cancels the request
+    async def _decoded(
+        self, work: Work, thinking: ThinkingPlan | None
+    ) -> AsyncGenerator[ThoughtPiece | Piece | Answer]:
+        run, known = self._run, self.model.vocabulary
+        async with self._running:
+            found = run(work) if thinking is None else thought_and_answer(work, thinking, known, run)
+            async with aclosing(found) as events:  # closing it cancels the request
+                async for event in events:
+                    yield event
+
+    async def _run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
+        async with aclosing(self._backend.run(work)) as events:
             try:
                 async for event in events:
                     yield event

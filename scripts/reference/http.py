@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from scripts.reference.markdown import linked, table
 from server.protocol.anthropic import request as anthropic
 from server.protocol.anthropic.request import MessagesRequest
-from server.protocol.chat import AnswerRequest, ChatRequest, SwybOptions, TemplateFields
+from server.protocol.chat import ChatRequest, SwybOptions
 from server.protocol.completion import Certificate
 from server.protocol.completions import request as completions
 from server.protocol.completions.request import CompletionRequest
@@ -23,6 +23,7 @@ from server.protocol.foreign.field import Foreign
 from server.protocol.foreign_fields import REQUEST
 from server.protocol.responses import request as responses
 from server.protocol.responses.request import ResponsesRequest
+from server.protocol.translation.chats import SHARED
 
 _MADE = re.compile(r"(<!-- made: (?P<name>[\w-]+) -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
 _SIGNS = MappingProxyType({"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"})
@@ -52,7 +53,7 @@ def constraint_fields() -> str:
 
 def own_fields(model: type[BaseModel]) -> str:
     """Fields of a request of another interface that chats don't have, or by another rule."""
-    shared = AnswerRequest.model_fields.keys() | TemplateFields.model_fields.keys()
+    shared = SHARED
     needed = {name for name in shared & model.model_fields.keys() if model.model_fields[name].is_required()}
     return _meanings({name: field for name, field in fields(model) if name not in shared - needed})
 

@@ -36,6 +36,7 @@ EXPERIMENTS = {
     "sql": "SQL for a question over a database",
     "ltl": "temporal logic for an instruction",
     "budget": "whether more budget cures those that don't plan for it",
+    "think": "sums in words, with a thought before the answer and without",
     "ablation": "what each part of decoding adds",
 }
 
@@ -133,7 +134,7 @@ def _run(arguments: Namespace, stack: ExitStack) -> int:
     check(methods, remote=bool(arguments.base_url))
     asked = Asked(
         arguments.experiment,
-        data if arguments.data else f"{data} (sample)",
+        data if arguments.data or experiments.SETS[data].folder is None else f"{data} (sample)",
         experiments.tasks(data, folder, arguments.n or 0, arguments.seed),
         methods,
         budgets.levels(arguments.budgets or (budgets.HARD if arguments.hard else chosen.budgets)),

@@ -12,6 +12,21 @@ Interruption: TypeAlias = Literal["shutdown", "failure", "configurations"]
 """The server ends; a fault was met; the grammar's configurations are at their limit."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Thought:
+    """Thought before an answer, or before several that share it.
+
+    `tokens`: those that were generated, and the closer's. `closed_by_budget`: the model had to end it. `reserve`:
+    tokens that it had to leave to the answer. `told`: whether clients are told the text.
+    """
+
+    text: bytes
+    tokens: int
+    closed_by_budget: bool
+    reserve: int
+    told: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A finished text.
@@ -28,7 +43,8 @@ class Answer:
     something that the grammar allows, at the places `forced_at`; None: drawn otherwise.
     `budget_affected` False: a budget without a bound would have given the same text, from the same logits and draws;
     None: not known here. `budget_ended`: JSON Pointers of the values that the budget ended, where the text is JSON and
-    that is known. `logprobs`: where they were asked for, of all tokens that the model chose.
+    that is known. `logprobs`: where they were asked for, of all tokens that the model chose. `thought`: what came
+    before; no other field counts it.
     """
 
     text: bytes
@@ -44,3 +60,9 @@ class Answer:
     budget_ended: tuple[str, ...] | None = None
     logprobs: tuple[TokenLogprobs, ...] = ()
     tight_steps: int | None = None
+    thought: Thought | None = None
+
+    @property
+    def tokens_spent(self) -> int:
+        """Tokens of the answer and of its thought."""
+        return self.tokens_used + (0 if self.thought is None else self.thought.tokens)

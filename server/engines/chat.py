@@ -15,12 +15,16 @@ from transformers import AutoTokenizer
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines import plain_turns
-from server.engines.contract import Message, PromptTooLong, Rendering, UnknownVariable
+from server.engines.contract import ChatTemplate, Message, PromptTooLong, Rendering, UnknownVariable
 from server.engines.prompt_bound import PromptBound
 from server.engines.special_text import SpecialText
+from server.engines.thought_marks import thinking_template
 
 BOUND_BYTES = 256 << 10
 """Shorter chats are tokenised without asking first whether they can fit: it takes a tenth of a second."""
+
+_PROBE = ({"role": "user", "content": "probe"},)
+"""Chat by which the opening of a turn is looked at."""
 
 _GENERATION = re.compile(r"{%-?\s*(end)?generation\s*-?%}")
 """Statement of `transformers` in templates, which Jinja doesn't know."""
@@ -81,6 +85,18 @@ class ChatEncoder:
         """Names that the tokenizer's file has for tokens; the empty one for an id that it doesn't have."""
         with self._lock:
             return [name or "" for name in self._tokenizer.convert_ids_to_tokens(list(ids))]
+
+    @cached_property
+    def facts(self) -> ChatTemplate:
+        """See `ChatModel.template`."""
+        return ChatTemplate(self._variables, thinking_template(self.template, self._variables, self._opening))
+
+    def _opening(self, variables: Mapping[str, object]) -> str:
+        """A chat with the opening of the assistant's turn; the empty text where the template refuses it."""
+        try:
+            return self._rendered([list(_PROBE), (), dict(variables)], Rendering())
+        except ValueError:
+            return ""
 
     def _split(self, text: str, *, plain: bool = False, marks: bool = False) -> list[int]:
         """Ids of a text. `plain`: special tokens in it are text. `marks`: with those that the tokenizer puts around."""

@@ -5,7 +5,7 @@ new step extends row `parents[i]` of the step before by `tokens[i]` (several tok
 forward). The first `Forward` of a sequence is `parents=(0,), tokens=((),)`: the logits after the prompt alone.
 
 One thread, the owner of the engine, calls everything here except what tells of tokens, which any
-thread may call: `encode`, `encode_text`, `split` and `token_names`.
+thread may call: `template`, `encode`, `encode_text`, `split` and `token_names`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.engines.thought_marks import ThinkingTemplate
 
 SequenceId: TypeAlias = int
 Message: TypeAlias = Mapping[str, Any]
@@ -58,6 +59,17 @@ class Rendering:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatTemplate:
+    """Facts of a model's chat template: the variables that it reads, and thoughts if it has some."""
+
+    variables: frozenset[str] = frozenset()
+    thinking: ThinkingTemplate | None = None
+
+
+PLAIN_TEMPLATE = ChatTemplate()
+
+
+@dataclass(frozen=True, slots=True)
 class Forward:
     """One step of one sequence; see the module's text. `parents` and `tokens` have the same length, at least 1."""
 
@@ -79,6 +91,11 @@ class ChatModel(ABC):
 
     chat_template: str = ""
     """Source of the chat template; it says in which form the model calls tools."""
+
+    @property
+    def template(self) -> ChatTemplate:
+        """Facts of the chat template."""
+        return PLAIN_TEMPLATE
 
     @abstractmethod
     def encode(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from server.evaluation import budgets
-from server.evaluation.datasets import drone, functions, json_mode, spider
+from server.evaluation.datasets import arithmetic, drone, functions, json_mode, spider
 from server.evaluation.task import Task
 
 Read: TypeAlias = Callable[[Path, int, int], list[Task]]
@@ -20,9 +20,9 @@ DRONE_FILE = "drone_planning_golden.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """`folder`: its name where several sets lie side by side."""
+    """`folder`: its name where several sets lie side by side; None: all of it comes with the package."""
 
-    folder: str
+    folder: str | None
     read: Read
 
 
@@ -41,9 +41,12 @@ SETS: Mapping[str, DataSet] = {
     "functions": DataSet("bfcl", functions.read),
     "spider": DataSet("spider", spider.read),
     "spider-schema": DataSet("spider", partial(spider.read, grammar="schema")),
+    "arithmetic": DataSet(None, arithmetic.read),
     "drone": DataSet("ltl", lambda folder, n, seed: drone.read(folder / DRONE_FILE, n, seed)),
 }
 
+THINK = "think,swyb,think:most=0.25,think:most=0.5,think:most=0.75"
+"""Thoughts that leave the answer what it needs, none, and thoughts of a fixed share of the budget."""
 METHODS = "swyb,swyb:M=4,base,sample-verify"
 ABLATION = (
     "swyb:M=4,swyb:M=1,swyb:M=2,swyb:M=8,swyb:M=4:promotion=none,"
@@ -61,6 +64,12 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "sql": Experiment(("spider", "spider-schema"), "120", METHODS),
     "ltl": Experiment(("drone",), "120", METHODS),
     "budget": Experiment(tuple(SETS), budgets.FINE, "swyb,base", "server,base"),
+    "think": Experiment(
+        ("arithmetic",),
+        "96,160,256",
+        THINK,
+        "server:think=on,server:think=off,server:think=0.25,server:think=0.5,server:think=0.75",
+    ),
     "ablation": Experiment(("drone", "spider", "spider-schema"), "120", ABLATION),
 }
 
@@ -73,7 +82,7 @@ def file_name(experiment: str, data: str) -> str:
 def tasks(name: str, path: Path, n: int, seed: int) -> list[Task]:
     """Tasks of a set, from its own folder or one that holds it. Raises OSError, ValueError."""
     data = SETS[name]
-    inside = path / data.folder
+    inside = path / (data.folder or "")
     found = data.read(inside if inside.is_dir() else path, n, seed)
     if not found:
         raise ValueError(f"there are no tasks of {name} in {path}")

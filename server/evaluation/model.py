@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -21,6 +21,8 @@ from server.engines.contract import EngineError
 from server.evaluation.feasible import Split
 from server.evaluation.reply import Reply
 from server.evaluation.task import Task
+from server.thinking.plan import ThinkingPlan
+from server.thinking.thoughts import thought_and_answer
 
 POLL_SECONDS = 0.02
 
@@ -82,26 +84,36 @@ class LocalModel(AbstractAsyncContextManager["LocalModel"]):
 
         The prompt is computed beforehand: the engine keeps it, and the first method to ask would else pay for all.
         """
-        prompt = self.prompt(task)
+        return await self._reply(Work(self.prompt(task), language, parameters), None)
+
+    async def think(self, work: Work, plan: ThinkingPlan) -> Reply:
+        """One answer behind a thought, by a work with the budget of both. An engine's error is a failed reply."""
+        return await self._reply(work, plan)
+
+    async def _reply(self, work: Work, plan: ThinkingPlan | None) -> Reply:
         try:
-            await self._answer(Work(prompt, None, Parameters(budget=1)))
+            await self._answer(Work(work.prompt, None, Parameters(budget=1)), None)
             begun = perf_counter()
-            answer = await self._answer(Work(prompt, language, parameters))
+            answer = await self._answer(work, plan)
         except EngineError as error:
             return Reply("failed", reason=str(error))
         return Reply(
             "answered",
             text=answer.text.decode(errors="replace"),
-            token_ids=answer.tokens,
-            tokens=answer.tokens_used,
+            # Tokens behind a thought have no perplexity given the prompt alone.
+            token_ids=None if plan else answer.tokens,
+            tokens=answer.tokens_spent,
             complete=answer.complete,
-            settled=language is None and answer.complete,
+            settled=work.grammar is None and plan is None and answer.complete,
             seconds=round(perf_counter() - begun, 4),
             forced_tokens=answer.budget_forced_tokens,
         )
 
-    async def _answer(self, work: Work) -> Answer:
-        async for event in self._backend.run(work):
-            if isinstance(event, Answer):
-                return event
+    async def _answer(self, work: Work, plan: ThinkingPlan | None) -> Answer:
+        run = self._backend.run
+        events = run(work) if plan is None else thought_and_answer(work, plan, self.engine.vocabulary, run)
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, Answer):
+                    return event
         raise AssertionError("an answer is the last event")

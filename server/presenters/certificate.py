@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from grammar_cache.grammar import ALGORITHM_VERSION
-from server.decoding.answer import Answer
+from server.decoding.answer import Answer, Thought
 from server.job import Job
-from server.protocol.completion import Certificate, Usage
+from server.protocol.completion import Certificate, CompletionDetails, ThinkingCertificate, Usage
 from server.protocol.errors import ApiError, ErrorCode
 
 
@@ -17,7 +17,7 @@ def certificate(job: Job, answer: Answer) -> Certificate:
     return Certificate(
         complete=None if known is not None and not answer.complete else answer.complete,
         budget=parameters.budget,
-        tokens_used=answer.tokens_used,
+        tokens_used=answer.tokens_spent,
         min_tokens=known.minimum.tokens if known else None,
         exact=known.minimum.exact if known else None,
         budget_forced_tokens=answer.budget_forced_tokens,
@@ -32,6 +32,7 @@ def certificate(job: Job, answer: Answer) -> Certificate:
         distance_version=ALGORITHM_VERSION,
         compile_ms=known.compile_ms if known else None,
         cache=known.source if known else None,
+        thinking=_thinking(answer.thought),
         ignored=[*unknown_fields(job.ignored), *(known.ignored if known else ())],
     )
 
@@ -52,6 +53,22 @@ def check_budget(job: Job, number: int, answer: Answer) -> None:
 
 
 def usage(prompt: int, answers: Sequence[Answer]) -> Usage:
-    """Usage of answers to prompts that have so many tokens together."""
-    used = sum(answer.tokens_used for answer in answers)
-    return Usage(prompt_tokens=prompt, completion_tokens=used, total_tokens=prompt + used)
+    """Usage of answers to prompts that have so many tokens together. A thought that several share counts once."""
+    thoughts = {answer.thought for answer in answers if answer.thought is not None}
+    reasoning = sum(thought.tokens for thought in thoughts)
+    used = reasoning + sum(answer.tokens_used for answer in answers)
+    details = CompletionDetails(reasoning_tokens=reasoning) if thoughts else None
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=used,
+        total_tokens=prompt + used,
+        completion_tokens_details=details,
+    )
+
+
+def _thinking(thought: Thought | None) -> ThinkingCertificate | None:
+    if thought is None:
+        return None
+    return ThinkingCertificate(
+        tokens=thought.tokens, closed_by_budget=thought.closed_by_budget, reserve=thought.reserve
+    )

@@ -9,10 +9,11 @@ from functools import partial
 from server.decoding.answer import Answer
 from server.job import Job
 from server.presenters.certificate import certificate, usage
-from server.presenters.chat_calls import delta_of, end_of, message_of
+from server.presenters.chat_calls import delta_of, end_of, is_news, message_of
 from server.presenters.logprobs import chat_logprobs
 from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter, includes_usage
+from server.presenters.streamed_text import thought_of
 from server.protocol.completion import (
     ChatChunk,
     ChatCompletion,
@@ -78,7 +79,7 @@ class ChatPresenter(Presenter):
                 if number not in told:  # how many texts a search finds isn't known before
                     told[number] = StreamedParts(job.calling)
                     yield self._chunk(number, _OPENING)
-                deltas = [delta_of(part, job, number) for part in told[number].of(event)]
+                deltas = [delta_of(part, job, number) for part in told[number].of(event) if is_news(part)]
                 calling |= {number for delta in deltas if delta.tool_calls or delta.function_call}
                 if logprobs := told[number].logprobs(event):
                     known = chat_logprobs(logprobs, job, self.service.model.vocabulary)
@@ -99,7 +100,7 @@ class ChatPresenter(Presenter):
         found = parts(job, answer)
         return Choice(
             index=number,
-            message=message_of(found, job, number),
+            message=message_of(found, job, number, thought_of(answer)),
             logprobs=chat_logprobs(answer.logprobs, job, self.service.model.vocabulary),
             finish_reason=end_of(answer, job, called=bool(found.calls)),
             swyb=certificate(job, answer) if job.answers > 1 else None,

@@ -7,6 +7,7 @@ from typing import Literal
 from server.decoding.answer import Answer
 from server.job import Job
 from server.presenters.parts import call_digits
+from server.presenters.streamed_text import ThoughtText
 from server.protocol.completion import (
     AssistantMessage,
     CallDelta,
@@ -27,8 +28,12 @@ def end_of(answer: Answer, job: Job, *, called: bool) -> ChatEnd:
     return "function_call" if job.calling.as_functions else "tool_calls"
 
 
-def message_of(found: Parts, job: Job, answer: int) -> AssistantMessage:
+def message_of(found: Parts, job: Job, answer: int, thought: str | None) -> AssistantMessage:
     """Message of a job's answer of that number."""
+    return _message_of(found, job, answer).model_copy(update={"reasoning_content": thought, "reasoning": thought})
+
+
+def _message_of(found: Parts, job: Job, answer: int) -> AssistantMessage:
     content = found.text if found.text or not found.calls else None
     if job.calling is not None and job.calling.as_functions and found.calls:
         [call] = found.calls
@@ -37,8 +42,15 @@ def message_of(found: Parts, job: Job, answer: int) -> AssistantMessage:
     return AssistantMessage(content=content, tool_calls=calls or None)
 
 
-def delta_of(event: Event, job: Job, answer: int) -> Delta:
+def is_news(event: ThoughtText | Event) -> bool:
+    """Whether there is anything to tell of an event: a thought's end has no delta."""
+    return not isinstance(event, ThoughtText) or bool(event.text)
+
+
+def delta_of(event: ThoughtText | Event, job: Job, answer: int) -> Delta:
     """Delta of a job's answer of that number."""
+    if isinstance(event, ThoughtText):
+        return Delta(reasoning_content=event.text, reasoning=event.text)
     if isinstance(event, TextPiece):
         return Delta(content=event.text)
     if job.calling is not None and job.calling.as_functions:

@@ -11,11 +11,11 @@ from server.presenters.certificate import certificate
 from server.presenters.message_blocks import StreamedBlocks, blocks_of, message_event
 from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter
+from server.presenters.streamed_text import thought_of
 from server.protocol.anthropic.errors import told
 from server.protocol.anthropic.request import FOREIGN, CountRequest, MessagesRequest
 from server.protocol.anthropic.response import (
-    AnswerBlock,
-    CallBlock,
+    ContentBlock,
     EndDelta,
     MessageObject,
     MessageUsage,
@@ -39,7 +39,7 @@ async def token_count(service: Service, request: CountRequest) -> TokenCount:
     """Number of a prompt's tokens. Raises ApiError."""
     chat = chat_of_count(request)
     service.check_model(chat.model)
-    return TokenCount(input_tokens=len(await service.encoded(chat)))
+    return TokenCount(input_tokens=len((await service.encoded(chat)).tokens))
 
 
 class MessagesPresenter(Presenter):
@@ -49,7 +49,7 @@ class MessagesPresenter(Presenter):
         [[answer]] = await self.answers()
         found = parts(self.job, answer)
         reason, stop = self._end_of(answer, called=bool(found.calls))
-        message = self._message(blocks_of(found, self.job), answer.tokens_used)
+        message = self._message(blocks_of(found, self.job, thought_of(answer)), answer.tokens_spent)
         update = {"stop_reason": reason, "stop_sequence": stop, "swyb": certificate(self.job, answer)}
         return message.model_copy(update=update)
 
@@ -70,13 +70,13 @@ class MessagesPresenter(Presenter):
     def _ending(self, answer: Answer, *, called: bool) -> Iterator[Event]:
         reason, stop = self._end_of(answer, called=called)
         ended = EndDelta(stop_reason=reason, stop_sequence=stop)
-        yield message_event("message_delta", delta=ended, usage=self._usage(answer.tokens_used))
+        yield message_event("message_delta", delta=ended, usage=self._usage(answer.tokens_spent))
         yield message_event("message_stop", swyb=certificate(self.job, answer))
 
     def failure(self, error: ApiError, request_id: str) -> Event:
         return Event(json.dumps(told(error, request_id)), "error")
 
-    def _message(self, content: list[AnswerBlock | CallBlock], used: int) -> MessageObject:
+    def _message(self, content: list[ContentBlock], used: int) -> MessageObject:
         return MessageObject(
             id=f"msg_{self.job.id}",
             model=self.service.model.name,

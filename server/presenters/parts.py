@@ -11,7 +11,8 @@ from server.backends.backend import Piece
 from server.decoding.answer import Answer
 from server.decoding.logprobs import TokenLogprobs
 from server.job import Job
-from server.presenters.streamed_text import StreamedText, text_of
+from server.presenters.streamed_text import StreamedText, StreamedThought, ThoughtText, text_of
+from server.thinking.thoughts import ThoughtPiece
 from server.tools.calling import Calling
 from server.tools.calls import CallReader, Event, Parts, TextPiece, parts_of
 
@@ -22,16 +23,21 @@ class StreamedParts:
     """Tells of each piece, and of the answer, the events that were not told before; see `CallReader`."""
 
     def __init__(self, calling: Calling | None) -> None:
-        self._text = StreamedText()
+        self._text, self._thought = StreamedText(), StreamedThought()
         self._reader = CallReader(calling) if calling is not None else None
 
-    def of(self, event: Piece | Answer) -> Sequence[Event]:
+    def of(self, event: ThoughtPiece | Piece | Answer) -> Sequence[ThoughtText | Event]:
+        """News of the thought, and of what follows it."""
+        thought = self._thought.of(event)
+        return [*([] if thought is None else [thought]), *self._answer(event)]
+
+    def _answer(self, event: ThoughtPiece | Piece | Answer) -> Sequence[Event]:
         text = self._text.of(event)
         if self._reader is None:
             return [TextPiece(text)] if text else ()
         return tuple(self._reader.read(text, last=isinstance(event, Answer)))
 
-    def logprobs(self, event: Piece | Answer) -> Sequence[TokenLogprobs]:
+    def logprobs(self, event: ThoughtPiece | Piece | Answer) -> Sequence[TokenLogprobs]:
         """Log-probabilities of an event that were not told before."""
         return self._text.logprobs(event)
 
@@ -47,8 +53,8 @@ def call_digits(job: Job, answer: int, call: int) -> str:
 
 
 async def judged(
-    job: Job, events: AsyncGenerator[tuple[int, Piece | Answer]]
-) -> AsyncGenerator[tuple[int, Piece | Answer]]:
+    job: Job, events: AsyncGenerator[tuple[int, ThoughtPiece | Piece | Answer]]
+) -> AsyncGenerator[tuple[int, ThoughtPiece | Piece | Answer]]:
     """Events in which a text beside tools that the budget cut is told to be so: only calls are complete for certain."""
     async with aclosing(events) as told:
         async for number, event in told:

@@ -21,12 +21,13 @@ from server.protocol.completion import AnswerModel
 from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError
 from server.service import Service
+from server.thinking.thoughts import ThoughtPiece
 
 Internal: TypeAlias = ChatRequest | CompletionRequest
 """Requests that the service understands; those of other interfaces become one of them."""
 
-Told: TypeAlias = tuple[int, tuple[int, Piece | Answer]]
-"""Piece or answer, with the number of its job and of the answer."""
+Told: TypeAlias = tuple[int, tuple[int, ThoughtPiece | Piece | Answer]]
+"""Piece of a thought or of an answer, or an answer, with the number of its job and of the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,26 +7,31 @@ from typing import Any, Literal, TypeAlias
 
 from server.job import Job
 from server.presenters.parts import call_digits
+from server.presenters.streamed_text import ThoughtText
 from server.protocol.responses.response import (
     CustomCallOutput,
     FunctionCallOutput,
     OutputItem,
     OutputMessage,
     OutputText,
+    ReasoningItem,
+    ReasoningText,
 )
 from server.tools.calls import Call, CallStart, Event, Parts, TextPiece
 
 Told: TypeAlias = tuple[str, dict[str, Any]]
 """Type of an event, and its fields."""
+Opened: TypeAlias = ThoughtText | CallStart | TextPiece
 MessageStatus: TypeAlias = Literal["completed", "incomplete"]
 
 
-def items_of(found: Parts, job: Job, status: MessageStatus) -> list[OutputItem]:
-    """Items of a whole answer; there is one at least. `status`: of a message that nothing follows."""
+def items_of(found: Parts, job: Job, status: MessageStatus, thought: str | None) -> list[OutputItem]:
+    """Items of a whole answer, one at least behind the thought. `status`: of a message that nothing follows."""
+    thoughts = [] if thought is None else [_thought(job, "completed", ReasoningText(text=thought))]
     calls = [_call(job, at, call, "completed") for at, call in enumerate(found.calls)]
     if calls and not found.text:
-        return calls
-    return [_message(job, "completed" if calls else status, OutputText(text=found.text)), *calls]
+        return [*thoughts, *calls]
+    return [*thoughts, _message(job, "completed" if calls else status, OutputText(text=found.text)), *calls]
 
 
 class StreamedItems:
@@ -36,16 +41,19 @@ class StreamedItems:
         self._job = job
         self._at = -1
         self._item = ""
-        self._open: CallStart | TextPiece | None = None
+        self._open: Opened | None = None
         self._told: list[str] = []
 
     def begin(self) -> Iterator[Told]:
         """Opens the only item of an answer that is all text."""
-        if self._job.calling is None:
+        if self._job.calling is None and not self._job.tells_thoughts:
             yield from self._open_message()
 
-    def of(self, event: Event) -> Iterator[Told]:
-        """Events for more of a text, or of a call."""
+    def of(self, event: ThoughtText | Event) -> Iterator[Told]:
+        """Events for more of a thought, of a text, or of a call."""
+        if isinstance(event, ThoughtText):
+            yield from self._thought(event)
+            return
         if isinstance(event, CallStart):
             yield from self._close("completed")
             yield from self._open_item(event, _call(self._job, event.index, _started(event), "in_progress"))
@@ -57,6 +65,17 @@ class StreamedItems:
             yield "response.output_text.delta", {**self._part, "delta": event.text, "logprobs": []}
         else:
             yield f"response.{_kind(event.takes_text)}.delta", {**self._place, "delta": event.text}
+
+    def _thought(self, event: ThoughtText) -> Iterator[Told]:
+        if self._open is None:
+            yield from self._open_item(event, _thought(self._job, "in_progress"))
+            yield "response.content_part.added", {**self._part, "part": ReasoningText(text="")}
+        self._told.append(event.text)
+        if event.text:
+            yield "response.reasoning_text.delta", {**self._part, "delta": event.text}
+        if event.last:
+            yield from self._close("completed")
+            self._open = None
 
     def end(self, status: MessageStatus) -> Iterator[Told]:
         """Closes the last item; an answer without any has an empty message."""
@@ -76,7 +95,7 @@ class StreamedItems:
         yield from self._open_item(TextPiece(""), _message(self._job, "in_progress"))
         yield "response.content_part.added", {**self._part, "part": OutputText(text="")}
 
-    def _open_item(self, opened: CallStart | TextPiece, item: OutputItem) -> Iterator[Told]:
+    def _open_item(self, opened: Opened, item: OutputItem) -> Iterator[Told]:
         self._at += 1
         self._open, self._item, self._told = opened, item.id, []
         yield "response.output_item.added", {"output_index": self._at, "item": item}
@@ -89,6 +108,11 @@ class StreamedItems:
             item = _call(self._job, self._open.index, call, "completed")
             name = "input" if call.takes_text else "arguments"
             yield f"response.{_kind(call.takes_text)}.done", {**self._place, name: whole}
+        elif isinstance(self._open, ThoughtText):
+            thought = ReasoningText(text=whole)
+            item = _thought(self._job, "completed", thought)
+            yield "response.reasoning_text.done", {**self._part, "text": whole}
+            yield "response.content_part.done", {**self._part, "part": thought}
         elif self._open is not None:
             part = OutputText(text=whole)
             item = _message(self._job, status, part)
@@ -113,6 +137,10 @@ def _started(start: CallStart) -> Call:
 
 def _message(job: Job, status: Literal["in_progress", "completed", "incomplete"], *content: OutputText) -> OutputItem:
     return OutputMessage(id=_id(job), status=status, content=list(content))
+
+
+def _thought(job: Job, status: Literal["in_progress", "completed"], *content: ReasoningText) -> OutputItem:
+    return ReasoningItem(id=f"rs_{job.id}", status=status, content=list(content))
 
 
 def _call(job: Job, at: int, call: Call, status: Literal["in_progress", "completed"]) -> OutputItem:

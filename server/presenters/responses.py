@@ -14,10 +14,12 @@ from server.presenters.certificate import certificate
 from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter
 from server.presenters.response_items import MessageStatus, StreamedItems, items_of
+from server.presenters.streamed_text import thought_of
 from server.protocol.errors import ApiError
 from server.protocol.responses.request import ResponsesRequest
 from server.protocol.responses.response import (
     IncompleteDetails,
+    OutputDetails,
     ResponseEvent,
     ResponseObject,
     ResponseProblem,
@@ -80,9 +82,12 @@ class ResponsesPresenter(Presenter):
             update={
                 "status": status,
                 "incomplete_details": None if status == "completed" else IncompleteDetails(),
-                "output": items_of(parts(self.job, answer), self.job, status),
+                "output": items_of(parts(self.job, answer), self.job, status, thought_of(answer)),
                 "usage": ResponseUsage(
-                    input_tokens=prompt, output_tokens=answer.tokens_used, total_tokens=prompt + answer.tokens_used
+                    input_tokens=prompt,
+                    output_tokens=answer.tokens_spent,
+                    output_tokens_details=OutputDetails(reasoning_tokens=answer.tokens_spent - answer.tokens_used),
+                    total_tokens=prompt + answer.tokens_spent,
                 ),
                 "swyb": certificate(self.job, answer),
             }

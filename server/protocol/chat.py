@@ -10,6 +10,8 @@ from server.protocol.constraints.fields import ConstraintFields, ConstraintOptio
 from server.protocol.messages import ChatMessage
 from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
+from server.protocol.thinking.fields import Effort, ThinkingFields, ThinkingOptions
+from server.protocol.thinking.wish import Wish, wish_of
 from server.protocol.tools.choices import FunctionChoice, ToolChoice
 from server.protocol.tools.definitions import TOOLS, FunctionDefinition, Tool
 
@@ -44,6 +46,10 @@ class SwybOptions(ConstraintOptions):
     on_budget: Literal["close", "refuse"] = "close"
     """Fate of an answer that another budget might have changed (`budget_affected`): `close` sends it, `refuse` ends
     with an error that carries it. Then a stream sends no text before that is certain. Not for beams with vLLM.
+    """
+    thinking: ThinkingOptions | None = None
+    """Options of thoughts (docs/how-to/thinking.md): `reserve`, tokens that a thought leaves to the answer, even if its
+    minimum is less; `begin` and `end`, marks of a model whose template tells none, which ask for a thought. For chats.
     """
 
 
@@ -95,10 +101,12 @@ class TemplateFields(StrictModel):
     is refused, unless it is false; so are names that the chat itself goes by.
     """
     enable_thinking: bool | None = None
-    """Variable of that name in the chat template, as in `chat_template_kwargs`."""
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
-    """Variable of that name in the chat template; refused where the template has none. `none` sets its variables
-    `enable_thinking` and `thinking` to false, and changes nothing where it has neither.
+    """Whether the model thinks before it answers (docs/how-to/thinking.md); variable of that name in the chat template,
+    if it has one.
+    """
+    reasoning_effort: Effort | None = None
+    """`none`: the model doesn't think. Others: it does, and the chat template gets the variable of that name, if it has
+    one; else the effort is the thought's share of the budget: a tenth (`minimal`), 0.2, 0.5, 0.8, 0.95, all (`max`).
     """
     add_generation_prompt: bool | None = None
     """Opens a new turn of the assistant after the messages. Default true."""
@@ -108,7 +116,7 @@ class TemplateFields(StrictModel):
     """
 
 
-class ChatRequest(AnswerRequest, TemplateFields):
+class ChatRequest(AnswerRequest, TemplateFields, ThinkingFields):
     """`POST /v1/chat/completions`, and what other interfaces' chats become. `server.protocol.reading` refuses other
     servers' fields.
     """
@@ -144,3 +152,9 @@ class ChatRequest(AnswerRequest, TemplateFields):
     @property
     def told_logprobs(self) -> int | None:
         return (self.top_logprobs or 0) if self.logprobs else None
+
+    @property
+    def wish(self) -> Wish:
+        """Wish concerning thoughts. Raises ApiError for fields that disagree."""
+        options = self.swyb.thinking if self.swyb else None
+        return wish_of(self, own_marks=options is not None and (options.begin or options.end) is not None)

@@ -18,12 +18,30 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+class CompletionDetails(AnswerModel):
+    """Parts of `completion_tokens`: `reasoning_tokens` are those of thoughts and of what closed them."""
+
+    reasoning_tokens: int
+
+
 class Usage(AnswerModel):
-    """`completion_tokens` counts an end token too, as the budget does."""
+    """`completion_tokens` counts thoughts and an end token too, as the budget does."""
 
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
+    completion_tokens_details: CompletionDetails | None = Field(default=None, exclude_if=lambda known: known is None)
+
+
+class ThinkingCertificate(AnswerModel):
+    """Certificate of the thought before an answer."""
+
+    tokens: int
+    """Tokens of the thought and of what closed it; `tokens_used` counts them."""
+    closed_by_budget: bool
+    """Whether the budget, or a bound that the request named, ended the thought; else the model did."""
+    reserve: int
+    """Tokens that the thought had to leave to the answer."""
 
 
 class Certificate(AnswerModel):
@@ -36,7 +54,7 @@ class Certificate(AnswerModel):
     budget: int
     """Budget T."""
     tokens_used: int
-    """Number of the answer's tokens, an end token included; never above `budget`."""
+    """Number of the answer's tokens, its thought's and an end token included; never above `budget`."""
     min_tokens: int | None
     """Fewest tokens of any complete answer; null without a constraint, as are the other fields about the grammar."""
     exact: bool | None
@@ -84,6 +102,10 @@ class Certificate(AnswerModel):
     """`hit`: the grammar was there; `shared`: it was in the store (docs/explain/store.md), compiled before by this
     server or another one; `miss`: it was compiled for this request.
     """
+    thinking: ThinkingCertificate | None
+    """Thought before the answer: its `tokens`, whether it was `closed_by_budget` rather than by the model, and the
+    `reserve` of tokens that it had to leave to the answer; null where the model didn't think.
+    """
     ignored: list[str]
     """Parts of the constraint that are not enforced: annotations, and what `lenient` dropped. With `swyb serve
     --unknown-fields report` also fields of the request that nobody is known to have.
@@ -114,11 +136,16 @@ class MessageToolCall(AnswerModel):
 
 
 class AssistantMessage(AnswerModel):
-    """`content`: null where there are only calls. `function_call`: sent to clients that speak of `functions`."""
+    """`content`: null where there are only calls. `function_call`: sent to clients that speak of `functions`.
+
+    `reasoning_content` is the thought, if there was one; `reasoning` is vLLM's newer name of it.
+    """
 
     role: Literal["assistant"] = "assistant"
     content: str | None
     refusal: None = None
+    reasoning_content: str | None = Field(default=None, exclude_if=lambda known: known is None)
+    reasoning: str | None = Field(default=None, exclude_if=lambda known: known is None)
     tool_calls: list[MessageToolCall] | None = Field(default=None, exclude_if=lambda calls: calls is None)
     function_call: FunctionCall | None = Field(default=None, exclude_if=lambda called: called is None)
 
@@ -199,6 +226,8 @@ class Delta(AnswerModel):
     role: Literal["assistant"] | None = None
     content: str | None = None
     refusal: None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
     tool_calls: list[ToolCallDelta] | None = None
     function_call: CallDelta | None = None
 

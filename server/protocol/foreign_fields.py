@@ -38,6 +38,7 @@ _ASK_A_CHAT = (
     f"tools are called in chats: ask /v1/chat/completions; or {_SCHEMA_FORMAT}, with the schema of the arguments"
 )
 
+_APART = "thoughts are told apart from the answer, as reasoning_content: leave it out"
 _CACHED = "prompts that begin alike are cached anyway: leave it out"
 
 _OPENAI: Mapping[str, Foreign] = {
@@ -47,7 +48,6 @@ _OPENAI: Mapping[str, Foreign] = {
     "prediction": Foreign(_NEVER, "text that has no alternative is skipped anyway (swyb.jump_forward): leave it out"),
     "prompt_cache_options": Foreign(_NEVER, _CACHED, ("object",)),
     "prompt_cache_retention": Foreign(_NEVER, _CACHED, ("string",)),
-    "reasoning": Foreign(_NEVER, "whether and how a model reasons is up to its chat template: leave it out"),
     "service_tier": Foreign(_NEVER, "there is one tier: leave it out", ("string",)),
     "store": Foreign(_EITHER, "answers are not kept: leave it out"),
     "text": Foreign(_NEVER, _SCHEMA_FORMAT),
@@ -80,7 +80,6 @@ _OTHER_SERVERS: Mapping[str, Foreign] = {
     "dynatemp_range": Foreign(_ZERO, _SAMPLING),
     "echo": Foreign(_OFF, "the prompt is not repeated: leave it out"),
     "id_slot": Foreign((-1,), "there are no slots to choose: leave it out"),
-    "include_reasoning": Foreign(_EITHER),
     "include_stop_str_in_output": Foreign(_OFF),
     "kv_transfer_params": Foreign(_EMPTY_OBJECT, "prompts are computed here: leave it out"),
     "length_penalty": Foreign(_ONE, "beams are ranked by their scores as they are: leave it out"),
@@ -94,18 +93,16 @@ _OTHER_SERVERS: Mapping[str, Foreign] = {
     "priority": Foreign(_ZERO, "requests are served as they come: leave it out"),
     "prompt": Foreign(_NEVER, 'send messages [{"role": "user", "content": "..."}]'),
     "prompt_logprobs": Foreign(_NEVER, _LOGPROBS),
-    "reasoning_format": Foreign(("none",), "the text is sent as it was generated: leave it out"),
+    "reasoning_format": Foreign(("auto", "deepseek"), _APART),
     "request_id": Foreign(_NEVER, "requests get their ids here: leave it out, or send metadata"),
     "return_tokens_as_token_ids": Foreign(_OFF),
     "return_token_ids": Foreign(_OFF),
     "samplers": Foreign(_NEVER, _SAMPLING),
-    "separate_reasoning": Foreign(_EITHER),
+    "separate_reasoning": Foreign((True,), _APART),
     "skip_special_tokens": Foreign((True,)),
     "spaces_between_special_tokens": Foreign(_EITHER),
     "stop_regex": Foreign(_NEVER, _STOP),
     "structural_tags": Foreign(_EMPTY_LIST, _WHOLE),
-    "thinking": Foreign(_NEVER, "whether and how a model reasons is up to its chat template: leave it out"),
-    "thinking_budget": Foreign(_NEVER, "whether and how a model reasons is up to its chat template: leave it out"),
     "timings_per_token": Foreign(_OFF),
     "truncate_prompt_tokens": Foreign(_NEVER, "messages are never cut: send fewer"),
     "typical_p": Foreign(_ONE, _SAMPLING),
@@ -148,3 +145,16 @@ LOGPROBS: Mapping[str, Foreign] = {
     "top_logprobs": Foreign(_ZERO, "log-probabilities are told of chats and completions: leave it out"),
 }
 """Fields that ask for log-probabilities, where there is no place for them."""
+
+_NO_TURN = "thoughts are for chats: leave it out, or ask /v1/chat/completions"
+THOUGHTS: Mapping[str, Foreign] = {
+    "include_reasoning": Foreign(_EITHER),
+    "reasoning": Foreign((*_EMPTY_OBJECT, {"effort": "none"}), _NO_TURN),
+    "reasoning_budget": Foreign((-1, 0), _NO_TURN),
+    "reasoning_budget_tokens": Foreign((-1, 0), _NO_TURN),
+    "think": Foreign(_OFF, _NO_TURN),
+    "thinking": Foreign(({"type": "disabled"},), _NO_TURN),
+    "thinking_budget": Foreign(_ZERO, _NO_TURN),
+    "thinking_token_budget": Foreign((-1, 0), _NO_TURN),
+}
+"""Fields that ask for thoughts, where there is no turn to think in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from server.engines.thought_marks import SWITCHES
 from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
 
@@ -20,7 +21,9 @@ _RESERVED = frozenset(
 
 
 def template_variables(request: ChatRequest) -> dict[str, tuple[object, str]]:
-    """Variables by name: the value and the field that it came from. Raises ApiError for names that aren't to be set."""
+    """Variables by name: the value and the field that it came from. Templates need only have those that the request
+    sets by their names, in `chat_template_kwargs`. Raises ApiError for names that aren't to be set.
+    """
     found: dict[str, tuple[object, str]] = {}
     for name, value in (request.chat_template_kwargs or {}).items():
         field = f"chat_template_kwargs.{name[:100]}"
@@ -29,13 +32,12 @@ def template_variables(request: ChatRequest) -> dict[str, tuple[object, str]]:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param=field)
         if value is not None:
             found[name] = value, field
-    if request.enable_thinking is not None:
-        _add(found, "enable_thinking", request.enable_thinking, "enable_thinking")
-    if request.reasoning_effort == "none":
-        for name in ("enable_thinking", "thinking"):
-            _add(found, name, False, "reasoning_effort")
-    elif request.reasoning_effort is not None:
-        _add(found, "reasoning_effort", request.reasoning_effort, "reasoning_effort")
+    wish = request.wish
+    if wish.wanted is not None:
+        for name in SWITCHES:
+            found.setdefault(name, (wish.wanted, wish.field))
+    if wish.effort not in (None, "none"):
+        _add(found, "reasoning_effort", wish.effort, wish.field)
     return found
 
 

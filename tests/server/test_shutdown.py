@@ -32,6 +32,7 @@ LONG: dict[str, Any] = {"response_format": {"type": "regex", "regex": "[ab]{200,
 OTHERS = ["completions", "responses", "messages"]
 HOW: dict[str, dict[str, Any]] = {"one": {}, "drawn": {"n": 3, "temperature": 1.0}, "beams": {"n": 3}}
 HOW["beams"]["swyb"] = {"beam_width": 3}
+HOW |= {f"{how}, thinking": {**fields, "think": True} for how, fields in HOW.items()}
 
 
 class Paced(ScriptedEngine):
@@ -130,9 +131,10 @@ def test_answers_under_way_are_completed(kind: str, how: str, stream: bool) -> N
             return await answering
 
     found = choices(asyncio.run(test()), stream)
-    assert 1 <= len(found) <= HOW[how].get("n", 1) and (how != "drawn" or len(found) == 3)
+    assert 1 <= len(found) <= HOW[how].get("n", 1) and (how[:5] != "drawn" or len(found) == 3)
     for text, reason, certificate in found:
         assert certificate["tokens_used"] <= 400
+        assert (certificate["thinking"] is not None) is ("think" in how)
         if kind == "plain":
             assert (reason, certificate["complete"], certificate["interrupted"]) == ("length", False, "shutdown")
             continue

@@ -21,7 +21,7 @@ from transformers import AutoConfig
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines.chat import ChatEncoder
-from server.engines.contract import Engine, EngineError, Forward, Message, Rendering, SequenceId
+from server.engines.contract import ChatTemplate, Engine, EngineError, Forward, Message, Rendering, SequenceId
 from server.engines.hugging_face.batching import Demand, batches
 from server.engines.hugging_face.causal_model import CausalModel
 from server.engines.hugging_face.kv import KeyValueRows, RowReference, gather
@@ -100,6 +100,10 @@ class TransformersEngine(Engine):
         self._prefixes = PrefixCache(prefix_cache_bytes)
         self._sequences: dict[SequenceId, _Sequence] = {}
         self._ids = count(1)
+
+    @property
+    def template(self) -> ChatTemplate:
+        return self._chat.facts
 
     def encode(
         self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None

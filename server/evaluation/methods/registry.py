@@ -14,6 +14,7 @@ from server.evaluation.methods.peer import PeerMethod
 from server.evaluation.methods.sample_verify import SampleVerify
 from server.evaluation.methods.served import Served
 from server.evaluation.methods.spec import Spec
+from server.evaluation.methods.think import Think
 from server.evaluation.model import LocalModel
 from server.evaluation.peers.catalogue import KINDS, interpreter
 from server.evaluation.peers.peer import Peer
@@ -30,7 +31,7 @@ ANYWHERE: Mapping[str, Callable[[Spec, LocalModel | RemoteModel], Method]] = {
 
 def check(specs: Sequence[Spec], *, remote: bool) -> None:
     """Raises ValueError for a name that there isn't, and a peer that isn't installed: before a model is loaded."""
-    known = sorted({*ANYWHERE, *(("server",) if remote else ("swyb", *KINDS))})
+    known = sorted({*ANYWHERE, *(("server",) if remote else ("swyb", "think", *KINDS))})
     for spec in specs:
         if spec.name not in known:
             raise ValueError(f"there is no method {spec.name!r} for this model; there are {', '.join(known)}")
@@ -56,7 +57,11 @@ def _local(model: LocalModel, stack: ExitStack) -> dict[str, Callable[[Spec, obj
             running[spec.name] = stack.enter_context(_peer(spec.name, model))
         return PeerMethod(spec, model, running[spec.name])
 
-    return {"swyb": lambda spec, _: Ours(spec, model, grammars), **dict.fromkeys(KINDS, peer)}
+    ours: dict[str, Callable[[Spec, object], Method]] = {
+        "swyb": lambda spec, _: Ours(spec, model, grammars),
+        "think": lambda spec, _: Think(spec, model, grammars),
+    }
+    return {**ours, **dict.fromkeys(KINDS, peer)}
 
 
 def _peer(name: str, model: LocalModel) -> Peer:

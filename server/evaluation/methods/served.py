@@ -16,16 +16,21 @@ _OURS = {"M": "beam_width", "alpha": "alpha", "k": "top_k"}
 
 
 class Served:
-    """Settings: `shape`, `temperature`, and `M`, `alpha`, `k` where the server is ours."""
+    """Settings: `shape`, `temperature`, and `M`, `alpha`, `k` where the server is ours.
+
+    `think`: `on` or `off`, or the share of the budget that a thought has at most.
+    """
 
     def __init__(self, spec: Spec, model: RemoteModel) -> None:
         """Raises ValueError for a setting that isn't one."""
-        spec.only([*_OURS, "shape", "temperature"])
+        spec.only([*_OURS, "shape", "temperature", "think"])
         self.label = spec.label
         self._shape = spec.choice("shape", SHAPES, "openai")
         self._temperature = spec.number("temperature", 0.0)
         numbers = {field: spec.number(key, 0) for key, field in _OURS.items() if key in spec.settings}
         self._options = {field: value if field == "alpha" else int(value) for field, value in numbers.items()}
+        self._thinks = None if "think" not in spec.settings else spec.settings["think"] != "off"
+        self._most = 0.0 if spec.settings.get("think") in ("on", "off") else spec.number("think", 0)
         self._model = model
 
     async def answer(self, task: Task, budget: int, seed: int) -> Reply:
@@ -35,7 +40,14 @@ class Served:
             return Reply("refused", reason=f"the language isn't written in a form for {self._shape}", settled=True)
         if self._options:
             fields = {**fields, "swyb": self._options}
+        fields = {**fields, **self._thinking(budget)}
         return await self._model.complete(task, budget, fields, temperature=self._temperature, seed=seed)
+
+    def _thinking(self, budget: int) -> dict[str, Any]:
+        if not self._thinks:
+            return {} if self._thinks is None else {"reasoning_effort": "none"}
+        bound = {"budget_tokens": max(1, int(self._most * budget))} if self._most else {}
+        return {"thinking": {"type": "enabled", **bound}}
 
 
 def constraint_fields(task: Task, shape: str) -> dict[str, Any] | None:

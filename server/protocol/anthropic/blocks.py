@@ -11,7 +11,8 @@ from server.protocol.strict import StrictModel, tag_of
 
 _IDLE = ("cache_control", "citations")
 """Members of a part that change no answer."""
-_CALLS = ("tool_use", "tool_result")
+_OTHERS = ("tool_use", "tool_result", "thinking")
+"""Types of blocks that are no text."""
 
 
 class TextBlock(StrictModel):
@@ -53,23 +54,33 @@ class ToolResultBlock(StrictModel):
     cache_control: dict[str, Any] | None = None
 
 
+class ThoughtBlock(StrictModel):
+    """A thought in an answer, given back: the chat template decides what the model sees of it."""
+
+    type: Literal["thinking"]
+    thinking: str
+    signature: str | None = None
+    """Seal of another server's; changes nothing."""
+
+
 Block = Annotated[
     Annotated[TextBlock, Tag("[text]")]
     | Annotated[ToolUseBlock, Tag("[tool_use]")]
-    | Annotated[ToolResultBlock, Tag("[tool_result]")],
+    | Annotated[ToolResultBlock, Tag("[tool_result]")]
+    | Annotated[ThoughtBlock, Tag("[thinking]")],
     Discriminator(tag_of),
 ]
 
 
 def _content(given: object) -> object:
     """One text, where there are only texts; else the blocks, each text by itself."""
-    if not isinstance(given, list) or not any(_is_call(block) for block in given[: PARTS + 1]):
+    if not isinstance(given, list) or not any(_is_other(block) for block in given[: PARTS + 1]):
         return _text(given)
-    return [block if _is_call(block) else {"type": "text", "text": _text([block])} for block in given[: PARTS + 1]]
+    return [block if _is_other(block) else {"type": "text", "text": _text([block])} for block in given[: PARTS + 1]]
 
 
-def _is_call(block: object) -> bool:
-    return isinstance(block, dict) and block.get("type") in _CALLS
+def _is_other(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") in _OTHERS
 
 
 def _text_or_blocks(content: object) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from server.protocol.anthropic.blocks import Content, ToolResultBlock, ToolUseBlock, TurnContent
+from server.protocol.anthropic.blocks import Content, ThoughtBlock, ToolResultBlock, ToolUseBlock, TurnContent
 from server.protocol.anthropic.tools import AnthropicChoice, AnthropicTools
 from server.protocol.chat import MESSAGES, AnswerRequest, TemplateFields
 from server.protocol.foreign.field import Foreign
@@ -16,6 +16,7 @@ from server.protocol.foreign_fields import LOGPROBS, REQUEST
 from server.protocol.formats import ResponseFormat
 from server.protocol.sampling import StopText
 from server.protocol.strict import MISPLACED_MEMBER, StrictModel
+from server.protocol.thinking.fields import Thinking, ThinkingFields
 
 
 class Turn(StrictModel):
@@ -26,9 +27,9 @@ class Turn(StrictModel):
 
     @model_validator(mode="after")
     def _blocks_fit_the_role(self) -> Turn:
-        other = {"user": ToolUseBlock, "assistant": ToolResultBlock}[self.role]
+        other = {"user": ToolUseBlock | ThoughtBlock, "assistant": ToolResultBlock}[self.role]
         if not isinstance(self.content, str) and any(isinstance(block, other) for block in self.content):
-            message = "calls are the assistant's, and their results the user's"
+            message = "thoughts and calls are the assistant's, and results of calls the user's"
             raise PydanticCustomError(MISPLACED_MEMBER, message, {"member": "content"})
         return self
 
@@ -53,18 +54,20 @@ class CountRequest(StrictModel):
     """No part of the prompt: nothing adds the schema to it."""
     output_format: ResponseFormat | None = None
     """No part of the prompt."""
+    thinking: Thinking | None = None
+    """Whether the prompt is one that a thought follows."""
     tools: AnthropicTools | None = None
     tool_choice: AnthropicChoice | None = None
     """No part of the prompt."""
 
 
-class MessagesRequest(AnswerRequest, TemplateFields):
+class MessagesRequest(AnswerRequest, TemplateFields, ThinkingFields):
     """`POST /v1/messages`."""
 
     messages: Annotated[list[Turn], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
     """Up to 4,096 turns with `role` (`user`, `assistant`) and `content`: a string, or a list of up to 4,096 blocks of
-    type `text`, `tool_use` (the assistant's) and `tool_result` (the user's). If the last turn is the assistant's, the
-    answer continues it, and is the continuation alone.
+    type `text`, `thinking` and `tool_use` (the assistant's) and `tool_result` (the user's). If the last turn is the
+    assistant's, the answer continues it, and is the continuation alone.
     """
     max_tokens: int = Field(ge=1)
     """Budget T: every token of the answer counts, an end token too. Has to be there."""
@@ -98,7 +101,6 @@ _OWN: Mapping[str, Foreign] = {
     "parallel_tool_calls": Foreign((True,), 'send tool_choice {"type": "auto", "disable_parallel_tool_use": true}'),
     "service_tier": Foreign(("auto", "standard_only")),
     "speed": Foreign(("standard",)),
-    "thinking": Foreign(({"type": "disabled"},), REQUEST["thinking"].instead),
     "user_profile_id": Foreign((), "send metadata"),
     "workspace_id": Foreign((), "send metadata"),
 }
@@ -108,6 +110,6 @@ FOREIGN: Mapping[str, Foreign] = {
     if name not in MessagesRequest.member_names()
 }
 """Fields of Anthropic's and of other servers that this one doesn't have."""
-_OF_PROMPTS = ("context_management", "mcp_servers", "speed", "thinking", "user_profile_id")
+_OF_PROMPTS = ("context_management", "mcp_servers", "speed", "user_profile_id")
 COUNT_FOREIGN: Mapping[str, Foreign] = {name: FOREIGN[name] for name in _OF_PROMPTS}
 """Fields of Anthropic's requests for a count that this server doesn't have."""

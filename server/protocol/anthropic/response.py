@@ -14,6 +14,14 @@ class AnswerBlock(AnswerModel):
     text: str
 
 
+class ThinkingBlock(AnswerModel):
+    """Thought before the text; nothing signs it."""
+
+    type: Literal["thinking"] = "thinking"
+    thinking: str
+    signature: str = ""
+
+
 class CallBlock(AnswerModel):
     """Call of a tool; in an event, one without its input."""
 
@@ -21,6 +29,9 @@ class CallBlock(AnswerModel):
     id: str
     name: str
     input: dict[str, Any]
+
+
+ContentBlock: TypeAlias = ThinkingBlock | AnswerBlock | CallBlock
 
 
 class MessageUsage(AnswerModel):
@@ -37,7 +48,7 @@ class MessageObject(AnswerModel):
     type: Literal["message"] = "message"
     role: Literal["assistant"] = "assistant"
     model: str
-    content: list[AnswerBlock | CallBlock]
+    content: list[ContentBlock]
     stop_reason: StopReason | None
     stop_sequence: str | None
     usage: MessageUsage
@@ -47,6 +58,11 @@ class MessageObject(AnswerModel):
 class TextDelta(AnswerModel):
     type: Literal["text_delta"] = "text_delta"
     text: str
+
+
+class ThinkingDelta(AnswerModel):
+    type: Literal["thinking_delta"] = "thinking_delta"
+    thinking: str
 
 
 class InputDelta(AnswerModel):
@@ -75,8 +91,8 @@ class MessageEvent(AnswerModel):
     ]
     message: MessageObject | None = None
     index: int | None = None
-    content_block: AnswerBlock | CallBlock | None = None
-    delta: TextDelta | InputDelta | EndDelta | None = None
+    content_block: ContentBlock | None = None
+    delta: ThinkingDelta | TextDelta | InputDelta | EndDelta | None = None
     usage: MessageUsage | None = None
     swyb: Certificate | None = None
 

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from server.protocol.chat import AnswerRequest
 from server.protocol.foreign.field import Foreign
-from server.protocol.foreign_fields import CALLS, REQUEST
+from server.protocol.foreign_fields import CALLS, REQUEST, THOUGHTS
 
 PROMPTS = 128
 """Prompts of one request."""
@@ -71,6 +71,7 @@ class CompletionRequest(AnswerRequest):
 _NO_TURNS = "there is no template around a prompt: leave it out, or ask /v1/chat/completions"
 FOREIGN: Mapping[str, Foreign] = {
     **CALLS,
+    **THOUGHTS,
     "top_logprobs": Foreign((0,), "send logprobs, a number"),
     "add_generation_prompt": Foreign((False,), _NO_TURNS),
     "chat_template_kwargs": Foreign(({},), _NO_TURNS),

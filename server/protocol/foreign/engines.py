@@ -25,7 +25,7 @@ _ROUTED = "one engine answers all requests: leave it out"
 _PROMPT = "send messages"
 _TEXT_ONLY = "messages and answers are text: leave it out"
 _TOLD = "answers have the fields of OpenAI's, and swyb: leave it out"
-_THINKING = 'whether a model reasons is up to its chat template: send chat_template_kwargs {"enable_thinking": false}'
+_THINKING = "send reasoning_effort or enable_thinking"
 _ADAPTERS = "one model is served, without adapters: leave it out"
 _TIME = "the budget is in tokens: send max_tokens"
 
@@ -47,8 +47,6 @@ _LLAMA_CPP: Mapping[str, Foreign] = {
     "parse_tool_calls": Foreign(EITHER),
     "penalize_nl": Foreign(OFF, _SAMPLING),
     "post_sampling_probs": Foreign(EITHER, "log-probabilities are the model's own: leave it out"),
-    "reasoning_budget": Foreign((-1,), _THINKING),
-    "reasoning_budget_tokens": Foreign((-1,), _THINKING),
     "response_fields": Foreign(EMPTY_LIST, _TOLD),
     "return_progress": Foreign(OFF, _TOLD),
     "return_tokens": Foreign(OFF, _TOLD),
@@ -71,7 +69,6 @@ _OLLAMA: Mapping[str, Foreign] = {
     "raw": Foreign(OFF, _PROMPT),
     "shift": Foreign(OFF, "messages are never cut: leave it out"),
     "template": Foreign(NEVER, "the model's own template is used: leave it out"),
-    "think": Foreign(OFF, _THINKING),
     "truncate": Foreign(OFF, "messages are never cut: leave it out"),
 }
 
@@ -126,7 +123,7 @@ _SGLANG: Mapping[str, Foreign] = {
     "routed_dp_rank": Foreign(NEVER, _ROUTED),
     "routed_experts_start_len": Foreign(ZERO, _TOLD),
     "session_params": Foreign(EMPTY_OBJECT, "sessions are not kept: send all messages"),
-    "stream_reasoning": Foreign(EITHER),
+    "stream_reasoning": Foreign((True,), "thoughts are streamed as they come: leave it out"),
     "task": Foreign(NEVER, "ask for it in a message"),
     "use_audio_in_video": Foreign(OFF, _TEXT_ONLY),
 }
@@ -153,7 +150,6 @@ _TENSORRT_LLM: Mapping[str, Foreign] = {
     "prompt_token_ids": Foreign(NEVER, _PROMPT),
     "prompt_token_ids_b64": Foreign(NEVER, _PROMPT),
     "return_context_logits": Foreign(OFF, _TOLD),
-    "thinking_token_budget": Foreign(NEVER, _THINKING),
     "top_p_min": Foreign(ZERO, _SAMPLING),
 }
 

@@ -32,20 +32,14 @@ class OtherName:
         return next((ours for theirs, ours in self.values if among(value, [theirs])), value)
 
 
-_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-
 OTHER_NAMES: Mapping[str, OtherName] = {
     "min_new_tokens": OtherName("min_tokens"),
     "n_cmpl": OtherName("n"),
     "n_predict": OtherName("max_tokens", ((-1, None),)),
-    "reasoning": OtherName(
-        "reasoning_effort", tuple(({"effort": effort}, effort) for effort in _EFFORTS), others=False
-    ),
+    "reasoning_budget": OtherName("thinking_budget", ((-1, None),)),
+    "reasoning_budget_tokens": OtherName("thinking_budget", ((-1, None),)),
     "repeat_penalty": OtherName("repetition_penalty"),
-    "think": OtherName(
-        "reasoning_effort", ((False, "none"), ("low", "low"), ("medium", "medium"), ("high", "high")), others=False
-    ),
-    "thinking": OtherName("reasoning_effort", (({"type": "disabled"}, "none"),), others=False),
+    "thinking_token_budget": OtherName("thinking_budget", ((-1, None),)),
 }
 """Names at the top of a request."""
 

@@ -14,6 +14,7 @@ from server.protocol.formats import ResponseFormat
 from server.protocol.parts import PARTS, joined
 from server.protocol.responses.tools import ResponsesChoice, ResponsesTools
 from server.protocol.strict import StrictModel, tag_of
+from server.protocol.thinking.fields import ThinkingFields
 
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Types of parts that are text, and the member that holds it."""
@@ -97,6 +98,23 @@ class CustomOutputItem(StrictModel):
     status: Status | None = None
 
 
+class ThoughtPart(StrictModel):
+    """Text of a thought."""
+
+    type: Literal["reasoning_text"]
+    text: str
+
+
+class ThoughtItem(StrictModel):
+    """A thought in an answer, given back: the chat template decides what the model sees of it."""
+
+    type: Literal["reasoning"]
+    content: Annotated[list[ThoughtPart], Field(max_length=PARTS, fail_fast=True)] | None = None
+    summary: Annotated[list[Any], Field(max_length=0)] | None = None
+    id: str | None = None
+    status: Status | None = None
+
+
 def _kind(item: object) -> str:
     kind = item.get("type") if isinstance(item, dict) else getattr(item, "type", None)
     return tag_of({"type": kind or "message"})
@@ -104,6 +122,7 @@ def _kind(item: object) -> str:
 
 Item = Annotated[
     Annotated[InputMessage, Tag("[message]")]
+    | Annotated[ThoughtItem, Tag("[reasoning]")]
     | Annotated[FunctionCallItem, Tag("[function_call]")]
     | Annotated[FunctionOutputItem, Tag("[function_call_output]")]
     | Annotated[CustomCallItem, Tag("[custom_tool_call]")]
@@ -126,12 +145,12 @@ class TextOptions(StrictModel):
     verbosity: Literal["medium"] | None = None
 
 
-class ResponsesRequest(AnswerRequest, TemplateFields):
+class ResponsesRequest(AnswerRequest, TemplateFields, ThinkingFields):
     """`POST /v1/responses`. Nothing is kept: a conversation is sent whole each time."""
 
     input: Annotated[Items, BeforeValidator(_items, json_schema_input_type=str | Items)]
     """A text, or up to 4,096 items: turns with `role` and `content`, a string, or a list of parts of type `input_text`
-    or `output_text`; calls of tools and their outputs. Other items are refused.
+    or `output_text`; thoughts, calls of tools and their outputs. Other items are refused.
     """
     instructions: str | None = None
     """Text that stands before all turns, as the system's."""
@@ -162,7 +181,6 @@ _OWN: Mapping[str, Foreign] = {
     "max_tool_calls": Foreign((), "it counts calls of tools that run at OpenAI's: send parallel_tool_calls: false"),
     "previous_response_id": Foreign((), _KEPT),
     "prompt": Foreign((), "send the text itself in input and instructions"),
-    "reasoning": Foreign(({}, {"effort": "none"}), REQUEST["reasoning"].instead),
     "store": Foreign((False,), _KEPT),
     "truncation": Foreign(("disabled",), "input is never cut: send less"),
 }
@@ -174,7 +192,6 @@ FOREIGN: Mapping[str, Foreign] = {
 """Fields of OpenAI's and of other servers that this one doesn't have."""
 
 ITEMS: Mapping[str, str] = {
-    "reasoning": "only messages are part of the prompt: leave it out",
     "item_reference": _KEPT,
 }
 """Kinds of items that are refused, and what to send instead."""

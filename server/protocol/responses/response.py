@@ -26,6 +26,21 @@ class OutputMessage(AnswerModel):
     content: list[OutputText]
 
 
+class ReasoningText(AnswerModel):
+    type: Literal["reasoning_text"] = "reasoning_text"
+    text: str
+
+
+class ReasoningItem(AnswerModel):
+    """Thought before the message; nothing sums it up."""
+
+    type: Literal["reasoning"] = "reasoning"
+    id: str
+    summary: list[None] = Field(default_factory=list)
+    content: list[ReasoningText]
+    status: Literal["in_progress", "completed"]
+
+
 class FunctionCallOutput(AnswerModel):
     """Call of a function. `arguments`: the text of a JSON object, which satisfies its `parameters`."""
 
@@ -48,7 +63,7 @@ class CustomCallOutput(AnswerModel):
     status: Literal["in_progress", "completed"]
 
 
-OutputItem: TypeAlias = OutputMessage | FunctionCallOutput | CustomCallOutput
+OutputItem: TypeAlias = ReasoningItem | OutputMessage | FunctionCallOutput | CustomCallOutput
 
 
 class InputDetails(AnswerModel):
@@ -59,7 +74,7 @@ class InputDetails(AnswerModel):
 
 
 class OutputDetails(AnswerModel):
-    """Reasoning isn't told apart from the text."""
+    """Tokens of the thought and of what closed it."""
 
     reasoning_tokens: int = 0
 
@@ -124,6 +139,8 @@ class ResponseEvent(AnswerModel):
         "response.in_progress",
         "response.output_item.added",
         "response.content_part.added",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
         "response.output_text.delta",
         "response.output_text.done",
         "response.function_call_arguments.delta",
@@ -142,7 +159,7 @@ class ResponseEvent(AnswerModel):
     item: OutputItem | None = None
     content_index: int | None = None
     item_id: str | None = None
-    part: OutputText | None = None
+    part: ReasoningText | OutputText | None = None
     delta: str | None = None
     text: str | None = None
     name: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from server.protocol.anthropic.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from server.protocol.anthropic.blocks import TextBlock, ThoughtBlock, ToolResultBlock, ToolUseBlock
 from server.protocol.anthropic.request import CountRequest, MessagesRequest, Turn
 from server.protocol.anthropic.tools import choice_in_chats, is_single, names_in_chats, tools_in_chats
 from server.protocol.chat import ChatRequest
@@ -34,7 +34,12 @@ def chat_of_messages(request: MessagesRequest) -> tuple[ChatRequest, dict[str, s
 def chat_of_count(request: CountRequest) -> ChatRequest:
     """The chat whose prompt is to be counted. Raises ApiError."""
     turns, goes_on = _turns(request.messages, request.system), _is_open(request.messages)
-    fields = {"messages": turns, "tools": tools_in_chats(request.tools), "continue_final_message": goes_on}
+    fields: dict[str, object] = {
+        "messages": turns,
+        "tools": tools_in_chats(request.tools),
+        "continue_final_message": goes_on,
+    }
+    fields["thinking"] = request.thinking
     return ChatRequest.model_validate({"model": request.model, **fields})
 
 
@@ -55,7 +60,8 @@ def _turns_of(turn: Turn) -> Iterator[Message]:
     elif turn.role == "assistant":
         text = "".join(block.text for block in turn.content if isinstance(block, TextBlock))
         calls = [_call(block) for block in turn.content if isinstance(block, ToolUseBlock)]
-        yield {"role": "assistant", "content": text, "tool_calls": calls}
+        thought = "".join(block.thinking for block in turn.content if isinstance(block, ThoughtBlock))
+        yield {"role": "assistant", "content": text, "tool_calls": calls, "reasoning_content": thought}
     else:
         for told, blocks in groupby(turn.content, lambda block: isinstance(block, ToolResultBlock)):
             if told:

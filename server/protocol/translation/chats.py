@@ -11,8 +11,14 @@ from pydantic import ValidationError
 from server.protocol.chat import AnswerRequest, ChatRequest, TemplateFields
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.reading import of_validation
+from server.protocol.thinking.fields import ThinkingFields
 
 Message = Mapping[str, Any]
+
+SHARED = frozenset(
+    {*AnswerRequest.model_fields, *TemplateFields.model_fields, *ThinkingFields.model_fields},
+)
+"""Fields that requests of all interfaces have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ def chat_of(
     """The chat request, and the names that the client has for its fields. Raises ApiError, also where it says one thing
     by two names.
     """
-    shared = (AnswerRequest.model_fields.keys() | TemplateFields.model_fields.keys()) & request.model_fields_set
+    shared = SHARED & request.model_fields_set
     common = {name: getattr(request, name) for name in shared}
     names = dict(request.other_names)
     for field in renamed:

@@ -17,11 +17,17 @@ from server.protocol.responses.request import (
     InputMessage,
     Item,
     ResponsesRequest,
+    ThoughtItem,
 )
 from server.protocol.responses.tools import choice_in_chats, names_in_chats, tools_in_chats
 from server.protocol.translation.chats import Message, Renamed, chat_of
 
-_KNOWN = ("message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output")
+_KNOWN = (
+    *("message", "reasoning", "function_call", "function_call_output"),
+    *("custom_tool_call", "custom_tool_call_output"),
+)
+_THOUGHT = {"role", "content", "reasoning_content"}
+"""Members of a turn that is a thought so far."""
 
 
 def parse_responses(value: object, *, report_unknown: bool = False) -> ResponsesRequest:
@@ -54,11 +60,19 @@ def chat_of_responses(request: ResponsesRequest) -> tuple[ChatRequest, dict[str,
 
 
 def _turns(items: Sequence[Item]) -> list[Message]:
-    """Turns of a chat. Calls belong to the assistant's message that they follow, if they follow one."""
+    """Turns of a chat. Calls belong to the assistant's message that they follow, if they follow one, as both do to the
+    thought before them.
+    """
     turns: list[dict[str, Any]] = []
     for item in items:
-        if isinstance(item, InputMessage):
-            turns.append({"role": item.role, "content": item.content})
+        if isinstance(item, ThoughtItem):
+            text = "".join(part.text for part in item.content or ())
+            turns.append({"role": "assistant", "content": "", "reasoning_content": text})
+        elif isinstance(item, InputMessage):
+            if item.role == "assistant" and turns and turns[-1].keys() == _THOUGHT:
+                turns[-1]["content"] = item.content
+            else:
+                turns.append({"role": item.role, "content": item.content})
         elif isinstance(item, FunctionCallItem | CustomCallItem):
             if not turns or turns[-1]["role"] != "assistant":
                 turns.append({"role": "assistant", "content": ""})

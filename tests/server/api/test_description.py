@@ -32,6 +32,7 @@ from server.protocol.reading import parse_as, parse_chat, parse_grammar
 from server.protocol.responses import request as r
 from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
+from server.protocol.thinking import fields as th
 from server.protocol.translation.responses import parse_responses
 from server.settings import Settings
 from tests.server.api.tool_objects import CALLING, TOOL_OBJECTS
@@ -82,6 +83,13 @@ TEMPLATE: Object = {
     "add_generation_prompt": True,
     "continue_final_message": False,
 }
+THINKING: Object = {
+    "reasoning": {"effort": "none", "enabled": False, "exclude": False, "summary": "auto"},
+    "thinking": {"type": "disabled", "budget_tokens": 5},
+    "think": False,
+    "thinking_budget": 5,
+    "include_reasoning": True,
+}
 ANSWER: Object = {
     "model": "scripted",
     "temperature": 0.5,
@@ -110,7 +118,7 @@ ANSWER: Object = {
     "safety_identifier": "s",
     "prompt_cache_key": "k",
 }
-CHAT: Object = {**ANSWER, **TEMPLATE, **request(), **CALLING, "logprobs": True, "top_logprobs": 2}
+CHAT: Object = {**ANSWER, **TEMPLATE, **THINKING, **request(), **CALLING, "logprobs": True, "top_logprobs": 2}
 CONSTRAINT: Object = {"whitespace": "any", "lenient": True, "start": "s", "lexer": "dynamic"}
 REGISTERED: Object = {
     "name": "n",
@@ -150,9 +158,21 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         lambda value: parse_chat(request(stream_options=value)),
     ),
     c.SwybOptions: (
-        {**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text", "on_budget": "refuse"},
+        {
+            **{**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text"},
+            **{"on_budget": "refuse", "thinking": {}},
+        },
         lambda value: parse_chat(request(swyb=value)),
     ),
+    th.ThinkingOptions: (
+        {"begin": "a", "end": "b", "reserve": 3},
+        lambda value: parse_chat(request(swyb={"thinking": value})),
+    ),
+    th.Reasoning: (
+        {"effort": "low", "max_tokens": 5, "enabled": True, "exclude": True, "summary": "auto"},
+        lambda value: parse_chat(request(reasoning=value)),
+    ),
+    th.Thinking: ({"type": "enabled", "budget_tokens": 5}, lambda value: parse_chat(request(thinking=value))),
     cf.StructuredOutputs: (
         {
             **{"json": "{}", "json_object": True, "regex": "a", "choice": ["a"], "grammar": "x"},
@@ -185,7 +205,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     ),
     r.ResponsesRequest: (
         {
-            **{**ANSWER, **TEMPLATE, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
+            **{**ANSWER, **TEMPLATE, **THINKING, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
             **{"tools": [], "tool_choice": "none", "parallel_tool_calls": False},
         },
         parse_responses,
@@ -193,6 +213,18 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     r.InputMessage: (
         {"type": "message", "role": "user", "content": "x", "id": "m", "status": "completed", "phase": "commentary"},
         lambda value: parse_responses({"input": [value]}),
+    ),
+    r.ThoughtItem: (
+        {"type": "reasoning", "content": [], "summary": [], "id": "i", "status": "completed"},
+        lambda value: parse_responses({"input": [value]}),
+    ),
+    r.ThoughtPart: (
+        {"type": "reasoning_text", "text": "t"},
+        lambda value: parse_responses({"input": [{"type": "reasoning", "content": [value]}]}),
+    ),
+    ab.ThoughtBlock: (
+        {"type": "thinking", "thinking": "t", "signature": "s"},
+        lambda value: _messages({"max_tokens": 3, "messages": [{"role": "assistant", "content": [value]}]}),
     ),
     r.InputText: (
         {"type": "output_text", "text": "x", "annotations": [], "logprobs": []},
@@ -206,6 +238,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {
             **ANSWER,
             **TEMPLATE,
+            **THINKING,
             **MESSAGES,
             "stop_sequences": ["x"],
             "output_config": {},
@@ -219,6 +252,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {
             **{"model": "scripted", **MESSAGES, "output_config": {}, "output_format": JSON_OUTPUT},
             **{"tools": [], "tool_choice": {"type": "none"}},
+            "thinking": THINKING["thinking"],
         },
         lambda value: parse_as(an.CountRequest, value, an.COUNT_FOREIGN),
     ),
@@ -264,7 +298,13 @@ def outcome(read: Callable[[object], object], value: object) -> object:
 
 def test_there_is_an_object_of_each_model() -> None:
     """Examples have every field, and are accepted as they are."""
-    assert set(OBJECTS) == models() - {c.AnswerRequest, c.TemplateFields, cf.ConstraintFields, SamplingFields}
+    assert set(OBJECTS) == models() - {
+        c.AnswerRequest,
+        c.TemplateFields,
+        th.ThinkingFields,
+        cf.ConstraintFields,
+        SamplingFields,
+    }
     for model, (example, read) in OBJECTS.items():
         assert set(example) == set(model.member_names()), model
         read(example)

@@ -172,7 +172,7 @@ INVALID = [
         *({"max_tokens": 0}, {"temperature": "hot"}, {"n": 999}, {"seed": 1 << 70}, {"top_p": 7}, {"stream": 1}),
         *({"novelty": 1}, {"messages": []}, {"messages": [{"role": "user"}]}, {"swyb": {"beams": 1}}, {"swyb": 3}),
         *({"chat_template": "{{ 1 }}"}, {"chat_template_kwargs": {"messages": []}}, {"tfs_z": 0.5}, {"lora": [1]}),
-        *({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"model": "nobody's"}, {"think": True}),
+        *({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"model": "nobody's"}, {"think": 3}),
         *({"messages": [{"role": "tool", "content": "x"}]}, {"metadata": []}, {"echo": True}, {"stop": [1]}),
         *({"options": {"novel": 1}}, {"options": {"mirostat": 1}}, {"options": []}, {"n_predict": 3}),
     )

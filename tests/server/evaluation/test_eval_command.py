@@ -136,4 +136,4 @@ def test_the_script_of_all_experiments_can_be_run(tmp_path: Path) -> None:
     for run in runs:
         assert (run.n, run.out) == (5, tmp_path / "out")
         chosen = specs(run.methods or experiments.EXPERIMENTS[run.experiment].methods)
-        assert {spec.name for spec in chosen} <= {"swyb", *ANYWHERE, *KINDS}
+        assert {spec.name for spec in chosen} <= {"swyb", "think", *ANYWHERE, *KINDS}

@@ -158,10 +158,14 @@ def test_images_are_refused_by_name() -> None:
     ("fields", "found"),
     [
         ({"chat_template_kwargs": {"a": 1, "b": None}}, {"a": 1}),
-        ({"enable_thinking": False}, {"enable_thinking": False}),
+        ({"enable_thinking": False}, {"enable_thinking": False, "thinking": False}),
+        ({"think": True}, {"enable_thinking": True, "thinking": True}),
         ({"reasoning_effort": "none"}, {"enable_thinking": False, "thinking": False}),
-        ({"reasoning_effort": "low"}, {"reasoning_effort": "low"}),
-        ({"reasoning_effort": "low", "chat_template_kwargs": {"reasoning_effort": "low"}}, {"reasoning_effort": "low"}),
+        ({"reasoning_effort": "low"}, {"reasoning_effort": "low", "enable_thinking": True, "thinking": True}),
+        (
+            {"reasoning_effort": "low", "chat_template_kwargs": {"reasoning_effort": "low", "thinking": True}},
+            {"reasoning_effort": "low", "enable_thinking": True, "thinking": True},
+        ),
     ],
 )
 def test_variables_of_the_template(fields: dict[str, Any], found: dict[str, Any]) -> None:

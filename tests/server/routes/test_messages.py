@@ -160,7 +160,7 @@ def test_an_answer_continues_the_assistants_turn() -> None:
         ({"stop_sequences": ["a"], "stop": "b"}, "stop_sequences", "conflicting_parameters"),
         ({"stop_sequences": ["a"], "output_config": FORMAT}, "stop_sequences", "conflicting_parameters"),
         ({"tools": [{"name": "bash", "type": "bash_20250124"}]}, "tools.0.type", "unsupported_parameter"),
-        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "thinking", "unsupported_parameter"),
+        ({"thinking": {"type": "enabled", "budget_tokens": 0}}, "thinking.budget_tokens", "invalid_value"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image"}]}]},
             "messages.0.content",

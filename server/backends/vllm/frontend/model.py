@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines.chat import ChatEncoder
-from server.engines.contract import ChatModel, Message, Rendering
+from server.engines.contract import ChatModel, ChatTemplate, Message, Rendering
 
 
 class FolderModel(ChatModel):
@@ -20,6 +20,10 @@ class FolderModel(ChatModel):
         self.context_window = context_window
         self._chat = ChatEncoder(folder, self.vocabulary)
         self.chat_template = self._chat.template
+
+    @property
+    def template(self) -> ChatTemplate:
+        return self._chat.facts
 
     def encode(
         self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None

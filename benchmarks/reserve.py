@@ -1,0 +1,58 @@
+"""Tokens that reference answers have beyond the shortest ones: how large a reserve leaves room for them.
+
+The answers are those of json-mode-eval and of the function calls, in the tokens of a model. No model runs.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.data import ROOT
+from grammar_cache import GrammarError, Vocabulary, compile_grammar
+from server.commands.eval import splitter
+from server.console.models import MODEL, add_model, model_folder
+from server.evaluation.experiments import SETS, tasks
+from server.evaluation.feasible import Split
+from server.evaluation.task import Task
+from server.settings import LIMITS
+
+RESERVES = (0, 16, 32, 48, 64, 96, 128)
+PARTS = ("json-mode", "functions")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", metavar="DIR")
+    parser.add_argument("--tasks", type=int, default=0, metavar="N", help="so many of each set (default: all)")
+
+
+def run(arguments: Namespace) -> int:
+    """Prints, for each set, the share of references that fit with each reserve."""
+    folder = model_folder(arguments, MODEL)
+    vocabulary, split = Vocabulary.from_pretrained(folder), splitter(folder)
+    for name in PARTS:
+        beyond = sorted(_beyond(tasks(name, arguments.data, arguments.tasks, 0), vocabulary, split))
+        middle, tenth = beyond[len(beyond) // 2], beyond[len(beyond) * 9 // 10]
+        print(
+            f"{name} ({SETS[name].folder}): {len(beyond)} references, median {middle} beyond the minimum, p90 {tenth}"
+        )
+        print("  " + ", ".join(f"{reserve}: {_share(beyond, reserve):.0%}" for reserve in RESERVES))
+    return 0
+
+
+def _beyond(asked: Sequence[Task], vocabulary: Vocabulary, split: Split) -> list[int]:
+    """Tokens of each reference beyond the minimum of its constraint; those of refused constraints are left out."""
+    found = []
+    for task in asked:
+        try:
+            grammar = compile_grammar(task.constraint, vocabulary, LIMITS)
+            found.append(len(split(task.gold)) - grammar.minimum.tokens)
+        except GrammarError:
+            continue
+    return found
+
+
+def _share(beyond: Sequence[int], reserve: int) -> float:
+    return sum(more <= reserve for more in beyond) / len(beyond)
