@@ -6,7 +6,7 @@ parent, and the edge below everything BOTTOM. This module knows no tokens.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
 scratch have to grow, a step looks at too much."""
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
-SCRATCH_ROWS = 13
+SCRATCH_ROWS = 14
 _GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
 
@@ -105,39 +105,54 @@ class Arena(NamedTuple):
 
 _SCRATCH = 512
 """Columns of the scratch at first."""
-_CONTENT = (
-    "next",
-    "row",
-    "costs",
-    "accepts",
-    "item_first",
-    "items",
-    "edge_first",
-    "edges",
-    "hashes",
-    "node_hashes",
-    "popped",
-)
+_PLACES = {
+    "configurations": ("row", "costs", "accepts", "item_first", "hashes"),
+    "nodes": ("edge_first", "node_hashes", "popped"),
+    "items": ("items",),
+    "edges": ("edges",),
+    "rows": ("next",),
+}
+"""Arrays by what they have places for."""
 
 
-def empty(classes: int, rules: int, size: int, rows: int) -> Arena:
-    """Room for so many configurations, a power of two, and rows."""
+class Room(NamedTuple):
+    """Places in an arena; those for configurations and nodes are powers of two."""
+
+    configurations: int
+    nodes: int
+    items: int
+    edges: int
+    rows: int
+
+    def more(self, used: Longs) -> Room:
+        """Twice the room for all of which more than half is in use; for items and edges where that is nothing: they
+        come many at a time.
+        """
+        counts = (used[CONFIGURATIONS], used[NODES], used[ITEMS], used[EDGES], used[ROWS])
+        short = [2 * int(count) > room for count, room in zip(counts, self, strict=True)]
+        if not any(short):
+            short = [False, False, True, True, False]
+        return Room(*(room * (1 + grows) for room, grows in zip(self, short, strict=True)))
+
+
+def empty(classes: int, rules: int, room: Room) -> Arena:
+    """Arena in which nothing is in use."""
     used = np.zeros(WIDEST + 1, np.int64)
     used[ROWS] = 1
     return Arena(
-        np.full((rows, classes), DEAD, np.int32),
-        np.empty(size, np.int32),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.bool_),
-        np.zeros(size + 1, np.int64),
-        np.empty(4 * size, np.int64),
-        np.zeros(size + 1, np.int64),
-        np.empty(4 * size, np.int64),
-        np.empty(size, np.int64),
-        np.full(2 * size, -1, np.int32),
-        np.empty(size, np.int64),
-        np.full(2 * size, -1, np.int32),
-        np.zeros(size, np.int64),
+        np.full((room.rows, classes), DEAD, np.int32),
+        np.empty(room.configurations, np.int32),
+        np.zeros(room.configurations, np.int32),
+        np.zeros(room.configurations, np.bool_),
+        np.zeros(room.configurations + 1, np.int64),
+        np.empty(room.items, np.int64),
+        np.zeros(room.nodes + 1, np.int64),
+        np.empty(room.edges, np.int64),
+        np.empty(room.configurations, np.int64),
+        np.full(2 * room.configurations, -1, np.int32),
+        np.empty(room.nodes, np.int64),
+        np.full(2 * room.nodes, -1, np.int32),
+        np.zeros(room.nodes, np.int64),
         np.zeros(rules, np.int64),
         np.empty(rules, np.int32),
         used,
@@ -146,17 +161,31 @@ def empty(classes: int, rules: int, size: int, rows: int) -> Arena:
 
 
 def grown(arena: Arena) -> Arena:
-    """Copy of the arena with twice the room, for rows only if they are what is short."""
-    rows, classes = arena.next.shape
-    short = arena.used[ROWS] == rows
-    larger = empty(classes, len(arena.rule_stamp), (1 if short else 2) * len(arena.accepts), (2 if short else 1) * rows)
-    for name in _CONTENT:
-        old = getattr(arena, name)
-        getattr(larger, name)[: len(old)] = old
-    larger.rule_stamp[:] = arena.rule_stamp
-    larger.used[:] = arena.used
-    _fill_slots(larger)
-    return larger._replace(scratch=arena.scratch)
+    """Arena with more room for what is short; all else are the same arrays."""
+    before = Room(len(arena.hashes), len(arena.node_hashes), len(arena.items), len(arena.edges), len(arena.next))
+    room = before.more(arena.used)
+    short = [kind for kind in Room._fields if getattr(room, kind) > getattr(before, kind)]
+    arena = arena._replace(
+        **{
+            name: _longer(getattr(arena, name), getattr(room, kind) - getattr(before, kind))
+            for kind in short
+            for name in _PLACES[kind]
+        }
+    )
+    if room.configurations > before.configurations:
+        arena = arena._replace(slots=np.full(2 * room.configurations, -1, np.int32))
+        _fill_slots(arena)
+    if room.nodes > before.nodes:
+        arena = arena._replace(node_slots=np.full(2 * room.nodes, -1, np.int32))
+        _fill_node_slots(arena)
+    return arena
+
+
+def _longer(array: NDArray[Any], places: int) -> NDArray[Any]:
+    """Copy with so many places more, which are 0."""
+    longer = np.zeros((len(array) + places, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def widened(arena: Arena) -> Arena:
@@ -169,6 +198,10 @@ def widened(arena: Arena) -> Arena:
 def _fill_slots(arena: Arena) -> None:
     for number in range(arena.used[CONFIGURATIONS]):
         _note(arena.slots, arena.hashes, number)
+
+
+@jit
+def _fill_node_slots(arena: Arena) -> None:
     for number in range(arena.used[NODES]):
         if arena.node_hashes[number] != _GROUPED:
             _note(arena.node_slots, arena.node_hashes, number)

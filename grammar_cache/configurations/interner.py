@@ -35,6 +35,7 @@ from grammar_cache.configurations.arena import (
     ROWS,
     WIDEST,
     NetworkArrays,
+    Room,
     alone,
     breadths,
     configuration_of,
@@ -76,7 +77,7 @@ class Configurations:
         self.limit = limit
         self._interrupt = interrupt or Interrupt()
         self.rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
-        self.arena = empty(network.class_count, len(network.entry), room, room // 2)
+        self.arena = empty(network.class_count, len(network.entry), Room(room, room, 4 * room, 4 * room, room // 2))
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()
 
