@@ -6,13 +6,13 @@ parent, and the edge below everything BOTTOM. This module knows no tokens.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.network.network import Network
 
 UNKNOWN, DEAD = -2, -1
@@ -23,15 +23,17 @@ scratch have to grow, a step looks at too much."""
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
 SCRATCH_ROWS = 14
-_GROUPED = np.int64(-(1 << 63))
+DEAR_SHARE = 5
+"""Part of what reading one byte may cost, above which the costs of a token's bytes add up."""
+GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
 
 
 class NetworkArrays(NamedTuple):
     """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`.
 
-    `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges.
-    `stop[0]`: give up.
+    `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges, and
+    all bytes of a token together that cost more than `dear` each. `stop[0]`: give up.
     """
 
     classes: NDArray[np.uint8]
@@ -49,6 +51,7 @@ class NetworkArrays(NamedTuple):
     cyclic: Flags
     limit: int
     widest: int
+    dear: int
     stop: NDArray[np.uint8]
 
     @staticmethod
@@ -70,6 +73,7 @@ class NetworkArrays(NamedTuple):
             np.array(network.cyclic, np.bool_),
             limit,
             widest,
+            widest // DEAR_SHARE,
             stop,
         )
 
@@ -101,118 +105,6 @@ class Arena(NamedTuple):
     rule_last: Ints
     used: Longs
     scratch: NDArray[np.int64]
-
-
-_SCRATCH = 512
-"""Columns of the scratch at first."""
-_PLACES = {
-    "configurations": ("row", "costs", "accepts", "item_first", "hashes"),
-    "nodes": ("edge_first", "node_hashes", "popped"),
-    "items": ("items",),
-    "edges": ("edges",),
-    "rows": ("next",),
-}
-"""Arrays by what they have places for."""
-
-
-class Room(NamedTuple):
-    """Places in an arena; those for configurations and nodes are powers of two."""
-
-    configurations: int
-    nodes: int
-    items: int
-    edges: int
-    rows: int
-
-    def more(self, used: Longs) -> Room:
-        """Twice the room for all of which more than half is in use; for items and edges where that is nothing: they
-        come many at a time.
-        """
-        counts = (used[CONFIGURATIONS], used[NODES], used[ITEMS], used[EDGES], used[ROWS])
-        short = [2 * int(count) > room for count, room in zip(counts, self, strict=True)]
-        if not any(short):
-            short = [False, False, True, True, False]
-        return Room(*(room * (1 + grows) for room, grows in zip(self, short, strict=True)))
-
-
-def empty(classes: int, rules: int, room: Room) -> Arena:
-    """Arena in which nothing is in use."""
-    used = np.zeros(WIDEST + 1, np.int64)
-    used[ROWS] = 1
-    return Arena(
-        np.full((room.rows, classes), DEAD, np.int32),
-        np.empty(room.configurations, np.int32),
-        np.zeros(room.configurations, np.int32),
-        np.zeros(room.configurations, np.bool_),
-        np.zeros(room.configurations + 1, np.int64),
-        np.empty(room.items, np.int64),
-        np.zeros(room.nodes + 1, np.int64),
-        np.empty(room.edges, np.int64),
-        np.empty(room.configurations, np.int64),
-        np.full(2 * room.configurations, -1, np.int32),
-        np.empty(room.nodes, np.int64),
-        np.full(2 * room.nodes, -1, np.int32),
-        np.zeros(room.nodes, np.int64),
-        np.zeros(rules, np.int64),
-        np.empty(rules, np.int32),
-        used,
-        np.empty((SCRATCH_ROWS, _SCRATCH), np.int64),
-    )
-
-
-def grown(arena: Arena) -> Arena:
-    """Arena with more room for what is short; all else are the same arrays."""
-    before = Room(len(arena.hashes), len(arena.node_hashes), len(arena.items), len(arena.edges), len(arena.next))
-    room = before.more(arena.used)
-    short = [kind for kind in Room._fields if getattr(room, kind) > getattr(before, kind)]
-    arena = arena._replace(
-        **{
-            name: _longer(getattr(arena, name), getattr(room, kind) - getattr(before, kind))
-            for kind in short
-            for name in _PLACES[kind]
-        }
-    )
-    if room.configurations > before.configurations:
-        arena = arena._replace(slots=np.full(2 * room.configurations, -1, np.int32))
-        _fill_slots(arena)
-    if room.nodes > before.nodes:
-        arena = arena._replace(node_slots=np.full(2 * room.nodes, -1, np.int32))
-        _fill_node_slots(arena)
-    return arena
-
-
-def _longer(array: NDArray[Any], places: int) -> NDArray[Any]:
-    """Copy with so many places more, which are 0."""
-    longer = np.zeros((len(array) + places, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
-def widened(arena: Arena) -> Arena:
-    """Copy of the arena with rows of the scratch twice as long; what was in them is lost."""
-    rows, width = arena.scratch.shape
-    return arena._replace(scratch=np.empty((rows, 2 * width), np.int64))
-
-
-@jit
-def _fill_slots(arena: Arena) -> None:
-    for number in range(arena.used[CONFIGURATIONS]):
-        _note(arena.slots, arena.hashes, number)
-
-
-@jit
-def _fill_node_slots(arena: Arena) -> None:
-    for number in range(arena.used[NODES]):
-        if arena.node_hashes[number] != _GROUPED:
-            _note(arena.node_slots, arena.node_hashes, number)
-
-
-@jit
-def _note(slots: Ints, hashes: Longs, number: int) -> None:
-    slot = hashes[number] & (len(slots) - 1)
-    while slots[slot] >= 0:
-        slot = (slot + 1) & (len(slots) - 1)
-    slots[slot] = number
 
 
 @jit_inline
@@ -270,7 +162,7 @@ def forget(arena: Arena, node: int) -> None:
 @jit_inline
 def grouped_node(arena: Arena, edges: Longs) -> int:
     """A new node that only its group finds again; FULL."""
-    number: int = _added(arena, edges, int(_GROUPED))
+    number: int = _added(arena, edges, int(GROUPED))
     return number
 
 

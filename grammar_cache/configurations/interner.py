@@ -33,17 +33,15 @@ from grammar_cache.configurations.arena import (
     ITEMS,
     NODES,
     ROWS,
+    SPENT,
     WIDEST,
     NetworkArrays,
-    Room,
     alone,
     breadths,
     configuration_of,
-    empty,
-    grown,
     node_of,
-    widened,
 )
+from grammar_cache.configurations.room import Room, empty, grown, widened
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
@@ -70,8 +68,8 @@ class Configurations:
         widest: int = UNLIMITED,
     ) -> None:
         """`room`, a power of two: for so many before anything has to grow. Where reading a byte would cost more than
-        `widest`, in items and edges, nothing is followed but texts that were chosen. Raises
-        LimitExceeded(configurations).
+        `widest`, in items and edges, or those bytes of a token together that cost more than a part of that each,
+        nothing is followed but texts that were chosen. Raises LimitExceeded(configurations).
         """
         self.network = network
         self.limit = limit
@@ -109,8 +107,8 @@ class Configurations:
 
     @property
     def cut(self) -> bool:
-        """Whether there is a configuration that would cost too much to go on from, so that it leads nowhere."""
-        return self.widest > self.rules.widest
+        """Whether reading a byte has cost so much that tokens may lead nowhere for their cost."""
+        return self.widest > self.rules.dear
 
     @property
     def node_count(self) -> int:
@@ -140,6 +138,31 @@ class Configurations:
         found = np.empty(len(configurations), np.int64)
         breadths(self.arena, configurations, found)
         return found
+
+    def cost(self, configuration: int) -> int:
+        """Items and edges that reading a byte from there costs. Raises LimitExceeded(configurations), Interrupted."""
+        self.row(configuration)
+        return int(self.arena.costs[configuration])
+
+    def dear_cost(self, configuration: int, data: bytes) -> int:
+        """Items and edges that reading those of some bytes costs that are dear, given that they can be read."""
+        cost = 0
+        for byte in data:
+            own = self.cost(configuration)
+            cost += own if own > self.rules.dear else 0
+            configuration = self.step(configuration, byte)
+        return cost
+
+    def pops(self, node: int, most: int) -> int:
+        """Items that the end of a rule whose node it is leads to, counted up to where there are more than `most`."""
+        count, todo, seen = 0, [node], {node}
+        while todo and count <= most:
+            edges = self.edges(todo.pop())
+            count += len(edges)
+            ended = {parent for back, parent in edges if back >= 0 and self.rules.final[back]} - seen
+            seen |= ended
+            todo += ended
+        return count
 
     def at_end(self, state: int) -> bool:
         """Whether the rule of an item may end here: then what it returns to is an item of its own."""
@@ -207,12 +230,14 @@ class Configurations:
             self.outcome(number)
         return int(number)
 
-    def popped(self, node: int) -> int:
-        """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
-        rules = self.rules._replace(widest=UNLIMITED)
+    def popped(self, node: int) -> tuple[int, int]:
+        """The configuration behind the end of a rule whose node it is, text that may end there not counted; and no less
+        than the items that it is made of.
+        """
+        rules, spent = self.rules._replace(widest=UNLIMITED), int(self.arena.used[SPENT])
         while (number := step_kernels.popped(rules, self.arena, node)) < 0:
             self.outcome(number)
-        return int(number)
+        return int(number), int(self.arena.used[SPENT]) - spent
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""

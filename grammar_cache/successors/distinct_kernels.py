@@ -17,7 +17,7 @@ from grammar_cache.configurations.arena import (
     NetworkArrays,
 )
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays, visit
+from grammar_cache.successors.token_kernels import TokenArrays, read
 
 
 class Walks(NamedTuple):
@@ -45,6 +45,7 @@ def distinct_successors(
     arena: Arena,
     words: TokenArrays,
     path: Ints,
+    spent: Ints,
     walks: Walks,
     progress: Longs,
     shortest: Ints,
@@ -65,7 +66,7 @@ def distinct_successors(
     while progress[SOURCE] < len(costs) and progress[FUEL] >= 0:
         if progress[DISTINCT] == 0:
             _seeded(walks, progress, shortest, found)
-        status = _walked(rules, arena, words, path, walks, progress, shortest, found, walked, costs)
+        status = _walked(rules, arena, words, path, spent, walks, progress, shortest, found, walked, costs)
         if status < 0:
             return status
         if progress[WRITTEN] + progress[DISTINCT] > len(keys):
@@ -96,6 +97,7 @@ def _walked(
     arena: Arena,
     words: TokenArrays,
     path: Ints,
+    spent: Ints,
     walks: Walks,
     progress: Longs,
     shortest: Ints,
@@ -109,10 +111,10 @@ def _walked(
     while number < walks.first[source + 1] and status == 0:
         node = max(node, walks.begin[number])
         if node == walks.begin[number] < walks.past[number]:
-            path[words.depth[node] - 1] = walks.before[number]
+            path[words.depth[node] - 1], spent[words.depth[node] - 1] = walks.before[number], 0
         while node < walks.past[number]:
             here = node
-            after, node = visit(rules, arena, words, path, here)
+            after, node = read(rules, arena, words, path, spent, here)
             if after < UNKNOWN:
                 status = after
                 break
