@@ -15,7 +15,7 @@ from time import thread_time
 from benchmarks.core import hostile_inputs
 from benchmarks.core.hostile_grammars import Hostile, hostile
 from benchmarks.core.hostile_steps import steps_of
-from benchmarks.data import read_vocabulary, tokenizer_folder, write_rows
+from benchmarks.data import append_rows, read_vocabulary, tokenizer_folder, write_rows
 from benchmarks.tables import machine, markdown, number, quantile
 from grammar_cache import GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.warm_up import warm_up
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Prints the table and writes the rows."""
+    """Prints the table, and writes the rows behind those of earlier runs."""
     named = arguments.tokenizer
     folder = tokenizer_folder(named) if named else default_cache() / "models" / NAME
     if arguments.inputs:
@@ -58,8 +58,10 @@ def run(arguments: Namespace) -> int:
     vocabulary = read_vocabulary(folder)
     warm_up(vocabulary)
     before = getrusage(RUSAGE_SELF).ru_maxrss / 1024
-    rows = [measured(one, vocabulary, LIMITS) for one in hostile(range(arguments.first, arguments.first + arguments.n))]
-    write_rows(arguments.out, "hostile", rows)
+    rows: list[HostileRow] = []
+    for one in hostile(range(arguments.first, arguments.first + arguments.n)):
+        rows.append(measured(one, vocabulary, LIMITS))
+        append_rows(arguments.out / "hostile.jsonl", rows[-1:])
     print(report(rows))
     print(f"\nResident at most {getrusage(RUSAGE_SELF).ru_maxrss / 1024:.0f} MB, {before:.0f} before.\n{machine()}")
     return 0
