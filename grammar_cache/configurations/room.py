@@ -44,13 +44,13 @@ class Room(NamedTuple):
     rows: int
 
     def more(self, used: Longs) -> Room:
-        """Twice the room for all of which more than half is in use; for items and edges where that is nothing: they
-        come many at a time.
+        """Twice the room for all of which more than half is in use; for all but rows where that is nothing: nodes that
+        lean on each other are made many at a time, and taken back where there is no room for all of them.
         """
         counts = (used[CONFIGURATIONS], used[NODES], used[ITEMS], used[EDGES], used[ROWS])
         short = [2 * int(count) > room for count, room in zip(counts, self, strict=True)]
         if not any(short):
-            short = [False, False, True, True, False]
+            short = [True, True, True, True, False]
         return Room(*(room * (1 + grows) for room, grows in zip(self, short, strict=True)))
 
 

@@ -234,7 +234,7 @@ class SearchedDistances:
         distances = [self._on_the_way[configuration][0] for configuration in known]
         self._places = np.array(known, np.int32), np.array(distances, np.int32)
         if exact:
-            return Minimum(self._tightening.known(self.start) or 0, True)
+            bound = self._tightening.known(self.start) or 0
         return Minimum(bound, self._tightening.least(self.start) >= bound)
 
     def _search_within(self, configuration: int, tokens: int) -> int:

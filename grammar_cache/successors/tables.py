@@ -210,7 +210,7 @@ class SuccessorTables:
         walks, looked_at = self._walks(configurations)
         broad = table.breadths(np.array(configurations, np.int32))
         costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
-        ends = np.zeros(len(configurations), np.int64)
+        ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
         progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
         keys, status = np.empty(0, np.int64), NO_ROOM
         try:
@@ -222,7 +222,7 @@ class SuccessorTables:
                 self._make_room()
                 status = distinct_successors(
                     table.rules, table.arena, self._words, self._path, self._spent, walks, progress, self._shortest,
-                    self._found, self._walked, costs, keys, ends,
+                    self._found, self._walked, costs, complete, keys, ends,
                 )  # fmt: skip
         finally:
             self._serial = int(progress[SERIAL]) + 1
@@ -231,8 +231,8 @@ class SuccessorTables:
         reached, strings = (keys & 0xFFFFFFFF).astype(np.int32), (keys >> 32).astype(np.int32)
         bounds = [0, *ends[: progress[SOURCE]].tolist()]
         return [
-            Successors(reached[first:past].copy(), strings[first:past].copy(), cost)
-            for first, past, cost in zip(bounds, bounds[1:], costs.tolist(), strict=False)
+            Successors(reached[first:past].copy(), strings[first:past].copy(), cost, whole)
+            for first, past, cost, whole in zip(bounds, bounds[1:], costs.tolist(), complete.tolist(), strict=False)
         ]
 
     def _walks(self, configurations: Sequence[int]) -> tuple[Walks, NDArray[np.int64]]:
