@@ -274,9 +274,11 @@ class CompiledGrammar(SearchedDistances):
         known = self._proposals.get(configuration)
         if known is None:
             self._distances.update()
-            ways = np.array([self._token(s) for s in self._distances.proposals(configuration)], np.int32)
+            alone = self._configurations.left_out(configuration)
+            strings = [] if alone else self._distances.proposals(configuration)
+            ways = np.array([self._token(string) for string in strings], np.int32)
             living = self._tables.consume(np.array([configuration], np.int32), ways[None, :])[0] != DEAD
-            cut = None if living.all() else self._cut_witness(configuration)
+            cut = self._cut_witness(configuration) if alone or not living.all() else None
             known = np.unique(np.append(ways[living], [] if cut is None else self._token(cut[0])).astype(np.int32))
             known.flags.writeable = False
             self._proposals[configuration] = known

@@ -34,6 +34,7 @@ from grammar_cache.configurations.arena import (
     NODES,
     ROWS,
     SPENT,
+    WIDE,
     WIDEST,
     NetworkArrays,
     alone,
@@ -153,6 +154,11 @@ class Configurations:
             configuration = self.step(configuration, byte)
         return cost
 
+    def left_out(self, configuration: int) -> bool:
+        """Whether a byte from there would cost too much. Raises LimitExceeded(configurations), Interrupted."""
+        self.row(configuration)
+        return int(self.arena.row[configuration]) == 0
+
     def pops(self, node: int, most: int) -> int:
         """Items that the end of a rule whose node it is leads to, counted up to where there are more than `most`."""
         count, todo, seen = 0, [node], {node}
@@ -201,16 +207,10 @@ class Configurations:
         c, row = int(self.network.classes[byte]), int(self.arena.row[configuration])
         if row > 0:
             return int(self.arena.next[row, c])
-        states = self.network.states
-        keys = [
-            int(states.move_to[move]) << 32 | node
-            for state, node in self.expansion(configuration)
-            for move in range(states.move_first[state], states.move_first[state + 1])
-            if states.move_class[move] == c
-        ]
-        if not keys:
+        items = _moved(self.rules, self._alone(configuration), c)
+        if not len(items):
             return DEAD
-        items, rules = np.array(keys, np.int64), self.rules._replace(limit=UNLIMITED, widest=UNLIMITED)
+        rules = self.rules._replace(limit=UNLIMITED, widest=UNLIMITED)
         while (number := step_kernels.closed(rules, self.arena, items, False)) < 0:
             self.outcome(number)
         return int(number)
@@ -248,6 +248,20 @@ class Configurations:
                 return _pairs(self.arena.scratch[step_kernels.READING, :size])
             self.outcome(size)
 
+    def _alone(self, configuration: int) -> Longs:
+        """The items with the entries of all rules that they may call before the next byte. Where that would cost too
+        much, a call at the end of a rule is as any other: to hand on all that callers return to takes longest.
+        """
+        rules = self.rules
+        while (size := step_kernels.expansion(rules, self.arena, configuration)) < 0:
+            if size == WIDE:
+                lean = np.zeros_like(rules.tail) if not rules.cyclic.any() else rules.tail
+                rules = rules._replace(widest=UNLIMITED, tail=lean)
+            else:
+                self.outcome(size)
+        found: Longs = self.arena.scratch[step_kernels.READING, :size].copy()
+        return found
+
     def outcome(self, status: int) -> None:
         """Handles a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
         if status == FULL:
@@ -265,6 +279,17 @@ class Configurations:
         while (number := step_kernels.closed(rules, self.arena, item, self.network.nullable)) < 0:
             self.outcome(number)
         return int(number)
+
+
+def _moved(rules: NetworkArrays, items: Longs, of: int) -> Longs:
+    """Items that a byte of a class leads to, from items that read it."""
+    states, nodes = items >> 32, items & 0xFFFFFFFF
+    first, counts = rules.move_first[states], np.diff(rules.move_first)[states]
+    which = np.repeat(np.arange(len(items)), counts)
+    moves = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(which))
+    reads = rules.move_class[moves] == of
+    moved: Longs = rules.move_to[moves[reads]].astype(np.int64) << 32 | nodes[which[reads]]
+    return moved
 
 
 def _pairs(keys: Longs) -> list[tuple[int, int]]:
