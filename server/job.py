@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from server.backends.backend import Work
 from server.decoding.parameters import Parameters
 from server.grammars.compiled import Certified
+from server.tools.calling import Calling
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Job:
     refuses: bool = False
     ignored: tuple[str, ...] = ()
     """Fields of the request that were let through, though nobody knows them."""
+    calling: Calling | None = None
+    """Calls that an answer may hold; None: all of it is text."""
 
     @property
     def prompt(self) -> tuple[int, ...]:

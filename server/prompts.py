@@ -10,6 +10,7 @@ from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.messages import for_template
 from server.protocol.template_variables import template_variables
+from server.protocol.tools.template import tools_for_template
 
 
 def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel) -> tuple[int, ...]:
@@ -30,7 +31,7 @@ def _encoded(request: ChatRequest, model: ChatModel, most: int) -> Sequence[int]
     variables = template_variables(request)
     rendering = Rendering(
         variables={name: value for name, (value, _) in variables.items()},
-        tools=tuple(request.tools or ()),
+        tools=tools_for_template(request.tools, request.functions),
         generation_prompt=_opens_a_turn(request),
         continue_final=request.continue_final_message or False,
     )

@@ -6,16 +6,18 @@ Knows the protocol's models and the core's nouns; compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from grammar_cache import Constraint
+from grammar_cache import Constraint, GrammarError
 from grammar_cache.constraint import Kind, Whitespace
 from grammar_cache.grammars.shipped import names, shipped
 from server.protocol.constraints.fields import ConstraintOptions
 from server.protocol.constraints.shapes import Source, sources
 from server.protocol.constraints.whitespace import modes
-from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.errors import ApiError, ErrorCode, of_grammar
+from server.tools.calling import Calling
+from server.tools.grammar import constraint_of, refusal
 
 _SUBJECTS: dict[str, tuple[str, tuple[Kind, ...]]] = {
     "whitespace": ("JSON", ("json_schema", "structural_tag")),
@@ -41,10 +43,15 @@ class Constrained(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A constraint and the request field that it came from."""
+    """A constraint and the request field that it came from; or the calls that it is made of."""
 
     constraint: Constraint
     field: str
+    calling: Calling | None = None
+
+    def refusal(self, error: GrammarError) -> ApiError:
+        """Refusal of the constraint, blamed on its field, or on the tool that it is about."""
+        return of_grammar(error, self.field) if self.calling is None else refusal(error, self.calling)
 
 
 def named_in(request: Constrained) -> tuple[str, str] | None:
@@ -58,14 +65,21 @@ def named_in(request: Constrained) -> tuple[str, str] | None:
     return source.name, source.field
 
 
-def asked_for(request: Constrained, registered: Constraint | None = None) -> Asked | None:
+def asked_for(
+    request: Constrained, registered: Constraint | None = None, calling: Calling | None = None
+) -> Asked | None:
     """The request's constraint; None: any text. Raises ApiError, also where there are two.
 
-    `registered`: what `named_in` names.
+    `registered`: what `named_in` names. `calling`: calls that the answer may hold.
     """
     source = _source(request)
     options = request.swyb or ConstraintOptions()
     whitespace = _whitespace(request, options)
+    if calling is not None:
+        _refuse_idle_options(options, whitespace, "structural_tag")
+        known = calling if source is None else replace(calling, text=_text_beside(calling, source))
+        mode = whitespace[1] if whitespace else "bounded"
+        return Asked(constraint_of(known, mode, lenient=options.lenient or False), "tools", known)
     if source is None:
         _refuse_idle_options(options, whitespace, None)
         return None
@@ -87,6 +101,20 @@ def asked_for(request: Constrained, registered: Constraint | None = None) -> Ask
         lenient=options.lenient or False,
     )
     return Asked(constraint, source.field)
+
+
+def _text_beside(calling: Calling, source: Source) -> dict[str, object]:
+    """Format of a text in place of calls. Raises ApiError where it can't be told from them."""
+    if calling.required:
+        why = "a call that is required leaves no text that a constraint could be about"
+    elif calling.form.trigger.startswith("{"):
+        why = "JSON and this model's calls begin alike"
+    elif source.kind != "json_schema":
+        why = "calls can be told from JSON, but not from what other constraints allow"
+    else:
+        return {"type": "json_schema", "json_schema": source.text}
+    message = f"tools beside {source.field}: {why}: send one of them"
+    raise ApiError(ErrorCode.CONFLICTING_PARAMETERS, message, param=source.field)
 
 
 def unknown_name(name: str, field: str) -> ApiError:

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
+from dataclasses import replace
 from enum import IntEnum
 from hashlib import sha256
 from uuid import uuid4
@@ -37,6 +38,8 @@ from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
 from server.stopping import check_stops, check_tokens
+from server.tools.calling import Calling, calling_of
+from server.tools.forms import FORMS, form_of
 
 WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
@@ -90,6 +93,8 @@ class Service:
         )
         self.catalogue = self.database.catalogue(NAME_SECONDS) if self.database else None
         self.named = NamedGrammars(self.catalogue)
+        form = settings.tool_form
+        self._call_form = FORMS[form] if form is not None else form_of(self.model.chat_template)
         self._backend = backend
         self._admission = Admission(settings.running + settings.waiting)
         self._running = asyncio.Semaphore(settings.running)
@@ -177,7 +182,8 @@ class Service:
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
         check_tokens(request, self.model.vocabulary)
-        asked = await self.asked(request)
+        calling = calling_of(request, self._call_form) if isinstance(request, ChatRequest) else None
+        asked = await self.asked(request, calling)
         refuses = self._refuses(request)
         # What can't be kept is told before the work.
         self._check_parameters(parameters_for(request, 1, constrained=asked is not None), 1)
@@ -193,6 +199,7 @@ class Service:
             certified,
         )
         parameters = parameters_for(request, budget, constrained=certified is not None)
+        parameters = replace(parameters, special_names=calling is not None)
         self._check_parameters(parameters, len(prompt))
         exchange = certified.exchange if certified else None
         work = Work(
@@ -205,23 +212,24 @@ class Service:
         )
         answers = request.n or 1
         works, ignored = works_of(work, answers), request.unknown_fields
-        return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored)
+        calling = asked.calling if asked else None
+        return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored, calling)
 
     async def encoded(self, request: ChatRequest | CompletionRequest) -> tuple[int, ...]:
         """Ids of a request's prompt. Raises ApiError."""
         return await asyncio.to_thread(prompt_of, request, self.model)
 
-    async def asked(self, request: Constrained) -> Asked | None:
-        """A request's constraint, if it has one. Raises ApiError."""
+    async def asked(self, request: Constrained, calling: Calling | None = None) -> Asked | None:
+        """A request's constraint, if it has one; `calling`: calls that it may hold. Raises ApiError."""
         named = named_in(request)
-        return asked_for(request, await self.named.find(*named) if named else None)
+        return asked_for(request, await self.named.find(*named) if named else None, calling)
 
     async def certify(self, asked: Asked) -> Certified:
         """The grammar of a constraint, compiled. Raises ApiError."""
         try:
             return await self.grammars.get(asked.constraint)
         except GrammarError as error:
-            raise of_grammar(error, asked.field) from error
+            raise asked.refusal(error) from error
 
     async def precompute(self, asked: Asked, height: int, most: int) -> Certified:
         """Certifies as `certify` does, with a table of distances, which all who share the store use from now on. Raises

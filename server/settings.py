@@ -97,6 +97,9 @@ class Settings:
     prefix_cache_bytes: int = 512 << 20
     """Memory of the engine for prompts that later ones may begin like; 0: none are kept."""
 
+    tool_form: str | None = None
+    """Form in which the model writes calls of tools (`server.tools.forms.FORMS`); None: its chat template's."""
+
     compile_threads: int = 2
     """Grammars compiled at the same time."""
 

@@ -22,6 +22,7 @@ from server.console.models import MODEL, add_model, hub_name, model_folder
 from server.console.options import add_store, port, positive, report, seconds, store_options, whole
 from server.console.parser import examples
 from server.settings import ENGINE_FAILED, EngineFailure, Settings
+from server.tools.forms import FORMS
 
 if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
     from server.service import Service
@@ -45,6 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--host", default=default.host, help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=port, default=default.port, help="0: any free one (default: %(default)s)")
     parser.add_argument("--api-key", metavar="KEY", help=f"the key of /v1 requests (default: ${API_KEY_VARIABLE})")
+    parser.add_argument(
+        "--tool-form",
+        choices=tuple(FORMS),
+        help="the form in which the model writes calls of tools (default: the one of its chat template)",
+    )
     _add_limits(parser, default)
     add_store(parser)
     parser.add_argument(
@@ -150,6 +156,7 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         port=arguments.port,
         model=arguments.model,
         name=arguments.name or hub_name(arguments.model),
+        tool_form=arguments.tool_form,
         api_key=arguments.api_key or os.environ.get(API_KEY_VARIABLE) or None,
         default_max_tokens=arguments.max_tokens,
         running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),

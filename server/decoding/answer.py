@@ -16,11 +16,12 @@ Interruption: TypeAlias = Literal["shutdown", "failure", "configurations"]
 class Answer:
     """A finished text.
 
-    `text` is the concatenation of the tokens' bytes. `tokens` are the content tokens; `tokens_used` also counts an
-    end token, if one was emitted. `complete` is always true under a compiled grammar; without one it says that the
-    model ended by itself, or that the language accepts the text. `score` is the sum of the guided log-probabilities
-    (eq. 17); a drawn text isn't ranked and has none, nor has one that no beam came to. `interrupted`: why decoding
-    ended before its time, and the witness completed the text; a text without a grammar was cut.
+    `text` is the concatenation of the tokens' bytes (see `Parameters.special_names`). `tokens` are the content tokens;
+    `tokens_used` also counts an end token, if one was emitted. `complete` is always true under a compiled grammar;
+    without one it says that the model ended by itself, or that the language accepts the text. `score` is the sum of the
+    guided log-probabilities (eq. 17); a drawn text isn't ranked and has none, nor has one that no beam came to.
+    `interrupted`: why decoding ended before its time, and the witness completed the text; a text without a grammar was
+    cut.
 
     `budget_forced_tokens` None: not known here. `forced_at`: their places, that of an end token behind the others.
     `budget_affected` False: a budget without a bound would have given the same text, from the same logits and draws;

@@ -233,7 +233,7 @@ class Decoder:
         return self._extended(beam, way, forced=forced, stops=self.parameters.stops)
 
     def _extended(self, beam: Beam, way: Successor, *, forced: bool, stops: tuple[bytes, ...]) -> Beam:
-        data = self.language.vocabulary.text_of(way.token)
+        data = self.language.vocabulary.text_of(way.token, named=self.parameters.special_names)
         over = self._place_of(beam).tokens_left <= 1 or self._over(self.language, way.configuration)
         scores = beam.scores.plus(way.scores)
         return beam.extend(way.token, data, way.configuration, scores=scores, over=over, forced=forced, stops=stops)

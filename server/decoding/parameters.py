@@ -60,6 +60,7 @@ class Parameters:
     `penalties` change logits before anything else. `stop_ids`: tokens that end a plain answer as end tokens do. No end
     is taken before `min_tokens` tokens, and no end token of the model at all if `ignore_end`, as long as another token
     is viable. `logprobs` with M = 1: the log-probabilities of the tokens are told, and of so many likeliest ones.
+    `special_names`: whether texts show special tokens by their names (see `Vocabulary.text`).
 
     Beams and greedy answers have variants. `promotion`: which tokens α moves, and where to; `softmax`: what the guided
     scores are normalised over (see `distance_scoring` for both). `ranking`: which complete text is the best (see
@@ -87,6 +88,7 @@ class Parameters:
     min_tokens: int = 0
     ignore_end: bool = False
     logprobs: int | None = None
+    special_names: bool = False
 
     @property
     def samples(self) -> bool:

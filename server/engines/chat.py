@@ -26,6 +26,10 @@ _GENERATION = re.compile(r"{%-?\s*(end)?generation\s*-?%}")
 """Statement of `transformers` in templates, which Jinja doesn't know."""
 
 
+_SHORT_IDS = re.compile(r"length (?:>= )?9")
+"""Complaint of Mistral's templates about ids of calls."""
+
+
 class ChatEncoder:
     """The tokenizer of a local model folder with its chat template; any thread may use it."""
 
@@ -47,8 +51,8 @@ class ChatEncoder:
             raise ValueError("a chat needs at least one message")
         rendering = rendering or Rendering()
         self._check(rendering)
-        said = [self._in_the_templates_words(messages), rendering.tools, dict(rendering.variables)]
-        marking = self._special.marking(self._template, said)
+        said = [self._in_the_templates_words(messages, rendering.tools), rendering.tools, dict(rendering.variables)]
+        marking = self._special.marking(self.template, said)
         text = self._rendered(marking.marked(said), rendering)
         pieces = list(marking.pieces(text))
         if most is not None and self._is_longer("".join(piece for piece, _ in pieces), most):
@@ -92,16 +96,28 @@ class ChatEncoder:
             if value is not False and name not in self._variables:
                 raise UnknownVariable(name)
 
-    def _in_the_templates_words(self, messages: Sequence[Message]) -> list[plain_turns.Turn]:
+    def _in_the_templates_words(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, object]]
+    ) -> list[plain_turns.Turn]:
         turns = [dict(message) for message in messages]
-        if any(turn["role"] == "tool" or "tool_calls" in turn for turn in turns) and not self._shows_tools:
-            turns = plain_turns.without_tools(turns)
+        if any(turn["role"] == "tool" or "tool_calls" in turn for turn in turns):
+            turns = self._calls_in_words(turns)
+        if tools and not self._shows_tools:
+            turns = plain_turns.with_tools(turns, tools)
         if any("name" in turn for turn in turns) and not self._shows_names:
             turns = plain_turns.without_names(turns)
         return turns
 
+    def _calls_in_words(self, turns: list[plain_turns.Turn]) -> list[plain_turns.Turn]:
+        if not self._shows_calls and not self._shows_written_calls:
+            return plain_turns.without_tools(turns)
+        if not self._shows_calls:
+            turns = plain_turns.with_written_arguments(turns)
+        return plain_turns.with_short_ids(turns) if _SHORT_IDS.search(self.template) else turns
+
     @cached_property
-    def _template(self) -> str:
+    def template(self) -> str:
+        """Source of the chat template; of all where there are several."""
         templates = self._tokenizer.chat_template
         return "".join(templates.values()) if isinstance(templates, dict) else templates or ""
 
@@ -109,19 +125,30 @@ class ChatEncoder:
     def _variables(self) -> frozenset[str]:
         """Names of the variables that the template reads."""
         environment = Environment(extensions=["jinja2.ext.loopcontrols"])
-        return frozenset(find_undeclared_variables(environment.parse(_GENERATION.sub("", self._template))))
+        return frozenset(find_undeclared_variables(environment.parse(_GENERATION.sub("", self.template))))
 
     @cached_property
     def _shows_tools(self) -> bool:
+        turns = plain_turns.PROBE_TOOLS[:1]
+        return self._shows(turns, plain_turns.PROBED_TOOLS[:1], (plain_turns.PROBED_TOOL,))
+
+    @cached_property
+    def _shows_calls(self) -> bool:
         return self._shows(plain_turns.PROBE_TOOLS, plain_turns.PROBED_TOOLS)
+
+    @cached_property
+    def _shows_written_calls(self) -> bool:
+        return self._shows(plain_turns.with_written_arguments(plain_turns.PROBE_TOOLS), plain_turns.PROBED_TOOLS)
 
     @cached_property
     def _shows_names(self) -> bool:
         return self._shows(plain_turns.PROBE_NAMES, plain_turns.PROBED_NAMES)
 
-    def _shows(self, turns: Iterable[Mapping[str, Any]], words: Iterable[str]) -> bool:
+    def _shows(
+        self, turns: Iterable[Mapping[str, Any]], words: Iterable[str], tools: Sequence[Mapping[str, Any]] = ()
+    ) -> bool:
         try:
-            shown = self._rendered([list(turns), (), {}], Rendering())
+            shown = self._rendered([list(turns), tools, {}], Rendering())
         except ValueError:
             return False
         return all(word in shown for word in words)

@@ -77,6 +77,9 @@ class ChatModel(ABC):
     context_window: int
     """Tokens of prompt and answer together."""
 
+    chat_template: str = ""
+    """Source of the chat template; it says in which form the model calls tools."""
+
     @abstractmethod
     def encode(
         self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None

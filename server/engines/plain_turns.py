@@ -6,10 +6,14 @@ Calls and results have the form that Hermes and Qwen were trained with, in turns
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 Turn = dict[str, Any]
+
+SHORT_ID = 9
+"""Characters of a call's id in Mistral's templates."""
 
 PROBE_TOOLS: tuple[Turn, ...] = (
     {"role": "user", "content": "probe"},
@@ -31,10 +35,47 @@ PROBE_TOOLS: tuple[Turn, ...] = (
 PROBED_TOOLS = ("probed_name", "probed_argument", "probed_value", "probed_result")
 """Words that a template shows which has words for tools."""
 
+PROBED_TOOL: Turn = {
+    "type": "function",
+    "function": {"name": "probed_name", "description": "", "parameters": {"type": "object", "properties": {}}},
+}
+"""Tool that a template shows, or doesn't."""
+
 PROBE_NAMES: tuple[Turn, ...] = ({"role": "user", "content": "probe", "name": "probed_name"},)
 """Chat whose speaker's name a template shows, or doesn't."""
 
 PROBED_NAMES = ("probed_name",)
+
+
+def with_tools(turns: Sequence[Mapping[str, Any]], tools: Iterable[Mapping[str, Any]]) -> list[Turn]:
+    """Tools in the words of the system, as Hermes was told of them, before what it says itself."""
+    listed = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)
+    told = (
+        "You may call functions to help the user. Their signatures are within <tools></tools>:\n"
+        f"<tools>\n{listed}\n</tools>\n"
+        "For each call, write JSON with the function's name and its arguments within <tool_call></tool_call>:\n"
+        '<tool_call>\n{"name": <name>, "arguments": <arguments>}\n</tool_call>'
+    )
+    if turns and turns[0]["role"] == "system":
+        return [{**turns[0], "content": f"{told}\n\n{turns[0]['content']}"}, *map(dict, turns[1:])]
+    return [{"role": "system", "content": told}, *map(dict, turns)]
+
+
+def with_written_arguments(turns: Iterable[Mapping[str, Any]]) -> list[Turn]:
+    """Arguments of calls as JSON texts, for templates that print them as they are."""
+    return [_with_calls(turn, [_written(call) for call in turn.get("tool_calls", ())]) for turn in turns]
+
+
+def with_short_ids(turns: Iterable[Mapping[str, Any]]) -> list[Turn]:
+    """Ids of calls in nine letters and digits, as Mistral's templates ask for; equal ids stay equal."""
+    made: list[Turn] = []
+    for turn in turns:
+        calls = [{**call, "id": _short(call["id"])} if "id" in call else call for call in turn.get("tool_calls", ())]
+        short = _with_calls(turn, calls)
+        if "tool_call_id" in short:
+            short["tool_call_id"] = _short(short["tool_call_id"])
+        made.append(short)
+    return made
 
 
 def without_tools(turns: Iterable[Mapping[str, Any]]) -> list[Turn]:
@@ -64,6 +105,20 @@ def without_names(turns: Iterable[Mapping[str, Any]]) -> list[Turn]:
         else {**turn}
         for turn in turns
     ]
+
+
+def _with_calls(turn: Mapping[str, Any], calls: list[Any]) -> Turn:
+    return {**turn, "tool_calls": calls} if "tool_calls" in turn else {**turn}
+
+
+def _written(call: Mapping[str, Any]) -> Turn:
+    function = call["function"]
+    return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], ensure_ascii=False)}}
+
+
+def _short(call_id: str) -> str:
+    is_short = len(call_id) == SHORT_ID and call_id.isascii() and call_id.isalnum()
+    return call_id if is_short else sha256(call_id.encode()).hexdigest()[:SHORT_ID]
 
 
 def _called(call: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ def certificate(job: Job, answer: Answer) -> Certificate:
     """Certificate of this answer."""
     known, parameters = job.certified, job.parameters
     return Certificate(
-        complete=answer.complete,
+        complete=None if known is not None and not answer.complete else answer.complete,
         budget=parameters.budget,
         tokens_used=answer.tokens_used,
         min_tokens=known.minimum.tokens if known else None,

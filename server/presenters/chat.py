@@ -9,13 +9,14 @@ from functools import partial
 from server.decoding.answer import Answer
 from server.job import Job
 from server.presenters.certificate import certificate, usage
+from server.presenters.chat_calls import delta_of, end_of, message_of
 from server.presenters.logprobs import chat_logprobs
+from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter, includes_usage
-from server.presenters.streamed_text import StreamedText, text_of
 from server.protocol.completion import (
-    AssistantMessage,
     ChatChunk,
     ChatCompletion,
+    ChatEnd,
     Choice,
     ChoiceLogprobs,
     ChunkChoice,
@@ -62,38 +63,45 @@ class ChatPresenter(Presenter):
                 yield Event(chunk.model_dump_json(exclude_unset=True))
 
     async def chunks(self) -> AsyncGenerator[ChatChunk]:
-        """The role, the text as it is agreed, the end with its certificate, for each answer; and the usage if asked
-        for.
+        """The role, text and calls as they are agreed, the end with its certificate, for each answer; and the usage if
+        asked for.
         """
         job = self.job
-        texts: dict[int, StreamedText] = {}
+        told: dict[int, StreamedParts] = {}
+        calling: set[int] = set()
         answers: list[Answer] = []
         async with aclosing(await self.settled()) as events:
             for number in range(len(job.works)):
-                texts[number] = StreamedText()
+                told[number] = StreamedParts(job.calling)
                 yield self._chunk(number, _OPENING)
             async for _, (number, event) in events:
-                if number not in texts:  # how many texts a search finds isn't known before
-                    texts[number] = StreamedText()
+                if number not in told:  # how many texts a search finds isn't known before
+                    told[number] = StreamedParts(job.calling)
                     yield self._chunk(number, _OPENING)
-                text, told = texts[number].of(event), texts[number].logprobs(event)
-                if text or told:
-                    known = chat_logprobs(told, job, self.service.model.vocabulary)
-                    yield self._chunk(number, Delta(content=text), known)
+                deltas = [delta_of(part, job, number) for part in told[number].of(event)]
+                calling |= {number for delta in deltas if delta.tool_calls or delta.function_call}
+                if logprobs := told[number].logprobs(event):
+                    known = chat_logprobs(logprobs, job, self.service.model.vocabulary)
+                    first, *deltas = deltas or [Delta(content="")]
+                    yield self._chunk(number, first, known)
+                for delta in deltas:
+                    yield self._chunk(number, delta)
                 if isinstance(event, Answer):
                     answers.append(event)
-                    yield _last(self._chunk(number, Delta()), job, event)
+                    end = end_of(event, job, called=number in calling)
+                    yield _last(self._chunk(number, Delta()), job, event, end)
         if self._include_usage:
             update = {"choices": [], "usage": usage(len(job.prompt), answers)}
             yield self._chunk(0, Delta()).model_copy(update=update)
 
     def _choice(self, number: int, answer: Answer) -> Choice:
         job = self.job
+        found = parts(job, answer)
         return Choice(
             index=number,
-            message=AssistantMessage(content=text_of(answer)),
+            message=message_of(found, job, number),
             logprobs=chat_logprobs(answer.logprobs, job, self.service.model.vocabulary),
-            finish_reason=answer.finish_reason,
+            finish_reason=end_of(answer, job, called=bool(found.calls)),
             swyb=certificate(job, answer) if job.answers > 1 else None,
         )
 
@@ -114,7 +122,7 @@ def _id(job: Job) -> str:
     return f"chatcmpl-{job.id}"
 
 
-def _last(chunk: ChatChunk, job: Job, answer: Answer) -> ChatChunk:
+def _last(chunk: ChatChunk, job: Job, answer: Answer, end: ChatEnd) -> ChatChunk:
     [choice] = chunk.choices
-    ended = choice.model_copy(update={"finish_reason": answer.finish_reason})
+    ended = choice.model_copy(update={"finish_reason": end})
     return chunk.model_copy(update={"choices": [ended], "swyb": certificate(job, answer)})

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from typing import Any
 
 from server.decoding.answer import Answer
 from server.presenters.certificate import certificate
+from server.presenters.message_blocks import StreamedBlocks, blocks_of, message_event
+from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter
-from server.presenters.streamed_text import StreamedText, text_of
 from server.protocol.anthropic.errors import told
 from server.protocol.anthropic.request import FOREIGN, CountRequest, MessagesRequest
 from server.protocol.anthropic.response import (
     AnswerBlock,
+    CallBlock,
     EndDelta,
-    MessageEvent,
     MessageObject,
     MessageUsage,
     StopReason,
-    TextDelta,
     TokenCount,
 )
 from server.protocol.errors import ApiError
@@ -48,31 +47,36 @@ class MessagesPresenter(Presenter):
 
     async def whole(self) -> MessageObject:
         [[answer]] = await self.answers()
-        reason, stop = self._end_of(answer)
-        message = self._message([AnswerBlock(text=text_of(answer))], answer.tokens_used)
+        found = parts(self.job, answer)
+        reason, stop = self._end_of(answer, called=bool(found.calls))
+        message = self._message(blocks_of(found, self.job), answer.tokens_used)
         update = {"stop_reason": reason, "stop_sequence": stop, "swyb": certificate(self.job, answer)}
         return message.model_copy(update=update)
 
     async def events(self) -> AsyncGenerator[Event]:
-        text = StreamedText()
+        told, blocks = StreamedParts(self.job.calling), StreamedBlocks(self.job)
         async with aclosing(await self.settled()) as events:
-            yield _event("message_start", message=self._message([], 0))
-            yield _event("content_block_start", index=0, content_block=AnswerBlock(text=""))
-            yield _event("ping")
+            yield message_event("message_start", message=self._message([], 0))
+            for made in blocks.begin():
+                yield made
+            yield message_event("ping")
             async for _, (_, event) in events:
-                if delta := text.of(event):
-                    yield _event("content_block_delta", index=0, delta=TextDelta(text=delta))
+                for made in [made for part in told.of(event) for made in blocks.of(part)]:
+                    yield made
                 if isinstance(event, Answer):
-                    reason, stop = self._end_of(event)
-                    yield _event("content_block_stop", index=0)
-                    ended = EndDelta(stop_reason=reason, stop_sequence=stop)
-                    yield _event("message_delta", delta=ended, usage=self._usage(event.tokens_used))
-                    yield _event("message_stop", swyb=certificate(self.job, event))
+                    for made in [*blocks.end(), *self._ending(event, called=blocks.has_calls)]:
+                        yield made
+
+    def _ending(self, answer: Answer, *, called: bool) -> Iterator[Event]:
+        reason, stop = self._end_of(answer, called=called)
+        ended = EndDelta(stop_reason=reason, stop_sequence=stop)
+        yield message_event("message_delta", delta=ended, usage=self._usage(answer.tokens_used))
+        yield message_event("message_stop", swyb=certificate(self.job, answer))
 
     def failure(self, error: ApiError, request_id: str) -> Event:
         return Event(json.dumps(told(error, request_id)), "error")
 
-    def _message(self, content: list[AnswerBlock], used: int) -> MessageObject:
+    def _message(self, content: list[AnswerBlock | CallBlock], used: int) -> MessageObject:
         return MessageObject(
             id=f"msg_{self.job.id}",
             model=self.service.model.name,
@@ -85,8 +89,10 @@ class MessagesPresenter(Presenter):
     def _usage(self, used: int) -> MessageUsage:
         return MessageUsage(input_tokens=len(self.job.prompt), output_tokens=used)
 
-    def _end_of(self, answer: Answer) -> tuple[StopReason, str | None]:
+    def _end_of(self, answer: Answer, *, called: bool) -> tuple[StopReason, str | None]:
         """The reason why an answer ends, and the stop sequence if it is one."""
+        if called:
+            return "tool_use", None
         if answer.finish_reason == "length":
             return "max_tokens", None
         # A stop sequence is no part of the text, but of the tokens.
@@ -95,9 +101,3 @@ class MessagesPresenter(Presenter):
             if behind.startswith(stop):
                 return "stop_sequence", stop.decode()
         return "end_turn", None
-
-
-def _event(kind: Any, **fields: Any) -> Event:
-    event = MessageEvent(type=kind, **fields)
-    # Fields that were not set belong to other types; in what they hold nothing is left out.
-    return Event(event.model_dump_json(include=event.model_fields_set), kind)

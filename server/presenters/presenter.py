@@ -15,6 +15,7 @@ from server.decoding.answer import Answer
 from server.job import Job
 from server.merging import merged
 from server.presenters.certificate import check_budget
+from server.presenters.parts import judged
 from server.protocol.chat import ChatRequest
 from server.protocol.completion import AnswerModel
 from server.protocol.completions.request import CompletionRequest
@@ -69,7 +70,7 @@ class Presenter(ABC):
 
         Raises ApiError for the first answer that it may have changed: nothing was told of any before.
         """
-        events = merged([self.service.answers(job) for job in self.jobs])
+        events = merged([judged(job, self.service.answers(job)) for job in self.jobs])
         if not any(job.refuses for job in self.jobs):
             return events
         async with aclosing(events):

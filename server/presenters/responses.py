@@ -11,19 +11,19 @@ from typing import Any
 from server.decoding.answer import Answer
 from server.job import Job
 from server.presenters.certificate import certificate
+from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter
-from server.presenters.streamed_text import StreamedText, text_of
+from server.presenters.response_items import MessageStatus, StreamedItems, items_of
 from server.protocol.errors import ApiError
 from server.protocol.responses.request import ResponsesRequest
 from server.protocol.responses.response import (
     IncompleteDetails,
-    OutputMessage,
-    OutputText,
     ResponseEvent,
     ResponseObject,
     ResponseProblem,
     ResponseUsage,
 )
+from server.protocol.strict import StrictModel
 from server.protocol.translation.responses import chat_of_responses, parse_responses
 from server.service import Service
 
@@ -49,24 +49,19 @@ class ResponsesPresenter(Presenter):
         return self._ended(answer)
 
     async def events(self) -> AsyncGenerator[Event]:
-        item, empty = self._message("in_progress"), OutputText(text="")
-        part = {"item_id": item.id, "output_index": 0, "content_index": 0}
-        text = StreamedText()
+        told, items = StreamedParts(self.job.calling), StreamedItems(self.job)
         async with aclosing(await self.settled()) as events:
             yield self._event("response.created", response=self._begun)
             yield self._event("response.in_progress", response=self._begun)
-            yield self._event("response.output_item.added", output_index=0, item=item)
-            yield self._event("response.content_part.added", **part, part=empty)
+            for kind, fields in items.begin():
+                yield self._event(kind, **fields)
             async for _, (_, event) in events:
-                if delta := text.of(event):
-                    yield self._event("response.output_text.delta", **part, delta=delta, logprobs=[])
+                for kind, fields in [made for part in told.of(event) for made in items.of(part)]:
+                    yield self._event(kind, **fields)
                 if isinstance(event, Answer):
-                    whole = text_of(event)
-                    ended = self._ended(event)
-                    yield self._event("response.output_text.done", **part, text=whole, logprobs=[])
-                    yield self._event("response.content_part.done", **part, part=OutputText(text=whole))
-                    yield self._event("response.output_item.done", output_index=0, item=ended.output[0])
-                    yield self._event(f"response.{ended.status}", response=ended)
+                    for kind, fields in items.end(_status(event)):
+                        yield self._event(kind, **fields)
+                    yield self._event(f"response.{_status(event)}", response=self._ended(event))
 
     def failure(self, error: ApiError, request_id: str) -> Event:
         problem = ResponseProblem(message=error.message, type=error.code.value, request_id=request_id)
@@ -78,17 +73,14 @@ class ResponsesPresenter(Presenter):
         # Fields that were not set belong to other types; in what they hold nothing is left out.
         return Event(event.model_dump_json(include=event.model_fields_set), kind)
 
-    def _message(self, status: Any, *content: OutputText) -> OutputMessage:
-        return OutputMessage(id=f"msg_{self.job.id}", status=status, content=list(content))
-
     def _ended(self, answer: Answer) -> ResponseObject:
-        status = "completed" if answer.finish_reason == "stop" else "incomplete"
+        status = _status(answer)
         prompt = len(self.job.prompt)
         return self._begun.model_copy(
             update={
                 "status": status,
                 "incomplete_details": None if status == "completed" else IncompleteDetails(),
-                "output": [self._message(status, OutputText(text=text_of(answer)))],
+                "output": items_of(parts(self.job, answer), self.job, status),
                 "usage": ResponseUsage(
                     input_tokens=prompt, output_tokens=answer.tokens_used, total_tokens=prompt + answer.tokens_used
                 ),
@@ -109,8 +101,20 @@ class ResponsesPresenter(Presenter):
             metadata=request.metadata or {},
             model=self.service.model.name,
             output=[],
+            parallel_tool_calls=request.parallel_tool_calls is not False,
             temperature=parameters.temperature,
             text={"format": wanted.model_dump(by_alias=True, exclude_none=True) if wanted else {"type": "text"}},
+            tool_choice=_sent(request.tool_choice) if request.tool_choice is not None else "auto",
+            tools=[_sent(tool) for tool in request.tools or ()],
             top_p=parameters.top_p,
             user=request.user,
         )
+
+
+def _status(answer: Answer) -> MessageStatus:
+    return "completed" if answer.finish_reason == "stop" else "incomplete"
+
+
+def _sent(value: StrictModel | str) -> Any:
+    """Value of a request, as it was sent."""
+    return value if isinstance(value, str) else value.model_dump(by_alias=True, exclude_none=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from server.decoding.answer import FinishReason, Interruption
+
+ChatEnd: TypeAlias = FinishReason | Literal["tool_calls", "function_call"]
+"""Reason for which an answer ends: calls of tools, or of one of `functions`, are told apart from texts."""
 
 
 class AnswerModel(BaseModel):
@@ -26,8 +29,9 @@ class Usage(AnswerModel):
 class Certificate(AnswerModel):
     """Certificate of an answer: what was guaranteed, and what it took."""
 
-    complete: bool
+    complete: bool | None
     """Whether the answer belongs to the constraint's language. Without a constraint: whether the model ended by itself.
+    Null for a text beside `tools` that the budget cut: only calls are certified.
     """
     budget: int
     """Budget T."""
@@ -81,10 +85,37 @@ class Certificate(AnswerModel):
     """
 
 
+class FunctionCall(AnswerModel):
+    """`arguments`: the text of a JSON object, which satisfies the function's `parameters`."""
+
+    name: str
+    arguments: str
+
+
+class CustomCall(AnswerModel):
+    """`input`: a text of the tool's grammar."""
+
+    name: str
+    input: str
+
+
+class MessageToolCall(AnswerModel):
+    """Call of a tool, in the member that its type names."""
+
+    id: str
+    type: Literal["function", "custom"]
+    function: FunctionCall | None = Field(default=None, exclude_if=lambda called: called is None)
+    custom: CustomCall | None = Field(default=None, exclude_if=lambda called: called is None)
+
+
 class AssistantMessage(AnswerModel):
+    """`content`: null where there are only calls. `function_call`: sent to clients that speak of `functions`."""
+
     role: Literal["assistant"] = "assistant"
-    content: str
+    content: str | None
     refusal: None = None
+    tool_calls: list[MessageToolCall] | None = Field(default=None, exclude_if=lambda calls: calls is None)
+    function_call: FunctionCall | None = Field(default=None, exclude_if=lambda called: called is None)
 
 
 class Likelihood(AnswerModel):
@@ -124,7 +155,7 @@ class Choice(AnswerModel):
     index: int
     message: AssistantMessage
     logprobs: ChoiceLogprobs | None = None
-    finish_reason: FinishReason
+    finish_reason: ChatEnd
     swyb: Certificate | None = Field(default=None, exclude_if=lambda known: known is None)
 
 
@@ -139,19 +170,39 @@ class ChatCompletion(AnswerModel):
     swyb: Certificate
 
 
+class CallDelta(AnswerModel):
+    """Further part of a call: its name first, then what it gives in pieces, `arguments` or `input`."""
+
+    name: str | None = None
+    arguments: str | None = None
+    input: str | None = None
+
+
+class ToolCallDelta(AnswerModel):
+    """Further part of call `index`; id and type come with its first piece."""
+
+    index: int
+    id: str | None = None
+    type: Literal["function", "custom"] | None = None
+    function: CallDelta | None = None
+    custom: CallDelta | None = None
+
+
 class Delta(AnswerModel):
     """Unset fields are not sent."""
 
     role: Literal["assistant"] | None = None
     content: str | None = None
     refusal: None = None
+    tool_calls: list[ToolCallDelta] | None = None
+    function_call: CallDelta | None = None
 
 
 class ChunkChoice(AnswerModel):
     index: int
     delta: Delta
     logprobs: ChoiceLogprobs | None
-    finish_reason: FinishReason | None
+    finish_reason: ChatEnd | None
 
 
 class ChatChunk(AnswerModel):

@@ -34,17 +34,16 @@ _ENFORCE = "what may be answered is said by response_format, grammar or json_sch
 _SAMPLING = "what is drawn is said by temperature, top_p, top_k, min_p, penalties and seed: leave it out"
 _STOP = 'send stop ["..."] with plain text, or end the answer by a constraint'
 _LOGPROBS = "log-probabilities are told of answers alone: leave it out"
-_SCHEMA_OF_CALL = f"tools are not called here; {_SCHEMA_FORMAT}, with the schema of the arguments"
+_ASK_A_CHAT = (
+    f"tools are called in chats: ask /v1/chat/completions; or {_SCHEMA_FORMAT}, with the schema of the arguments"
+)
 
 _CACHED = "prompts that begin alike are cached anyway: leave it out"
 
 _OPENAI: Mapping[str, Foreign] = {
     "audio": Foreign(_NEVER, "answers are text: leave it out"),
-    "function_call": Foreign(("none", "auto"), _SCHEMA_OF_CALL),
-    "functions": Foreign(_EMPTY_LIST, _SCHEMA_OF_CALL),
     "modalities": Foreign((["text"],), 'answers are text: leave it out or send ["text"]'),
     "moderation": Foreign(_NEVER),
-    "parallel_tool_calls": Foreign(_EITHER),
     "prediction": Foreign(_NEVER, "text that has no alternative is skipped anyway (swyb.jump_forward): leave it out"),
     "prompt_cache_options": Foreign(_NEVER, _CACHED, ("object",)),
     "prompt_cache_retention": Foreign(_NEVER, _CACHED, ("string",)),
@@ -129,16 +128,20 @@ MESSAGE: Mapping[str, Foreign] = {
     "audio": Foreign(_NEVER, "messages are text: leave it out"),
     "cache_control": Foreign(_NEVER, _CACHED, ("object",)),
     "images": Foreign(_EMPTY_LIST, "messages are text: leave it out"),
+    "parsed": Foreign(_NEVER, "leave it out", ("object", "array", "string", "number", "boolean")),
     "prefix": Foreign(_OFF, "send continue_final_message"),
     "tool_name": Foreign(_NEVER, "send name"),
 }
 """Foreign fields of one message of a chat: what clients send back of an answer they got."""
 
 CALLS: Mapping[str, Foreign] = {
-    "tools": Foreign(_EMPTY_LIST, f'{_SCHEMA_OF_CALL}; or send tool_choice "none"'),
-    "tool_choice": Foreign(("none", "auto"), _SCHEMA_OF_CALL),
+    "function_call": Foreign(("none", "auto"), _ASK_A_CHAT),
+    "functions": Foreign(_EMPTY_LIST, _ASK_A_CHAT),
+    "parallel_tool_calls": Foreign(_EITHER, _ASK_A_CHAT),
+    "tool_choice": Foreign(("none", "auto"), _ASK_A_CHAT),
+    "tools": Foreign(_EMPTY_LIST, _ASK_A_CHAT),
 }
-"""Fields that ask for calls of tools."""
+"""Fields that ask for calls of tools, where there is no place for them."""
 
 LOGPROBS: Mapping[str, Foreign] = {
     "logprobs": Foreign(_OFF, "log-probabilities are told of chats and completions: leave it out"),

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.parts import PARTS, joined
-from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel
+from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel, tag_of
+from server.protocol.tools.template import INPUT
 
 TOOL_CALLS = 1_024
 """Calls of tools in one turn."""
@@ -39,19 +40,49 @@ def _content(given: object) -> object:
 
 
 class CalledFunction(StrictModel):
-    """A function that was called, with the JSON text of its arguments, or the arguments themselves."""
+    """A function that was called, with the JSON text of its arguments, or the arguments themselves.
+
+    `parsed_arguments`, which OpenAI's client adds and gives back, change no answer.
+    """
 
     name: str
     arguments: str | dict[str, Any] | None = None
+    parsed_arguments: dict[str, Any] | list[Any] | str | float | bool | None = None
+
+
+class CalledCustom(StrictModel):
+    """A custom tool that was called, with the text that it was given."""
+
+    name: str
+    input: str
 
 
 class ToolCall(StrictModel):
-    """A call of a tool that an assistant made before."""
+    """A call of a function that an assistant made before."""
 
     id: str | None = None
     type: Literal["function"] | None = None
     function: CalledFunction
     index: int | None = None
+
+
+class CustomToolCall(StrictModel):
+    """A call of a custom tool that an assistant made before."""
+
+    id: str | None = None
+    type: Literal["custom"]
+    custom: CalledCustom
+    index: int | None = None
+
+
+def _call_tag(call: object) -> str:
+    kind = call.get("type") if isinstance(call, dict) else getattr(call, "type", None)
+    return tag_of({"type": kind or "function"})
+
+
+AnyCall = Annotated[
+    Annotated[ToolCall, Tag("[function]")] | Annotated[CustomToolCall, Tag("[custom]")], Discriminator(_call_tag)
+]
 
 
 class ChatMessage(StrictModel):
@@ -69,7 +100,7 @@ class ChatMessage(StrictModel):
         ),
     ] = None
     name: str | None = None
-    tool_calls: Annotated[list[ToolCall], Field(max_length=TOOL_CALLS, fail_fast=True)] | None = None
+    tool_calls: Annotated[list[AnyCall], Field(max_length=TOOL_CALLS, fail_fast=True)] | None = None
     tool_call_id: str | None = None
     function_call: CalledFunction | None = None
     reasoning_content: str | None = None
@@ -114,11 +145,18 @@ def for_template(messages: Iterable[ChatMessage]) -> list[dict[str, object]]:
 
 def _calls(message: ChatMessage, path: str) -> Iterator[dict[str, Any]]:
     for number, call in enumerate(message.tool_calls or ()):
-        function = _function(call.function, f"{path}.tool_calls.{number}.function.arguments")
+        function = _called(call, f"{path}.tool_calls.{number}.function.arguments")
         named = {} if call.id is None else {"id": call.id}
         yield {**named, "type": "function", "function": function}
     if message.function_call is not None:
         yield {"type": "function", "function": _function(message.function_call, f"{path}.function_call.arguments")}
+
+
+def _called(call: ToolCall | CustomToolCall, path: str) -> dict[str, object]:
+    """Function of a call; a custom tool is to templates one with the parameter `input`."""
+    if isinstance(call, CustomToolCall):
+        return {"name": call.custom.name, "arguments": {INPUT: call.custom.input}}
+    return _function(call.function, path)
 
 
 def _function(called: CalledFunction, path: str) -> dict[str, object]:

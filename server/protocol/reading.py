@@ -18,8 +18,8 @@ from server.protocol.constraints.fields import ConstraintFields, StructuredOutpu
 from server.protocol.errors import ApiError, ErrorCode, named
 from server.protocol.foreign.field import Foreign
 from server.protocol.foreign.names import by_our_names
-from server.protocol.foreign.reading import Reading, unsupported, without_neutral
-from server.protocol.foreign_fields import CALLS, MESSAGE, REQUEST, STRUCTURED_OUTPUTS
+from server.protocol.foreign.reading import Reading, without_neutral
+from server.protocol.foreign_fields import MESSAGE, REQUEST, STRUCTURED_OUTPUTS
 from server.protocol.grammars import GrammarRequest
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.messages import ChatMessage
@@ -40,6 +40,7 @@ _OF_MEMBERS = {
     MISPLACED_MEMBER: ErrorCode.INVALID_VALUE,
 }
 """Validation errors that are about a member, which their context names."""
+_BRACKETS = {ord("["): None, ord("]"): None}
 _LISTS = {"content": "parts"}
 """Names of a field's items, where they go by another name."""
 
@@ -124,7 +125,6 @@ def parse_chat(value: object, *, report_unknown: bool = False) -> ChatRequest:
     """The request that a JSON value describes. `report_unknown`: see `Reading`."""
     reading = Reading(report_unknown)
     fields = with_messages(members_of(value, ChatRequest, REQUEST, reading), reading)
-    _refuse_calls(fields)
     with named(reading.other_names):
         request = parsed_as(ChatRequest, fields)
         template_variables(request)
@@ -187,15 +187,6 @@ def parsed_as(model: type[Request], fields: Mapping[str, object]) -> Request:
         raise of_validation(error) from error
 
 
-def _refuse_calls(fields: Mapping[str, object]) -> None:
-    """Refuses what asks for calls of tools: with `tool_choice` "none", tools are only shown."""
-    choice = fields.get("tool_choice")
-    if choice not in (None, *CALLS["tool_choice"].neutral):
-        raise unsupported("tool_choice", CALLS["tool_choice"])
-    if fields.get("tools") and choice != "none":
-        raise unsupported("tools", CALLS["tools"])
-
-
 def of_validation(error: ValidationError) -> ApiError:
     """The first complaint, with the path of the field it is about."""
     first = error.errors(include_url=False, include_input=False)[0]
@@ -210,7 +201,8 @@ def of_validation(error: ValidationError) -> ApiError:
             message = f"{param}: at most {context['max_length']} items, not {context['actual_length']}"
             return ApiError(ErrorCode.ITEMS_EXCEEDED, message, param=param, details={"limit": _LISTS.get(name, name)})
         case "union_tag_invalid":  # pydantic's own words repeat the value, which may be long
-            expected = f"{param}: the type is one of {context['expected_tags']}"
+            tags = context["expected_tags"].translate(_BRACKETS)
+            expected = f"{param}: the type is one of {tags}"
             return ApiError(ErrorCode.INVALID_VALUE, expected, param=param)
         case kind if kind == FOREIGN_PART:
             code = ErrorCode.UNSUPPORTED_PARAMETER
@@ -230,7 +222,7 @@ def _message(message: object, at: int, reading: Reading) -> object:
 def _path(location: tuple[int | str, ...]) -> str:
     parts = [str(part) for part in location]
     for tagged in _TAGGED:
-        if tagged in parts:
+        if tagged in parts and parts[0] != "tools":
             at = parts.index(tagged) + 1
             del parts[at : at + 1]
     # The names of a union's members are no fields.

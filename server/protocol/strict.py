@@ -19,6 +19,14 @@ MISPLACED_MEMBER = "misplaced_member"
 """The type of the validation error for a member that others of the object don't go with; see above."""
 
 
+def tag_of(value: object) -> str:
+    """Tag of a union's member by its `type`: in brackets, as the names of other unions' members, which the paths of
+    errors leave out.
+    """
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return f"[{str(kind)[:LONGEST_TOLD]}]"
+
+
 class StrictModel(BaseModel):
     """See the module's text. Its first complaint is its last: a body may hold a million wrong members."""
 

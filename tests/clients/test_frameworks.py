@@ -1,4 +1,4 @@
-"""Libraries above OpenAI's client: the ways that each has to ask for structure without calling tools."""
+"""Libraries above OpenAI's client: the ways that each has to ask for structure, by schemas and by tools."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from tests.clients.conftest import KEY, MODEL, City
 ASKED: Any = [{"role": "user", "content": "Name a large city: name, population."}]
 
 
-def test_instructor() -> None:
-    """Mode of schemas; the other modes call tools, or ask for any object and hope."""
-    client = instructor.from_openai(openai.OpenAI(), mode=instructor.Mode.JSON_SCHEMA)
+@pytest.mark.parametrize("mode", [instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA])
+def test_instructor(mode: instructor.Mode) -> None:
+    """Calls of tools, its default, and schemas."""
+    client = instructor.from_openai(openai.OpenAI(), mode=mode)
     assert isinstance(client.chat.completions.create(model=MODEL, messages=ASKED, response_model=City), City)
 
 
@@ -37,6 +38,15 @@ def test_langchain() -> None:
     assert isinstance(model.invoke("Hello").content, str)
     assert "".join(str(chunk.content) for chunk in model.stream("Hello"))
     assert model.bind(logprobs=True).invoke("Hello").response_metadata["logprobs"]["content"]
+
+
+def test_langchain_tools() -> None:
+    """Structured output by function calling, and tools that are bound."""
+    model = ChatOpenAI(model=MODEL, max_tokens=96)
+    assert isinstance(model.with_structured_output(City, method="function_calling").invoke("Name a large city."), City)
+    answer = model.bind_tools([City], tool_choice="any").invoke("Name a large city.")
+    assert all(City.model_validate(call["args"]) for call in answer.tool_calls)
+    assert answer.tool_calls
 
 
 @pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
@@ -75,6 +85,20 @@ def test_pydantic_ai() -> None:
             return await result.get_output()
 
     assert isinstance(asyncio.run(streamed()), City)
+
+
+def test_pydantic_ai_tools() -> None:
+    """Output by a tool, its default, and a tool of the caller's in between."""
+    agent = Agent(f"openai-chat:{MODEL}", output_type=City)
+    assert isinstance(agent.run_sync("A city.").output, City)
+
+
+def test_llama_index_tools(base: str) -> None:
+    """Structured output by function calling."""
+    model = OpenAILike(
+        model=MODEL, api_base=base, api_key=KEY, is_chat_model=True, is_function_calling_model=True, max_tokens=96
+    )
+    assert isinstance(model.as_structured_llm(City).complete("Name a large city.").raw, City)
 
 
 def test_llama_index(base: str) -> None:

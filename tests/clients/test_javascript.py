@@ -12,13 +12,13 @@ FOLDER = Path(__file__).parent / "js"
 
 
 def test_clients_in_javascript(base: str) -> None:
-    """Structure by zod in both, plain text, and streams."""
+    """Structure by zod in both, tools, plain text, and streams."""
     done = subprocess.run(
         ["node", "clients.mjs", base, KEY, MODEL], cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    for way in ("parse", "chat", "responses", "object"):
+    for way in ("parse", "chat", "responses", "object", "tools", "toolsOfResponses"):
         City.model_validate(found[way])
     for way in ("stream", "text", "streamed"):
         assert isinstance(found[way], str), way

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Annotated, Any
 
 import pytest
-from openai import AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI, OpenAI, pydantic_function_tool
 from pydantic import BaseModel, Field
 
 from tests.clients.conftest import MODEL, City
@@ -155,3 +155,43 @@ def test_an_answer_may_be_given_back() -> None:
         tool_choice="none",
     )
     assert answer.choices[0].message.tool_calls is None
+
+
+def test_tools() -> None:
+    """A tool made of a model of pydantic's is called, its result goes back, and the older functions are called too."""
+    client = OpenAI()
+    tool = pydantic_function_tool(City)
+    asked: Any = {"model": MODEL, "tools": [tool], "tool_choice": "required", "parallel_tool_calls": False}
+    answer = client.chat.completions.parse(messages=ASKED, **asked, max_tokens=96)
+    [call] = answer.choices[0].message.tool_calls or []
+    assert isinstance(call.function.parsed_arguments, City)
+    result = {"role": "tool", "tool_call_id": call.id, "content": "Noted."}
+    told: Any = [*ASKED, answer.choices[0].message, result]
+    asked["tool_choice"] = "auto"
+    assert client.chat.completions.create(messages=told, **asked, max_tokens=16).choices[0].finish_reason
+    function: Any = {"name": "City", "parameters": City.model_json_schema()}
+    older = client.chat.completions.create(
+        model=MODEL, messages=ASKED, functions=[function], function_call={"name": "City"}, max_tokens=96
+    )
+    assert older.choices[0].message.function_call is not None
+    City.model_validate_json(older.choices[0].message.function_call.arguments)
+
+
+def test_tools_of_responses() -> None:
+    """A function and a custom tool are called, and their outputs go back."""
+    client = OpenAI()
+    function = {"type": "function", "name": "City", "parameters": City.model_json_schema(), "strict": True}
+    custom = {
+        "type": "custom",
+        "name": "say",
+        "format": {"type": "grammar", "syntax": "regex", "definition": "[a-z]{3}"},
+    }
+    items: Any = list(ASKED)
+    asked: Any = {"model": MODEL, "tools": [function, custom], "max_output_tokens": 96}
+    for name in ("City", "say"):
+        kind = "function" if name == "City" else "custom"
+        [call] = client.responses.create(input=items, tool_choice={"type": kind, "name": name}, **asked).output
+        output = {"type": f"{call.type}_output", "call_id": call.call_id, "output": "Noted."}
+        items += [call.to_dict(), output]
+    City.model_validate_json(items[1]["arguments"])
+    assert len(items[3]["input"]) == 3

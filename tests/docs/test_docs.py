@@ -33,6 +33,7 @@ from tests.server.running import Running, serving
 README = Document("README.md")
 BEAMS = Document("docs/how-to/beams.md")
 CLIENTS = Document("docs/how-to/clients.md")
+TOOLS = Document("docs/how-to/tools.md")
 START = Document("docs/start.md")
 DISTANCE = Document("docs/explain/distance.md")
 ADDRESS = "http://127.0.0.1:8000"
@@ -127,10 +128,10 @@ def test_the_sample_for_the_openai_client_runs(running: Running) -> None:
         namespace["client"].close()
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_the_samples_for_other_clients_run(running: Running, number: int) -> None:
+@pytest.mark.parametrize(("page", "number"), [(CLIENTS, 0), (CLIENTS, 1), (TOOLS, 0)])
+def test_the_samples_for_other_clients_run(running: Running, page: Document, number: int) -> None:
     """Samples print what they say, against a real server."""
-    code = CLIENTS.blocks("python")[number][1].replace(ADDRESS, running.base)
+    code = page.blocks("python")[number][1].replace(ADDRESS, running.base)
     namespace: dict[str, Any] = {}
     try:
         told = run(code, namespace)

@@ -83,10 +83,9 @@ class TransformersEngine(Engine):
         cache: Path | None = None,
         prefix_cache_bytes: int = 1 << 30,
     ) -> None:
-        """`device`: as torch names it; None: a GPU if torch sees one.
-
-        `cache`: the folder for what is made of the tokenizer; without one it is made at each start.
-        `prefix_cache_bytes`: memory for prompts that later ones may begin like; 0: none is kept.
+        """`device`: as torch names it; None: a GPU if torch sees one. `cache`: the folder for what is made of the
+        tokenizer; without one it is made at each start. `prefix_cache_bytes`: memory for prompts that later ones may
+        begin like; 0: none is kept.
         """
         if not path.is_dir():
             raise ValueError(f"{path} is not a model's folder")
@@ -94,6 +93,7 @@ class TransformersEngine(Engine):
         self.name = name or path.name
         self.vocabulary = Vocabulary.from_pretrained(path, cache=cache)
         self._chat = ChatEncoder(path, self.vocabulary)
+        self.chat_template = self._chat.template
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model = CausalModel(path, resolve_dtype(dtype, path, place), place)
         self.context_window = self._model.context_window

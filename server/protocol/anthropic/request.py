@@ -5,44 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from server.protocol.anthropic.blocks import Content, ToolResultBlock, ToolUseBlock, TurnContent
+from server.protocol.anthropic.tools import AnthropicChoice, AnthropicTools
 from server.protocol.chat import MESSAGES, AnswerRequest, TemplateFields
 from server.protocol.foreign.field import Foreign
-from server.protocol.foreign_fields import CALLS, LOGPROBS, REQUEST
+from server.protocol.foreign_fields import LOGPROBS, REQUEST
 from server.protocol.formats import ResponseFormat
-from server.protocol.parts import PARTS, joined
 from server.protocol.sampling import StopText
-from server.protocol.strict import StrictModel
-
-_IDLE = ("cache_control", "citations")
-"""Members of a part that change no answer."""
-
-
-class TextBlock(StrictModel):
-    """A block of a content, as the description has it; `server.protocol.parts` reads it."""
-
-    type: Literal["text"]
-    text: str
-    cache_control: dict[str, Any] | None = None
-    """Prompts that begin alike are cached anyway."""
-    citations: list[Any] | None = None
-
-
-def _content(given: object) -> object:
-    return joined(given, {"text": "text"}, _IDLE)
-
-
-Content = Annotated[
-    str, BeforeValidator(_content, json_schema_input_type=str | Annotated[list[TextBlock], Field(max_length=PARTS)])
-]
+from server.protocol.strict import MISPLACED_MEMBER, StrictModel
 
 
 class Turn(StrictModel):
     """One turn. If the last one is the assistant's, the answer continues it."""
 
     role: Literal["user", "assistant"]
-    content: Content
+    content: TurnContent
+
+    @model_validator(mode="after")
+    def _blocks_fit_the_role(self) -> Turn:
+        other = {"user": ToolUseBlock, "assistant": ToolResultBlock}[self.role]
+        if not isinstance(self.content, str) and any(isinstance(block, other) for block in self.content):
+            message = "calls are the assistant's, and their results the user's"
+            raise PydanticCustomError(MISPLACED_MEMBER, message, {"member": "content"})
+        return self
 
 
 class OutputConfig(StrictModel):
@@ -65,6 +53,9 @@ class CountRequest(StrictModel):
     """No part of the prompt: nothing adds the schema to it."""
     output_format: ResponseFormat | None = None
     """No part of the prompt."""
+    tools: AnthropicTools | None = None
+    tool_choice: AnthropicChoice | None = None
+    """No part of the prompt."""
 
 
 class MessagesRequest(AnswerRequest, TemplateFields):
@@ -72,7 +63,8 @@ class MessagesRequest(AnswerRequest, TemplateFields):
 
     messages: Annotated[list[Turn], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
     """Up to 4,096 turns with `role` (`user`, `assistant`) and `content`: a string, or a list of up to 4,096 blocks of
-    type `text`. If the last one is the assistant's, the answer continues it, and is the continuation alone.
+    type `text`, `tool_use` (the assistant's) and `tool_result` (the user's). If the last turn is the assistant's, the
+    answer continues it, and is the continuation alone.
     """
     max_tokens: int = Field(ge=1)
     """Budget T: every token of the answer counts, an end token too. Has to be there."""
@@ -86,19 +78,27 @@ class MessagesRequest(AnswerRequest, TemplateFields):
     """A constraint: older name of `output_config.format`."""
     cache_control: dict[str, Any] | None = None
     """Changes no answer: prompts that begin alike are cached anyway."""
+    tools: AnthropicTools | None = None
+    """Up to 1,024 tools with `name`, `description` and `input_schema`: see docs/how-to/tools.md."""
+    tool_choice: AnthropicChoice | None = None
+    """`{"type": "auto"}`, the default: text, or calls, or text and then calls. `any`: calls. `tool`: a call of the one
+    with this `name`. `none`: text. `disable_parallel_tool_use`: one call at most.
+    """
 
 
+_TOOLS = "send tools with an input_schema"
 _OWN: Mapping[str, Foreign] = {
     **LOGPROBS,
     "container": Foreign((), "answers are text: leave it out"),
     "context_management": Foreign((), "messages are never cut: send fewer"),
     "inference_geo": Foreign((), "this server is where it is: leave it out"),
-    "mcp_servers": Foreign(([],), CALLS["tools"].instead),
+    "function_call": Foreign(("none", "auto"), _TOOLS),
+    "functions": Foreign(([],), _TOOLS),
+    "mcp_servers": Foreign(([],), _TOOLS),
+    "parallel_tool_calls": Foreign((True,), 'send tool_choice {"type": "auto", "disable_parallel_tool_use": true}'),
     "service_tier": Foreign(("auto", "standard_only")),
     "speed": Foreign(("standard",)),
     "thinking": Foreign(({"type": "disabled"},), REQUEST["thinking"].instead),
-    "tool_choice": Foreign(({"type": "none"}, {"type": "auto"}), CALLS["tool_choice"].instead),
-    "tools": Foreign(([],), CALLS["tools"].instead),
     "user_profile_id": Foreign((), "send metadata"),
     "workspace_id": Foreign((), "send metadata"),
 }
@@ -108,6 +108,6 @@ FOREIGN: Mapping[str, Foreign] = {
     if name not in MessagesRequest.member_names()
 }
 """Fields of Anthropic's and of other servers that this one doesn't have."""
-_OF_PROMPTS = ("context_management", "mcp_servers", "speed", "thinking", "tool_choice", "tools", "user_profile_id")
+_OF_PROMPTS = ("context_management", "mcp_servers", "speed", "thinking", "user_profile_id")
 COUNT_FOREIGN: Mapping[str, Foreign] = {name: FOREIGN[name] for name in _OF_PROMPTS}
 """Fields of Anthropic's requests for a count that this server doesn't have."""

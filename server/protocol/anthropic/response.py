@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from server.protocol.completion import AnswerModel, Certificate
 
-StopReason: TypeAlias = Literal["end_turn", "max_tokens", "stop_sequence"]
+StopReason: TypeAlias = Literal["end_turn", "max_tokens", "stop_sequence", "tool_use"]
 
 
 class AnswerBlock(AnswerModel):
     type: Literal["text"] = "text"
     text: str
+
+
+class CallBlock(AnswerModel):
+    """Call of a tool; in an event, one without its input."""
+
+    type: Literal["tool_use"] = "tool_use"
+    id: str
+    name: str
+    input: dict[str, Any]
 
 
 class MessageUsage(AnswerModel):
@@ -28,7 +37,7 @@ class MessageObject(AnswerModel):
     type: Literal["message"] = "message"
     role: Literal["assistant"] = "assistant"
     model: str
-    content: list[AnswerBlock]
+    content: list[AnswerBlock | CallBlock]
     stop_reason: StopReason | None
     stop_sequence: str | None
     usage: MessageUsage
@@ -38,6 +47,13 @@ class MessageObject(AnswerModel):
 class TextDelta(AnswerModel):
     type: Literal["text_delta"] = "text_delta"
     text: str
+
+
+class InputDelta(AnswerModel):
+    """Further part of the JSON text of a call's input."""
+
+    type: Literal["input_json_delta"] = "input_json_delta"
+    partial_json: str
 
 
 class EndDelta(AnswerModel):
@@ -59,8 +75,8 @@ class MessageEvent(AnswerModel):
     ]
     message: MessageObject | None = None
     index: int | None = None
-    content_block: AnswerBlock | None = None
-    delta: TextDelta | EndDelta | None = None
+    content_block: AnswerBlock | CallBlock | None = None
+    delta: TextDelta | InputDelta | EndDelta | None = None
     usage: MessageUsage | None = None
     swyb: Certificate | None = None
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from server.protocol.chat import MESSAGES, AnswerRequest, TemplateFields
 from server.protocol.foreign.field import Foreign
-from server.protocol.foreign_fields import CALLS, LOGPROBS, REQUEST
+from server.protocol.foreign_fields import LOGPROBS, REQUEST
 from server.protocol.formats import ResponseFormat
 from server.protocol.parts import PARTS, joined
-from server.protocol.strict import StrictModel
+from server.protocol.responses.tools import ResponsesChoice, ResponsesTools
+from server.protocol.strict import StrictModel, tag_of
 
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Types of parts that are text, and the member that holds it."""
@@ -33,24 +34,83 @@ def _content(given: object) -> object:
     return joined(given, _TEXTS, _IDLE)
 
 
+Text = Annotated[
+    str,
+    BeforeValidator(_content, json_schema_input_type=str | Annotated[list[InputText], Field(max_length=PARTS)]),
+]
+Status: TypeAlias = Literal["in_progress", "completed", "incomplete"]
+
+
 class InputMessage(StrictModel):
     """One turn: what somebody says, or the message of an answer, given back."""
 
     type: Literal["message"] | None = None
     role: Literal["system", "developer", "user", "assistant"]
-    content: Annotated[
-        str,
-        BeforeValidator(_content, json_schema_input_type=str | Annotated[list[InputText], Field(max_length=PARTS)]),
-    ]
+    content: Text
     id: str | None = None
     """Name that an answer's message had; changes no answer."""
-    status: Literal["in_progress", "completed", "incomplete"] | None = None
+    status: Status | None = None
     """State that an answer's message had; changes no answer."""
     phase: Literal["commentary", "final_answer"] | None = None
     """Kind that an answer's message had; changes no answer."""
 
 
-Items: TypeAlias = Annotated[list[InputMessage], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
+class FunctionCallItem(StrictModel):
+    """A call of a function in an answer, given back."""
+
+    type: Literal["function_call"]
+    call_id: str
+    name: str
+    arguments: str
+    id: str | None = None
+    status: Status | None = None
+
+
+class FunctionOutputItem(StrictModel):
+    """Result of a function."""
+
+    type: Literal["function_call_output"]
+    call_id: str
+    output: Text
+    id: str | None = None
+    status: Status | None = None
+
+
+class CustomCallItem(StrictModel):
+    """A call of a custom tool in an answer, given back."""
+
+    type: Literal["custom_tool_call"]
+    call_id: str
+    name: str
+    input: str
+    id: str | None = None
+    status: Status | None = None
+
+
+class CustomOutputItem(StrictModel):
+    """Result of a custom tool."""
+
+    type: Literal["custom_tool_call_output"]
+    call_id: str
+    output: Text
+    id: str | None = None
+    status: Status | None = None
+
+
+def _kind(item: object) -> str:
+    kind = item.get("type") if isinstance(item, dict) else getattr(item, "type", None)
+    return tag_of({"type": kind or "message"})
+
+
+Item = Annotated[
+    Annotated[InputMessage, Tag("[message]")]
+    | Annotated[FunctionCallItem, Tag("[function_call]")]
+    | Annotated[FunctionOutputItem, Tag("[function_call_output]")]
+    | Annotated[CustomCallItem, Tag("[custom_tool_call]")]
+    | Annotated[CustomOutputItem, Tag("[custom_tool_call_output]")],
+    Discriminator(_kind),
+]
+Items: TypeAlias = Annotated[list[Item], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
 
 
 def _items(given: object) -> object:
@@ -70,8 +130,8 @@ class ResponsesRequest(AnswerRequest, TemplateFields):
     """`POST /v1/responses`. Nothing is kept: a conversation is sent whole each time."""
 
     input: Annotated[Items, BeforeValidator(_items, json_schema_input_type=str | Items)]
-    """A text, or up to 4,096 turns with `role` and `content`: a string, or a list of parts of type `input_text` or
-    `output_text`. Other items, such as function calls, are refused.
+    """A text, or up to 4,096 items: turns with `role` and `content`, a string, or a list of parts of type `input_text`
+    or `output_text`; calls of tools and their outputs. Other items are refused.
     """
     instructions: str | None = None
     """Text that stands before all turns, as the system's."""
@@ -79,9 +139,17 @@ class ResponsesRequest(AnswerRequest, TemplateFields):
     """Budget T; the name that this interface has for `max_tokens`."""
     text: TextOptions | None = None
     """`format` is a constraint."""
+    tools: ResponsesTools | None = None
+    """Up to 1,024 tools of type `function` and `custom`: see docs/how-to/tools.md."""
+    tool_choice: ResponsesChoice | None = None
+    """`auto`, the default: text, or calls, or text and then calls. `required`: calls. `none`: text. Or one tool that is
+    called, by type and name, or `allowed_tools`.
+    """
+    parallel_tool_calls: bool | None = None
+    """Whether an answer may hold several calls. Default true."""
 
 
-_TOOLS = "tools are not called here: tell in input what was called and what came back"
+_TOOLS = "send tools of type function or custom"
 _KEPT = "answers are not kept: send all turns in input, and store: false"
 _OWN: Mapping[str, Foreign] = {
     **LOGPROBS,
@@ -89,13 +157,13 @@ _OWN: Mapping[str, Foreign] = {
     "context_management": Foreign(([],), "input is never cut: send less"),
     "conversation": Foreign((), _KEPT),
     "include": Foreign(([],), "answers hold all there is: leave it out"),
-    "max_tool_calls": Foreign((), _TOOLS),
+    "function_call": Foreign(("none", "auto"), _TOOLS),
+    "functions": Foreign(([],), _TOOLS),
+    "max_tool_calls": Foreign((), "it counts calls of tools that run at OpenAI's: send parallel_tool_calls: false"),
     "previous_response_id": Foreign((), _KEPT),
     "prompt": Foreign((), "send the text itself in input and instructions"),
     "reasoning": Foreign(({}, {"effort": "none"}), REQUEST["reasoning"].instead),
     "store": Foreign((False,), _KEPT),
-    "tool_choice": Foreign(("none", "auto"), CALLS["tool_choice"].instead),
-    "tools": Foreign(([],), CALLS["tools"].instead),
     "truncation": Foreign(("disabled",), "input is never cut: send less"),
 }
 FOREIGN: Mapping[str, Foreign] = {
@@ -106,10 +174,6 @@ FOREIGN: Mapping[str, Foreign] = {
 """Fields of OpenAI's and of other servers that this one doesn't have."""
 
 ITEMS: Mapping[str, str] = {
-    "function_call": _TOOLS,
-    "function_call_output": _TOOLS,
-    "custom_tool_call": _TOOLS,
-    "custom_tool_call_output": _TOOLS,
     "reasoning": "only messages are part of the prompt: leave it out",
     "item_reference": _KEPT,
 }

@@ -26,6 +26,31 @@ class OutputMessage(AnswerModel):
     content: list[OutputText]
 
 
+class FunctionCallOutput(AnswerModel):
+    """Call of a function. `arguments`: the text of a JSON object, which satisfies its `parameters`."""
+
+    type: Literal["function_call"] = "function_call"
+    id: str
+    call_id: str
+    name: str
+    arguments: str
+    status: Literal["in_progress", "completed"]
+
+
+class CustomCallOutput(AnswerModel):
+    """Call of a custom tool. `input`: a text of the tool's grammar."""
+
+    type: Literal["custom_tool_call"] = "custom_tool_call"
+    id: str
+    call_id: str
+    name: str
+    input: str
+    status: Literal["in_progress", "completed"]
+
+
+OutputItem: TypeAlias = OutputMessage | FunctionCallOutput | CustomCallOutput
+
+
 class InputDetails(AnswerModel):
     """No token costs less for having been computed before."""
 
@@ -76,14 +101,14 @@ class ResponseObject(AnswerModel):
     max_output_tokens: int | None
     metadata: dict[str, Any]
     model: str
-    output: list[OutputMessage]
-    parallel_tool_calls: bool = False
+    output: list[OutputItem]
+    parallel_tool_calls: bool
     previous_response_id: None = None
     store: Literal[False] = False
     temperature: float
     text: dict[str, Any]
-    tool_choice: Literal["none"] = "none"
-    tools: list[None] = Field(default_factory=list)
+    tool_choice: str | dict[str, Any]
+    tools: list[dict[str, Any]]
     top_p: float
     truncation: Literal["disabled"] = "disabled"
     usage: ResponseUsage | None = None
@@ -101,6 +126,10 @@ class ResponseEvent(AnswerModel):
         "response.content_part.added",
         "response.output_text.delta",
         "response.output_text.done",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "response.custom_tool_call_input.delta",
+        "response.custom_tool_call_input.done",
         "response.content_part.done",
         "response.output_item.done",
         "response.completed",
@@ -110,10 +139,13 @@ class ResponseEvent(AnswerModel):
     sequence_number: int
     response: ResponseObject | None = None
     output_index: int | None = None
-    item: OutputMessage | None = None
+    item: OutputItem | None = None
     content_index: int | None = None
     item_id: str | None = None
     part: OutputText | None = None
     delta: str | None = None
     text: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    input: str | None = None
     logprobs: list[None] | None = None

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
 
+from server.protocol.anthropic.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from server.protocol.anthropic.request import CountRequest, MessagesRequest, Turn
+from server.protocol.anthropic.tools import choice_in_chats, is_single, names_in_chats, tools_in_chats
 from server.protocol.chat import ChatRequest
-from server.protocol.translation.chats import Renamed, chat_of
+from server.protocol.translation.chats import Message, Renamed, chat_of
 
 
 def chat_of_messages(request: MessagesRequest) -> tuple[ChatRequest, dict[str, str]]:
     """The chat request, and the names that the client has for its fields. Raises ApiError."""
-    config = request.output_config
+    config, choice = request.output_config, request.tool_choice
     renamed = [
         Renamed("output_config.format", "response_format", config.format if config else None),
         Renamed("output_format", "response_format", request.output_format),
         Renamed("stop_sequences", "stop", request.stop_sequences),
+        Renamed("tools", "tools", tools_in_chats(request.tools)),
+        Renamed("tool_choice", "tool_choice", choice_in_chats(choice)),
+        Renamed("tool_choice.disable_parallel_tool_use", "parallel_tool_calls", False if is_single(choice) else None),
     ]
     if _is_open(request.messages):
         request = request.model_copy(update={"continue_final_message": True})
-    return chat_of(request, _turns(request.messages, request.system), renamed)
+    chat, names = chat_of(request, _turns(request.messages, request.system), renamed)
+    return chat, names | dict(names_in_chats(request.tools))
 
 
 def chat_of_count(request: CountRequest) -> ChatRequest:
     """The chat whose prompt is to be counted. Raises ApiError."""
-    turns = _turns(request.messages, request.system)
-    goes_on = _is_open(request.messages)
-    return ChatRequest.model_validate({"model": request.model, "messages": turns, "continue_final_message": goes_on})
+    turns, goes_on = _turns(request.messages, request.system), _is_open(request.messages)
+    fields = {"messages": turns, "tools": tools_in_chats(request.tools), "continue_final_message": goes_on}
+    return ChatRequest.model_validate({"model": request.model, **fields})
 
 
 def _is_open(messages: Sequence[Turn]) -> bool:
@@ -34,6 +43,33 @@ def _is_open(messages: Sequence[Turn]) -> bool:
     return messages[-1].role == "assistant"
 
 
-def _turns(messages: Sequence[Turn], system: str | None) -> list[dict[str, str]]:
-    turns: list[dict[str, str]] = [{"role": turn.role, "content": turn.content} for turn in messages]
+def _turns(messages: Sequence[Turn], system: str | None) -> list[Message]:
+    turns = [made for turn in messages for made in _turns_of(turn)]
     return turns if system is None else [{"role": "system", "content": system}, *turns]
+
+
+def _turns_of(turn: Turn) -> Iterator[Message]:
+    """Turns of a chat: results of tools have one each."""
+    if isinstance(turn.content, str):
+        yield {"role": turn.role, "content": turn.content}
+    elif turn.role == "assistant":
+        text = "".join(block.text for block in turn.content if isinstance(block, TextBlock))
+        calls = [_call(block) for block in turn.content if isinstance(block, ToolUseBlock)]
+        yield {"role": "assistant", "content": text, "tool_calls": calls}
+    else:
+        for told, blocks in groupby(turn.content, lambda block: isinstance(block, ToolResultBlock)):
+            if told:
+                yield from (_result(block) for block in blocks if isinstance(block, ToolResultBlock))
+            else:
+                text = "".join(block.text for block in blocks if isinstance(block, TextBlock))
+                yield {"role": "user", "content": text}
+
+
+def _call(block: ToolUseBlock) -> dict[str, Any]:
+    function = {"name": block.name, "arguments": json.dumps(block.input, ensure_ascii=False)}
+    return {"id": block.id, "type": "function", "function": function}
+
+
+def _result(block: ToolResultBlock) -> dict[str, Any]:
+    error = "Error: " if block.is_error else ""
+    return {"role": "tool", "tool_call_id": block.tool_use_id, "content": error + (block.content or "")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,7 +12,7 @@ from server.protocol.chat import AnswerRequest, ChatRequest, TemplateFields
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.reading import of_validation
 
-Message = Mapping[str, str]
+Message = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

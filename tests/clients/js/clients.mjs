@@ -1,7 +1,7 @@
 // OpenAI's client and the AI SDK: prints what each way to ask for structure gives, as one JSON object.
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateObject, generateText, streamText } from "ai";
+import { generateObject, generateText, streamText, tool } from "ai";
 import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { z } from "zod";
@@ -34,5 +34,11 @@ found.object = (await generateObject({ model: compatible(model), schema: City, p
 found.text = (await generateText({ model: compatible(model), prompt })).text;
 found.streamed = "";
 for await (const piece of streamText({ model: compatible(model), prompt }).textStream) found.streamed += piece;
+
+const tools = { city: tool({ description: "A large city", inputSchema: City }) };
+for (const [way, called] of [["tools", openai.chat(model)], ["toolsOfResponses", openai(model)]]) {
+  const { toolCalls } = await generateText({ model: called, tools, toolChoice: "required", prompt, maxOutputTokens: 96 });
+  found[way] = toolCalls[0].input;
+}
 
 console.log(JSON.stringify(found));

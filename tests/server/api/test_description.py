@@ -21,6 +21,7 @@ from server.protocol import formats as f
 from server.protocol import grammars as g
 from server.protocol import messages as m
 from server.protocol import tokens
+from server.protocol.anthropic import blocks as ab
 from server.protocol.anthropic import request as an
 from server.protocol.completions import request as completions
 from server.protocol.constraints import fields as cf
@@ -33,6 +34,7 @@ from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
 from server.protocol.translation.responses import parse_responses
 from server.settings import Settings
+from tests.server.api.tool_objects import CALLING, TOOL_OBJECTS
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import uniform
 from tests.server.running import VOCABULARY, Running, error_of, request, serving
@@ -108,7 +110,6 @@ ANSWER: Object = {
     "safety_identifier": "s",
     "prompt_cache_key": "k",
 }
-CALLING: Object = {"tools": [], "tool_choice": "none"}
 CHAT: Object = {**ANSWER, **TEMPLATE, **request(), **CALLING, "logprobs": True, "top_logprobs": 2}
 CONSTRAINT: Object = {"whitespace": "any", "lenient": True, "start": "s", "lexer": "dynamic"}
 REGISTERED: Object = {
@@ -141,7 +142,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     m.TextPart: ({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}, _part),
     m.ToolCall: (CALL, lambda value: _message({"role": "assistant", "tool_calls": [value]})),
     m.CalledFunction: (
-        {"name": "f", "arguments": "{}"},
+        {"name": "f", "arguments": "{}", "parsed_arguments": {}},
         lambda value: _message({"role": "assistant", "function_call": value}),
     ),
     c.StreamOptions: (
@@ -183,7 +184,10 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         lambda value: parse_as(completions.CompletionRequest, value, completions.FOREIGN),
     ),
     r.ResponsesRequest: (
-        {**ANSWER, **TEMPLATE, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
+        {
+            **{**ANSWER, **TEMPLATE, "input": "i", "instructions": "s", "max_output_tokens": 3, "text": {}},
+            **{"tools": [], "tool_choice": "none", "parallel_tool_calls": False},
+        },
         parse_responses,
     ),
     r.InputMessage: (
@@ -206,18 +210,19 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
             "stop_sequences": ["x"],
             "output_config": {},
             "output_format": JSON_OUTPUT,
+            "tools": [],
+            "tool_choice": {"type": "none"},
         },
         _messages,
     ),
     an.CountRequest: (
-        {"model": "scripted", **MESSAGES, "output_config": {}, "output_format": JSON_OUTPUT},
+        {
+            **{"model": "scripted", **MESSAGES, "output_config": {}, "output_format": JSON_OUTPUT},
+            **{"tools": [], "tool_choice": {"type": "none"}},
+        },
         lambda value: parse_as(an.CountRequest, value, an.COUNT_FOREIGN),
     ),
     an.Turn: ({"role": "user", "content": "x"}, lambda value: _messages({"max_tokens": 3, "messages": [value]})),
-    an.TextBlock: (
-        {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}, "citations": []},
-        lambda value: _messages({"max_tokens": 3, "messages": [{"role": "user", "content": [value]}]}),
-    ),
     an.OutputConfig: (
         {"format": JSON_OUTPUT, "effort": "high"},
         lambda value: _messages({"max_tokens": 3, **MESSAGES, "output_config": value}),
@@ -234,6 +239,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {"model": "m", "tokens": [1, 2]},
         lambda value: parse_as(tokens.DetokenizeRequest, value, {}),
     ),
+    **TOOL_OBJECTS,
     g.GrammarRequest: (REGISTERED, parse_grammar),
     g.Precompute: (
         {"height": 1, "configurations": 5},
@@ -328,7 +334,7 @@ def test_the_description_has_the_fields_that_the_parser_takes(model: type[Strict
         for value in described.get("anyOf", [described])[0].get("enum", []):
             if name in foreign or OTHER_NAMES[name].of(value) is not None:
                 read({**without, name: value})
-    if model not in (m.TextPart, r.InputText, an.TextBlock):  # their complaint is older
+    if model not in (m.TextPart, r.InputText, ab.TextBlock):  # their complaint is older
         with pytest.raises(ApiError) as caught:
             read({**example, "nobody_has_this": 1})
         assert caught.value.code == "unknown_parameter"
@@ -354,7 +360,6 @@ def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObjec
         ({"lark": "a"}, "send grammar"),
         ({"structural_tags": [{}]}, "send response_format"),
         ({"response_format": {"type": "structural_tag", "formt": {}}}, "did you mean format?"),
-        ({"tools": [{}]}, "send response_format"),
         ({"swyb": {"beam": 2}}, "did you mean beam_width? Known here: whitespace, lenient, start, lexer, beam_width"),
         ({"swyb": {"zzz": 2}}, "Known here: whitespace"),
         ({"max_token": 2}, "did you mean max_tokens?"),

@@ -190,6 +190,8 @@ def body_of(rng: random.Random) -> tuple[dict[str, Any], list[Judge]]:
     judged: dict[str, Judge | None] = {}
     for fragment in chosen:
         body |= fragment.fields
+        for name in fragment.fields:
+            judged.pop(name, None)
         judged[next(iter(fragment.fields))] = fragment.judge
     return body, [judge for judge in judged.values() if judge is not None]
 

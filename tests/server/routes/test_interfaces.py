@@ -133,7 +133,7 @@ def test_bodies_are_bounded_and_strict(bounded: Running, how: Interface) -> None
         ({"grammar": 'root ::= "a"', "json_schema": {}}, "conflicting_parameters", "one constraint"),
         ({"grammar": "root ::= ("}, "invalid_grammar", ""),
         ({"sed": 3}, "unknown_parameter", "did you mean seed?"),
-        ({"tools": [{"name": "f"}]}, "unsupported_parameter", "tools are not called here"),
+        ({"audio": {"voice": "a"}}, "unsupported_parameter", "answers are text"),
         ({"guided_regx": "a"}, "unknown_parameter", ""),
         ({"model": "other"}, "model_not_found", "scripted"),
         ({"temperature": "hot"}, "invalid_value", ""),

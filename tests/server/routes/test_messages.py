@@ -159,7 +159,7 @@ def test_an_answer_continues_the_assistants_turn() -> None:
         ({"stop_sequences": ["a"] * 5}, "stop_sequences", "items_exceeded"),
         ({"stop_sequences": ["a"], "stop": "b"}, "stop_sequences", "conflicting_parameters"),
         ({"stop_sequences": ["a"], "output_config": FORMAT}, "stop_sequences", "conflicting_parameters"),
-        ({"tools": [{"name": "f", "input_schema": {}}]}, "tools", "unsupported_parameter"),
+        ({"tools": [{"name": "bash", "type": "bash_20250124"}]}, "tools.0.type", "unsupported_parameter"),
         ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "thinking", "unsupported_parameter"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image"}]}]},

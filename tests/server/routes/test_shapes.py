@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from tests.server.routes.interfaces import INTERFACES
-from tests.server.running import Running, error_of, schema_format
+from tests.server.running import Running, schema_format
 
 SCHEMA = {"type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"], "additionalProperties": False}
 TEXT = json.dumps(SCHEMA)
@@ -121,10 +121,3 @@ def test_every_cell_is_served(running: Running, interface: str, column: Column, 
         assert answer.status_code == 200, answer.text
         assert belongs(column, how.text(answer.json()))
         assert answer.json()["swyb"]["complete"] is True
-
-
-def test_what_is_not_served_yet_is_refused(running: Running) -> None:
-    """Constraints of tools are never ignored."""
-    tool = {"type": "custom", "custom": {"name": "f", "format": {"type": "grammar"}}}
-    refused = running.chat(tools=[tool], max_tokens=24)
-    assert (refused.status_code, error_of(refused)["code"]) == (400, "unsupported_parameter")

@@ -19,6 +19,7 @@ class FolderModel(ChatModel):
         self.vocabulary = Vocabulary.from_pretrained(folder, cache=cache)
         self.context_window = context_window
         self._chat = ChatEncoder(folder, self.vocabulary)
+        self.chat_template = self._chat.template
 
     def encode(
         self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None

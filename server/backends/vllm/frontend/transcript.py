@@ -111,7 +111,8 @@ class Transcript:
         return replace(self.answer(), interrupted=ended.reason, budget_affected=None, budget_ended=None)
 
     def _extend(self, token: int) -> None:
-        data = self._vocabulary.text_of(token) if token < self._vocabulary.size else b""
+        named = self._parameters.special_names
+        data = self._vocabulary.text_of(token, named=named) if token < self._vocabulary.size else b""
         if self._grammar is not None:
             self._configuration = self._grammar.take(self._configuration, token)
             if self._configuration == DEAD:

@@ -99,6 +99,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("prompt_tokens", "budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
     **dict.fromkeys(("temperature", "top_p", "alpha"), (int, float)),
     "jump_forward": (bool, str),
+    "special_names": (bool,),
     **dict.fromkeys(("stops", "begun"), (list, tuple)),
 }
 """The other fields are texts."""

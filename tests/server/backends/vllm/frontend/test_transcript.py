@@ -170,3 +170,18 @@ def test_special_tokens_of_a_plain_answer_are_no_text() -> None:
     found.add([2, 8, 1 << 20, 2])
     assert (found.answer().text, found.answer().tokens_used) == (b"xx", 4)
     assert (found.answer().complete, found.answer().finish_reason) == (False, "length")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_names_of_special_tokens(named: bool) -> None:
+    """Special tokens are part of the text by their names where that is asked for, as in the decoder's own answers."""
+    vocabulary = Vocabulary([b"a", None, None], [2], special={1: "<|call|>"})
+    grammar = compile_grammar(Constraint("gbnf", 'root ::= "a" <|call|> "a"'), vocabulary)
+    parameters = Parameters(budget=4, special_names=named)
+    transcript = Transcript(Work((0,), grammar, parameters), vocabulary)
+    transcript.add([0, 1, 0])
+    expected = b"a<|call|>a" if named else b"aa"
+    decoder = Decoder(grammar, parameters)
+    while not decoder.answers:
+        advance(decoder, np.zeros((1, vocabulary.size), np.float32))
+    assert transcript.answer().text == decoder.answers[0].text == expected

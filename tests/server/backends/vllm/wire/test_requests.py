@@ -34,6 +34,7 @@ parameters = st.builds(
     softmax=st.sampled_from(get_args(Softmax)),
     ranking=st.sampled_from(get_args(Ranking)),
     ending=st.sampled_from(get_args(Ending)),
+    special_names=st.booleans(),
 )
 
 
