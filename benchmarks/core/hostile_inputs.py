@@ -84,11 +84,6 @@ def _terminals(count: int) -> Constraint:
     return Constraint("lark", "\n".join([f"start: {names}", *(f"X{i}: /x{i}[a-z]+/" for i in range(count))]))
 
 
-def _mirror(letters: str) -> Constraint:
-    ways = " | ".join(f'"{letter}" root "{letter}"' for letter in letters)
-    return Constraint("gbnf", f'root ::= {ways} | ""')
-
-
 INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "300 rules that call each other first": (lambda: _rules(300, _calling, ""), 120, _text),
     "a text doubled 25 times": (lambda: _rules(25, lambda i: f'r{i + 1} r{i + 1} | "b"', "r25 ::= [a-z]"), 120, _text),
@@ -96,7 +91,6 @@ INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "a letter 1,000 before the end": (lambda: Constraint("regex", ".*a.{1000}"), 1_100, _text),
     "3,000 terminals": (lambda: _terminals(3_000), 40, _text),
     "a chain of 40,000 rules": (lambda: _rules(40_000, lambda i: f"r{i + 1}", 'r40000 ::= "z"'), 40, _text),
-    "palindromes over 26 letters": (lambda: _mirror("abcdefghijklmnopqrstuvwxyz"), 120, _text),
     "SQL, 64 requests of noise": (lambda: shipped("sql"), 120, _answers),
 }
 

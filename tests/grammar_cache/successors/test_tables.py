@@ -201,7 +201,7 @@ def test_tokens_that_cost_too_much_lead_nowhere(case: Case, limits: Limits) -> N
 
 
 def test_a_token_of_cheap_bytes_is_read_and_one_of_dear_bytes_is_not() -> None:
-    """Of very many readings long tokens go first; the witness's token stays, and no loop costs anything."""
+    """Long tokens of very many readings are left out first; the witness's token stays, and loops lose none."""
     tokens = [b"a" * length for length in (1, 2, 4, 8, 16, 32)]
     grammar = compile_grammar(
         Constraint("gbnf", 'root ::= s ";"\ns ::= s s | "a"'),
