@@ -30,7 +30,7 @@ from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.token_set import Bits, TokenBits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "8"
+ALGORITHM_VERSION = "9"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
@@ -159,7 +159,7 @@ class CompiledGrammar(SearchedDistances):
         data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         if data is None:
             return None
-        after = self._tables.follow(configuration, data)
+        after = self._tables.token(configuration, data)
         if after == DEAD and self._configurations.cut:
             after = self._behind_cut(configuration, data)
         return None if after == DEAD else after
@@ -186,10 +186,10 @@ class CompiledGrammar(SearchedDistances):
         """int32[rows] and int32[rows, k] → int32[rows, k]; DEAD (-1) where a token leads nowhere."""
         after = self._tables.consume(configurations, tokens)
         if self._configurations.cut:
-            for row, column in np.argwhere((after == DEAD) & (tokens >= 0) & (tokens < self.vocabulary.size)).tolist():
-                data = self.vocabulary.spelling[tokens[row, column]]
-                if data is not None:
-                    after[row, column] = self._behind_cut(int(configurations[row]), data)
+            for row, configuration in enumerate(configurations.tolist()):
+                cut = None if configuration == DEAD else self._cut_witness(configuration)
+                if cut is not None:
+                    after[row, np.isin(tokens[row], self._spellings(cut[0]))] = cut[1]
         return after
 
     def accepts(self, configuration: int) -> bool:
@@ -274,9 +274,11 @@ class CompiledGrammar(SearchedDistances):
         known = self._proposals.get(configuration)
         if known is None:
             self._distances.update()
-            ways = np.array([self._token(s) for s in self._distances.proposals(configuration)], np.int32)
+            alone = self._configurations.left_out(configuration)
+            strings = [] if alone else self._distances.proposals(configuration)
+            ways = np.array([self._token(string) for string in strings], np.int32)
             living = self._tables.consume(np.array([configuration], np.int32), ways[None, :])[0] != DEAD
-            cut = None if living.all() else self._cut_witness(configuration)
+            cut = self._cut_witness(configuration) if alone or not living.all() else None
             known = np.unique(np.append(ways[living], [] if cut is None else self._token(cut[0])).astype(np.int32))
             known.flags.writeable = False
             self._proposals[configuration] = known

@@ -43,9 +43,10 @@ class Limits:
     """Configurations a compiled grammar may explore: about 0.5 kB each. There answers under way end by their witness,
     for which there is room beyond: one configuration a byte."""
 
-    byte_cost: int = 4_000
-    """Items and edges that reading one byte may cost (a tenth of a millisecond); JSON takes some ten, SQL some hundred.
-    Where a configuration would take more, as those of very ambiguous grammars, only its witness goes on.
+    byte_cost: int = 3_500
+    """Items and edges that reading one byte may cost (less than a tenth of a millisecond), and so may those bytes of a
+    token together that cost more than a fifth of it each; JSON takes some fifty a byte, SQL up to 667. What costs more,
+    as in very ambiguous grammars, is read for the witness only. So is bounded what all tokens cost from one place.
     """
 
     memory_bytes: int = 64 << 20

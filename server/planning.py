@@ -15,7 +15,10 @@ from server.protocol.errors import ApiError, ErrorCode
 from server.thinking.opening import Closer
 
 SEARCH_ALPHA = 0.5
-"""α_min of beams under a constraint: more of their answers are right (docs/explain/evaluation.md)."""
+"""α of beams under a constraint: more of their answers are right (docs/explain/evaluation.md)."""
+
+EPSILON = 0.001
+"""Least share of the model that a token of a beam under a constraint has, where it isn't the best there."""
 
 DEFAULT_TEMPERATURE = 1.0
 """Temperature of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
@@ -66,9 +69,10 @@ def parameters_for(request: AnswerRequest, budget: int, *, constrained: bool) ->
     temperature = request.temperature
     if temperature is None:
         temperature = 0.0 if options.beam_width > 1 else DEFAULT_TEMPERATURE
+    searches = constrained and options.beam_width > 1
     alpha = options.alpha
     if alpha is None:
-        alpha = SEARCH_ALPHA if constrained and options.beam_width > 1 else 0.0
+        alpha = SEARCH_ALPHA if searches else 0.0
     parameters = Parameters(
         budget=budget,
         beam_width=options.beam_width,
@@ -83,6 +87,11 @@ def parameters_for(request: AnswerRequest, budget: int, *, constrained: bool) ->
         # Each token's logits are needed; the tokens are the same.
         jump_forward=options.jump_forward if request.told_logprobs is None or options.jump_forward == "text" else False,
         stops=() if constrained else tuple(stop.encode() for stop in request.stop or ()),
+        # What the budget forces is not free: docs/explain/beams.md#near-the-horizon.
+        promotion="flat" if searches else "viable",
+        softmax="grammar" if searches else "viable",
+        keep_greedy=searches,
+        epsilon=EPSILON if searches else 0.0,
         min_p=request.min_p or 0.0,
         penalties=_penalties(request),
         stop_ids=() if constrained else tuple(request.stop_token_ids or ()),

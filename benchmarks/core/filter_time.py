@@ -1,9 +1,9 @@
-"""Time of a step in the filter of vLLM's workers, per row, beside the way that vLLM itself takes with xgrammar.
+"""Time of a step inside vLLM, per row, beside the way that vLLM itself takes with xgrammar.
 
-Reference answers, token by token, many at once. The logits before each token put it first, likely ones behind it, and
-noise elsewhere. Ours follows the token before, chooses the next one and leaves no other.
-vLLM's way lets a matcher take the token before, fills a mask of the vocabulary for each row, and applies all of them.
-Beams choose their own ways, with a text's logits for each of its beams, until their searches are over.
+Reference answers, token by token, many at once. Single texts: a grammar object or a matcher takes the token before and
+fills a mask of the vocabulary, in the engine core, beside the forward pass; applying it is vLLM's, and no part of this.
+Beams: the filter in the workers reads logits, which put the next token first, likely ones behind it, and noise
+elsewhere. They choose their own ways, with a text's logits for each of its beams, until their searches are over.
 `first`: fresh grammars, nothing seen before; `again`: the same texts once more. Of several runs the best counts.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,12 +27,10 @@ from benchmarks.peers import find as peers
 from benchmarks.peers.peer import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
-from server.backends.vllm.wire.requests import RowRequest
+from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar
 from server.backends.vllm.worker.beam_search import Search, Turn
-from server.backends.vllm.worker.guide import Entry, Guide
-from server.backends.vllm.worker.history import History
+from server.backends.vllm.worker.guide import guided
 from server.backends.vllm.worker.registry import Registry
-from server.backends.vllm.worker.row import GuidedRow
 from server.decoding.decoder import Decoder
 from server.decoding.forced_text import Split
 from server.decoding.parameters import Parameters
@@ -47,15 +45,9 @@ LONGEST = 256
 FIRST_LOGIT, LIKELY_LOGIT = 24.0, 12.0
 
 Step: TypeAlias = Callable[[torch.Tensor, Sequence[int], int], object]
-"""Edits logits float32[rows, vocabulary]; the texts of these rows have a token of this number."""
+"""Fills masks int32[texts, words] for the texts of these rows, which have a token of this number."""
 Start: TypeAlias = Callable[[], Step]
 """Every text from its beginning."""
-
-WAYS: Mapping[str, Parameters] = {
-    "swyb: the best token": Parameters(budget=LONGEST, temperature=0.0, seed=1),
-    "swyb: a drawn token": Parameters(budget=LONGEST, temperature=1.0, seed=1),
-}
-
 
 BEAMS = Parameters(budget=LONGEST, beam_width=4)
 
@@ -102,16 +94,15 @@ def measured(tokenizer: str, count: int, repeats: int, seed: int) -> Iterator[Fi
         if len(texts) < count and _taken(text, vocabulary, peer):
             texts.append(text)
     logits = _Logits(texts, vocabulary.size, seed)
-    for measure, parameters in WAYS.items():
-        fresh = partial(_ours, texts, vocabulary, split, parameters)
-        _times(fresh(), logits, texts)  # compiles the loops
-        yield from _visits(label, measure, fresh, logits, texts, repeats)
+    fresh = partial(_ours, texts, vocabulary)
+    _times(fresh(), texts, vocabulary.size)  # compiles the loops
+    yield from _visits(label, "swyb: masks", fresh, texts, vocabulary.size, repeats)
     yield from _beams(label, texts, vocabulary, split, logits, repeats)
     if peer is None:
         yield FilterRow(label, f"xgrammar: {NOT_INSTALLED}", "–", [])
     else:
-        theirs = partial(_theirs, texts, peer, vocabulary.size)
-        yield from _visits(label, f"{peer.label}, as in vLLM", theirs, logits, texts, repeats)
+        theirs = partial(_theirs, texts, peer)
+        yield from _visits(label, f"{peer.label}: masks", theirs, texts, vocabulary.size, repeats)
 
 
 def _folder(tokenizer: str) -> Path:
@@ -146,10 +137,6 @@ class _Logits:
         self._texts = texts
         self._noise = torch.from_numpy(np.random.default_rng(seed).normal(size=(len(texts), size)).astype(np.float32))
 
-    def before(self, step: int) -> torch.Tensor:
-        """A row for each text."""
-        return self.rows(range(len(self._texts)), step)
-
     def rows(self, texts: Iterable[int], step: int) -> torch.Tensor:
         """A row for each of these texts, with the noise of its place."""
         kept = list(texts)
@@ -163,28 +150,30 @@ class _Logits:
 
 
 def _visits(
-    vocabulary: str, measure: str, fresh: Callable[[], Start], logits: _Logits, texts: Sequence[Walk], repeats: int
+    vocabulary: str, measure: str, fresh: Callable[[], Start], texts: Sequence[Walk], size: int, repeats: int
 ) -> Iterator[FilterRow]:
     first, again = [], []
     for _ in range(repeats):
         start = fresh()
-        first.append(_times(start, logits, texts))
-        again.append(_times(start, logits, texts))
+        first.append(_times(start, texts, size))
+        again.append(_times(start, texts, size))
     for visit, runs in (("first", first), ("again", again)):
         yield FilterRow(vocabulary, measure, visit, [round(min(times), 3) for times in zip(*runs, strict=True)])
 
 
-def _times(start: Start, logits: _Logits, texts: Sequence[Walk]) -> list[float]:
+def _times(start: Start, texts: Sequence[Walk], size: int) -> list[float]:
     """Microseconds of each row and step."""
     take = start()
     times: list[float] = []
+    masks = torch.zeros((len(texts), -(-size // 32)), dtype=torch.int32)
     for step in range(max(text.steps for text in texts)):
         rows = [at for at, text in enumerate(texts) if step < text.steps]
-        table = logits.before(step)
         begun = perf_counter_ns()
-        take(table, rows, step)
+        take(masks, rows, step)
         times += [(perf_counter_ns() - begun) / 1000 / len(rows)] * len(rows)
-        assert table[rows].argmax(dim=1).tolist() == [texts[row].tokens[step] for row in rows], "the text must go on"
+        following = [texts[row].tokens[step] for row in rows]
+        allowed = [int(masks[row, token >> 5]) >> (token & 31) & 1 for row, token in zip(rows, following, strict=True)]
+        assert all(allowed), "the text must go on"
     return times
 
 
@@ -198,16 +187,23 @@ def _registry(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split) -> Re
     return registry
 
 
-def _ours(texts: Sequence[Walk], vocabulary: Vocabulary, split: Split, parameters: Parameters) -> Start:
-    registry = _registry(texts, vocabulary, split)
-    guide = Guide(registry)
+def _ours(texts: Sequence[Walk], vocabulary: Vocabulary) -> Start:
+    grammars = [_grammar(text, vocabulary) for text in texts]
+    for grammar in grammars:
+        _ = grammar.minimum  # the server knows it before the first step
+    ends = frozenset(vocabulary.stop_ids)
 
     def start() -> Step:
-        requests = [RowRequest(str(at), str(at), 0, parameters) for at in range(len(texts))]
-        seats = [GuidedRow(request, registry, History(registry.ends)) for request in requests]
+        places = [BudgetGrammar(grammar, LONGEST, ends) for grammar in grammars]
 
-        def take(logits: torch.Tensor, rows: Sequence[int], step: int) -> None:
-            guide.apply(logits, [Entry(row, seats[row], list(texts[row].tokens[:step])) for row in rows])
+        def take(masks: torch.Tensor, rows: Sequence[int], step: int) -> None:
+            for row in rows:
+                place = places[row]
+                if step:
+                    place.commit([texts[row].tokens[step - 1]])
+                place.begin_step(())
+                place.fill_bitmask(masks, row)
+                place.end_step()
 
         return take
 
@@ -234,7 +230,7 @@ def _beams(
 
 def _searched(registry: Registry, count: int, logits: _Logits) -> list[float]:
     """Microseconds of each row and step, until all searches are over."""
-    guide, times = Guide(registry), list[float]()
+    times = list[float]()
     searches = {}
     for at in range(count):
         language = registry.language(str(at))
@@ -248,29 +244,27 @@ def _searched(registry: Registry, count: int, logits: _Logits) -> list[float]:
         table = logits.rows(of, step)
         places = {at: tuple(row for row, text in enumerate(of) if text == at) for at in rows}
         begun = perf_counter_ns()
-        guide.apply(table, (), [Turn(searches[at], places[at]) for at in rows])
+        guided(table, [Turn(searches[at], places[at]) for at in rows], registry.vocabulary.size)
         times += [(perf_counter_ns() - begun) / 1000 / len(of)] * len(of)
         assert not any("failure" in searches[at].choice.news for at in rows), "no search may fail"
         rows = {at: len(searches[at].choice.parents) for at in rows if not searches[at].choice.over}
     return times
 
 
-def _theirs(texts: Sequence[Walk], peer: Peer, size: int) -> Start:
+def _theirs(texts: Sequence[Walk], peer: Peer) -> Start:
     import xgrammar
 
     matchers = [xgrammar.GrammarMatcher(peer.compile(text.schema)) for text in texts]
-    masks = xgrammar.allocate_token_bitmask(len(texts), size)
 
     def start() -> Step:
         for matcher in matchers:
             matcher.reset()
 
-        def take(logits: torch.Tensor, rows: Sequence[int], step: int) -> None:
+        def take(masks: torch.Tensor, rows: Sequence[int], step: int) -> None:
             for row in rows:
                 if step:
                     matchers[row].accept_token(texts[row].tokens[step - 1])
                 matchers[row].fill_next_token_bitmask(masks, row)
-            xgrammar.apply_token_bitmask_inplace(logits, masks, indices=list(rows))
 
         return take
 

@@ -1,31 +1,26 @@
 """Hostile grammars: what the worst step takes, and the worst grammar, of many that are made for that.
 
-Every text follows tokens that are drawn from all that fit, with a budget. A step is a mask, what is proposed, and the
-witness; where a grammar is full, the copy that is begun anew and the text that is followed there once more are part of
-it.
+Grammars are measured one after the other; `--inputs` measures those that have names, each in a process of its own.
 """
 
 from __future__ import annotations
 
 import random
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from resource import RUSAGE_SELF, getrusage
 from time import thread_time
 
-import numpy as np
-
+from benchmarks.core import hostile_inputs
 from benchmarks.core.hostile_grammars import Hostile, hostile
-from benchmarks.data import read_vocabulary, tokenizer_folder, write_rows
+from benchmarks.core.hostile_steps import steps_of
+from benchmarks.data import append_rows, read_vocabulary, tokenizer_folder, write_rows
 from benchmarks.tables import machine, markdown, number, quantile
-from grammar_cache import CompiledGrammar, GrammarError, Limits, Vocabulary, compile_grammar
+from grammar_cache import GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.warm_up import warm_up
 from server.engines.embedded import NAME, default_cache
 from server.settings import LIMITS
-
-STEPS = 12
-"""Steps of a text, at places that are drawn: what is between them is followed without a mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +41,27 @@ class HostileRow:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--n", type=int, default=1000, help="so many grammars")
+    parser.add_argument("--inputs", action="store_true", help="those that have names instead")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument("--tokenizer", default="", help="one that scripts/fetch_tokenizers.sh fetches; else SmolLM2's")
 
 
 def run(arguments: Namespace) -> int:
-    """Prints the table and writes the rows."""
+    """Prints the table, and writes the rows behind those of earlier runs."""
     named = arguments.tokenizer
-    vocabulary = read_vocabulary(tokenizer_folder(named) if named else default_cache() / "models" / NAME)
+    folder = tokenizer_folder(named) if named else default_cache() / "models" / NAME
+    if arguments.inputs:
+        inputs = hostile_inputs.rows(folder)
+        write_rows(arguments.out, "hostile_inputs", inputs)
+        print(f"{hostile_inputs.report(inputs)}\n\n{machine()}")
+        return 0
+    vocabulary = read_vocabulary(folder)
     warm_up(vocabulary)
     before = getrusage(RUSAGE_SELF).ru_maxrss / 1024
-    rows = [measured(one, vocabulary, LIMITS) for one in hostile(range(arguments.first, arguments.first + arguments.n))]
-    write_rows(arguments.out, "hostile", rows)
+    rows: list[HostileRow] = []
+    for one in hostile(range(arguments.first, arguments.first + arguments.n)):
+        rows.append(measured(one, vocabulary, LIMITS))
+        append_rows(arguments.out / "hostile.jsonl", rows[-1:])
     print(report(rows))
     print(f"\nResident at most {getrusage(RUSAGE_SELF).ru_maxrss / 1024:.0f} MB, {before:.0f} before.\n{machine()}")
     return 0
@@ -75,45 +79,11 @@ def measured(one: Hostile, vocabulary: Vocabulary, limits: Limits) -> HostileRow
     compiling = 1000 * (thread_time() - begun)
     if least > max(one.budget, 4_000):
         return HostileRow(one.number, one.family, one.budget, compiling, 0.0, 0.0, grammar.held_bytes / 1e6, "long")
-    steps = list(_steps(grammar, max(one.budget, least), random.Random(one.number)))
+    steps = list(steps_of(grammar, max(one.budget, least), random.Random(one.number)))
     times, sizes = zip(*steps, strict=True)
     return HostileRow(
         one.number, one.family, max(one.budget, least), compiling, max(times), quantile(times, 0.5), max(sizes), ""
     )
-
-
-def _steps(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Iterator[tuple[float, float]]:
-    """Milliseconds of each step, and megabytes behind it."""
-    tokens: list[int] = []
-    places = set(rng.sample(range(budget), min(budget, STEPS))) | {0}
-    configuration = grammar.start
-    while len(tokens) < budget and not grammar.ends(configuration):
-        left = budget - len(tokens)
-        if len(tokens) in places:
-            begun = thread_time()
-            if grammar.full:
-                grammar = grammar.renewed()
-                configuration = grammar.start
-                for token in tokens:
-                    configuration = grammar.take(configuration, token)
-            allowed = np.flatnonzero(grammar.mask(configuration, left))
-            grammar.proposals(configuration)
-            grammar.only_token(configuration, left)
-            witness = grammar.witness(configuration, left)
-            yield 1000 * (thread_time() - begun), grammar.held_bytes / 1e6
-            if len(witness) > left:
-                raise AssertionError(f"{len(witness)} tokens are needed where {left} are left")
-        else:
-            drawn = rng.sample(range(len(grammar.vocabulary.token_list)), 16)
-            ranking = np.unique(grammar.vocabulary.token_list[drawn])
-            first = grammar.first_viable(configuration, ranking.astype(np.int32), left - 1)
-            witness = () if first is not None else grammar.witness(configuration, left)
-            allowed = np.array([first] if first is not None else witness[:1], np.int64)
-        allowed = allowed[~np.isin(allowed, grammar.vocabulary.stop_ids)]
-        if not len(allowed):
-            return
-        tokens.append(int(rng.choice(allowed.tolist())))
-        configuration = grammar.take(configuration, tokens[-1])
 
 
 def report(rows: Sequence[HostileRow]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.network.network import Network
 
 UNKNOWN, DEAD = -2, -1
@@ -22,16 +22,18 @@ FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
 scratch have to grow, a step looks at too much."""
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
-SCRATCH_ROWS = 13
-_GROUPED = np.int64(-(1 << 63))
+SCRATCH_ROWS = 14
+DEAR_SHARE = 5
+"""Part of what reading one byte may cost, above which the costs of a token's bytes add up."""
+GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
 
 
 class NetworkArrays(NamedTuple):
     """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`.
 
-    `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges.
-    `stop[0]`: give up.
+    `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges, and
+    all bytes of a token together that cost more than `dear` each. `stop[0]`: give up.
     """
 
     classes: NDArray[np.uint8]
@@ -49,6 +51,7 @@ class NetworkArrays(NamedTuple):
     cyclic: Flags
     limit: int
     widest: int
+    dear: int
     stop: NDArray[np.uint8]
 
     @staticmethod
@@ -70,6 +73,7 @@ class NetworkArrays(NamedTuple):
             np.array(network.cyclic, np.bool_),
             limit,
             widest,
+            widest // DEAR_SHARE,
             stop,
         )
 
@@ -101,85 +105,6 @@ class Arena(NamedTuple):
     rule_last: Ints
     used: Longs
     scratch: NDArray[np.int64]
-
-
-_SCRATCH = 512
-"""Columns of the scratch at first."""
-_CONTENT = (
-    "next",
-    "row",
-    "costs",
-    "accepts",
-    "item_first",
-    "items",
-    "edge_first",
-    "edges",
-    "hashes",
-    "node_hashes",
-    "popped",
-)
-
-
-def empty(classes: int, rules: int, size: int, rows: int) -> Arena:
-    """Room for so many configurations, a power of two, and rows."""
-    used = np.zeros(WIDEST + 1, np.int64)
-    used[ROWS] = 1
-    return Arena(
-        np.full((rows, classes), DEAD, np.int32),
-        np.empty(size, np.int32),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.bool_),
-        np.zeros(size + 1, np.int64),
-        np.empty(4 * size, np.int64),
-        np.zeros(size + 1, np.int64),
-        np.empty(4 * size, np.int64),
-        np.empty(size, np.int64),
-        np.full(2 * size, -1, np.int32),
-        np.empty(size, np.int64),
-        np.full(2 * size, -1, np.int32),
-        np.zeros(size, np.int64),
-        np.zeros(rules, np.int64),
-        np.empty(rules, np.int32),
-        used,
-        np.empty((SCRATCH_ROWS, _SCRATCH), np.int64),
-    )
-
-
-def grown(arena: Arena) -> Arena:
-    """Copy of the arena with twice the room, for rows only if they are what is short."""
-    rows, classes = arena.next.shape
-    short = arena.used[ROWS] == rows
-    larger = empty(classes, len(arena.rule_stamp), (1 if short else 2) * len(arena.accepts), (2 if short else 1) * rows)
-    for name in _CONTENT:
-        old = getattr(arena, name)
-        getattr(larger, name)[: len(old)] = old
-    larger.rule_stamp[:] = arena.rule_stamp
-    larger.used[:] = arena.used
-    _fill_slots(larger)
-    return larger._replace(scratch=arena.scratch)
-
-
-def widened(arena: Arena) -> Arena:
-    """Copy of the arena with rows of the scratch twice as long; what was in them is lost."""
-    rows, width = arena.scratch.shape
-    return arena._replace(scratch=np.empty((rows, 2 * width), np.int64))
-
-
-@jit
-def _fill_slots(arena: Arena) -> None:
-    for number in range(arena.used[CONFIGURATIONS]):
-        _note(arena.slots, arena.hashes, number)
-    for number in range(arena.used[NODES]):
-        if arena.node_hashes[number] != _GROUPED:
-            _note(arena.node_slots, arena.node_hashes, number)
-
-
-@jit
-def _note(slots: Ints, hashes: Longs, number: int) -> None:
-    slot = hashes[number] & (len(slots) - 1)
-    while slots[slot] >= 0:
-        slot = (slot + 1) & (len(slots) - 1)
-    slots[slot] = number
 
 
 @jit_inline
@@ -237,7 +162,7 @@ def forget(arena: Arena, node: int) -> None:
 @jit_inline
 def grouped_node(arena: Arena, edges: Longs) -> int:
     """A new node that only its group finds again; FULL."""
-    number: int = _added(arena, edges, int(_GROUPED))
+    number: int = _added(arena, edges, int(GROUPED))
     return number
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.algorithms.sorting import distinct
+from grammar_cache.algorithms.sorting import distinct, repeated_once
 from grammar_cache.array_types import Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
@@ -25,7 +25,7 @@ from grammar_cache.configurations.arena import (
 )
 from grammar_cache.jit import jit
 
-OUTSIDE, ENTERED = 1, 0
+ENTERED, OUTSIDE, SEEN = range(3)
 """Rows of the scratch."""
 
 
@@ -66,7 +66,8 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
         if work > rules.widest:
             forget(arena, key)
             return 0, WIDE
-        node = grouped_node(arena, handed[: distinct(handed, size)])
+        size = distinct(handed, repeated_once(handed, size, arena.scratch[SEEN]))
+        node = grouped_node(arena, handed[:size])
         if node == FULL:  # growing notes anew what there is
             arena.used[NODES], arena.used[EDGES] = nodes, edges
             return 0, FULL

@@ -33,16 +33,16 @@ from grammar_cache.configurations.arena import (
     ITEMS,
     NODES,
     ROWS,
+    SPENT,
+    WIDE,
     WIDEST,
     NetworkArrays,
     alone,
     breadths,
     configuration_of,
-    empty,
-    grown,
     node_of,
-    widened,
 )
+from grammar_cache.configurations.room import Room, empty, grown, widened
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
@@ -69,14 +69,14 @@ class Configurations:
         widest: int = UNLIMITED,
     ) -> None:
         """`room`, a power of two: for so many before anything has to grow. Where reading a byte would cost more than
-        `widest`, in items and edges, nothing is followed but texts that were chosen. Raises
-        LimitExceeded(configurations).
+        `widest`, in items and edges, or those bytes of a token together that cost more than a part of that each,
+        nothing is followed but texts that were chosen. Raises LimitExceeded(configurations).
         """
         self.network = network
         self.limit = limit
         self._interrupt = interrupt or Interrupt()
         self.rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
-        self.arena = empty(network.class_count, len(network.entry), room, room // 2)
+        self.arena = empty(network.class_count, len(network.entry), Room(room, room, 4 * room, 4 * room, room // 2))
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()
 
@@ -108,8 +108,8 @@ class Configurations:
 
     @property
     def cut(self) -> bool:
-        """Whether there is a configuration that would cost too much to go on from, so that it leads nowhere."""
-        return self.widest > self.rules.widest
+        """Whether reading a byte has cost so much that tokens may lead nowhere for their cost."""
+        return self.widest > self.rules.dear
 
     @property
     def node_count(self) -> int:
@@ -139,6 +139,36 @@ class Configurations:
         found = np.empty(len(configurations), np.int64)
         breadths(self.arena, configurations, found)
         return found
+
+    def cost(self, configuration: int) -> int:
+        """Items and edges that reading a byte from there costs. Raises LimitExceeded(configurations), Interrupted."""
+        self.row(configuration)
+        return int(self.arena.costs[configuration])
+
+    def dear_cost(self, configuration: int, data: bytes) -> int:
+        """Items and edges that reading those of some bytes costs that are dear, given that they can be read."""
+        cost = 0
+        for byte in data:
+            own = self.cost(configuration)
+            cost += own if own > self.rules.dear else 0
+            configuration = self.step(configuration, byte)
+        return cost
+
+    def left_out(self, configuration: int) -> bool:
+        """Whether a byte from there would cost too much. Raises LimitExceeded(configurations), Interrupted."""
+        self.row(configuration)
+        return int(self.arena.row[configuration]) == 0
+
+    def pops(self, node: int, most: int) -> int:
+        """Items that the end of a rule whose node it is leads to, counted up to where there are more than `most`."""
+        count, todo, seen = 0, [node], {node}
+        while todo and count <= most:
+            edges = self.edges(todo.pop())
+            count += len(edges)
+            ended = {parent for back, parent in edges if back >= 0 and self.rules.final[back]} - seen
+            seen |= ended
+            todo += ended
+        return count
 
     def at_end(self, state: int) -> bool:
         """Whether the rule of an item may end here: then what it returns to is an item of its own."""
@@ -177,16 +207,10 @@ class Configurations:
         c, row = int(self.network.classes[byte]), int(self.arena.row[configuration])
         if row > 0:
             return int(self.arena.next[row, c])
-        states = self.network.states
-        keys = [
-            int(states.move_to[move]) << 32 | node
-            for state, node in self.expansion(configuration)
-            for move in range(states.move_first[state], states.move_first[state + 1])
-            if states.move_class[move] == c
-        ]
-        if not keys:
+        items = _moved(self.rules, self._alone(configuration), c)
+        if not len(items):
             return DEAD
-        items, rules = np.array(keys, np.int64), self.rules._replace(limit=UNLIMITED, widest=UNLIMITED)
+        rules = self.rules._replace(limit=UNLIMITED, widest=UNLIMITED)
         while (number := step_kernels.closed(rules, self.arena, items, False)) < 0:
             self.outcome(number)
         return int(number)
@@ -206,12 +230,14 @@ class Configurations:
             self.outcome(number)
         return int(number)
 
-    def popped(self, node: int) -> int:
-        """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
-        rules = self.rules._replace(widest=UNLIMITED)
+    def popped(self, node: int) -> tuple[int, int]:
+        """The configuration behind the end of a rule whose node it is, text that may end there not counted; and no less
+        than the items that it is made of.
+        """
+        rules, spent = self.rules._replace(widest=UNLIMITED), int(self.arena.used[SPENT])
         while (number := step_kernels.popped(rules, self.arena, node)) < 0:
             self.outcome(number)
-        return int(number)
+        return int(number), int(self.arena.used[SPENT]) - spent
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
@@ -221,6 +247,20 @@ class Configurations:
             if size >= 0:
                 return _pairs(self.arena.scratch[step_kernels.READING, :size])
             self.outcome(size)
+
+    def _alone(self, configuration: int) -> Longs:
+        """The items with the entries of all rules that they may call before the next byte. Where that would cost too
+        much, a call at the end of a rule is as any other: to hand on all that callers return to takes longest.
+        """
+        rules = self.rules
+        while (size := step_kernels.expansion(rules, self.arena, configuration)) < 0:
+            if size == WIDE:
+                lean = np.zeros_like(rules.tail) if not rules.cyclic.any() else rules.tail
+                rules = rules._replace(widest=UNLIMITED, tail=lean)
+            else:
+                self.outcome(size)
+        found: Longs = self.arena.scratch[step_kernels.READING, :size].copy()
+        return found
 
     def outcome(self, status: int) -> None:
         """Handles a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""
@@ -239,6 +279,17 @@ class Configurations:
         while (number := step_kernels.closed(rules, self.arena, item, self.network.nullable)) < 0:
             self.outcome(number)
         return int(number)
+
+
+def _moved(rules: NetworkArrays, items: Longs, of: int) -> Longs:
+    """Items that a byte of a class leads to, from items that read it."""
+    states, nodes = items >> 32, items & 0xFFFFFFFF
+    first, counts = rules.move_first[states], np.diff(rules.move_first)[states]
+    which = np.repeat(np.arange(len(items)), counts)
+    moves = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(which))
+    reads = rules.move_class[moves] == of
+    moved: Longs = rules.move_to[moves[reads]].astype(np.int64) << 32 | nodes[which[reads]]
+    return moved
 
 
 def _pairs(keys: Longs) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.algorithms.heap import pop, push
-from grammar_cache.algorithms.sorting import distinct
+from grammar_cache.algorithms.sorting import distinct, repeated_once
 from grammar_cache.array_types import Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
@@ -27,10 +27,10 @@ from grammar_cache.configurations.arena import (
     configuration_of,
     node_of,
 )
-from grammar_cache.configurations.cyclic_nodes import ENTERED, OUTSIDE, enter
+from grammar_cache.configurations.cyclic_nodes import ENTERED, OUTSIDE, SEEN, enter
 from grammar_cache.jit import jit_inline, jit_no_arrays
 
-ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, REACHED, BEFORE = range(OUTSIDE + 1, OUTSIDE + 12)
+ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, REACHED, BEFORE = range(SEEN + 1, SEEN + 12)
 """Rows of the scratch, after those of groups."""
 
 
@@ -61,7 +61,8 @@ def _closed(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> i
         if rules.live[found[i] >> 32]:
             found[kept] = found[i]
             kept += 1
-    number: int = configuration_of(arena, found[: distinct(found, kept)], accepting, rules.limit)
+    kept = distinct(found, repeated_once(found, kept, arena.scratch[SEEN]))
+    number: int = configuration_of(arena, found[:kept], accepting, rules.limit)
     return number
 
 
@@ -117,7 +118,7 @@ def _own(arena: Arena, rule: int, into: Longs, begin: int) -> int:
             return CRAMPED
         into[past] = arena.scratch[EDGES, k]
         past, k = past + 1, arena.scratch[OLDER, k]
-    return begin + int(distinct(into[begin:], past - begin))
+    return begin + int(distinct(into[begin:], repeated_once(into[begin:], past - begin, arena.scratch[SEEN])))
 
 
 @jit_no_arrays
@@ -225,7 +226,8 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
             several, k = several + 1, older[k]
         if several != previous or not _same(reached, before, several):  # neighbours mostly go the same way
             for i in range(several):
-                ending[i] = before[i] = reached[i]
+                before[i] = reached[i]
+                ending[i] = reached[several - 1 - i]  # as they were met: much of that is in order
             previous = several
             number = _closed(rules, arena, several, False)
             if number == WIDE or (number >= 0 and arena.used[SPENT] > rules.widest):

@@ -53,10 +53,12 @@ class Distances:
         """Extends the tables to all configurations interned so far."""
         arena = self._configurations.arena
         count, node_count = int(arena.used[CONFIGURATIONS]), int(arena.used[NODES])
-        if count == self._count and node_count == self._node_count:
+        if count == self._count and node_count == self._node_count and len(self.additive) == len(arena.hashes):
             return
-        if len(self.additive) < len(arena.accepts):
-            self.additive, self._nodes = (_longer(costs, len(arena.accepts)) for costs in (self.additive, self._nodes))
+        if len(self.additive) < len(arena.hashes):
+            self.additive = _longer(self.additive, len(arena.hashes))
+        if len(self._nodes) < len(arena.node_hashes):
+            self._nodes = _longer(self._nodes, len(arena.node_hashes))
         extend(arena, self._states, self._nodes, self._node_count, self.additive, self._count, INFINITE)
         self._count, self._node_count = count, node_count
 

@@ -19,11 +19,15 @@ from grammar_cache.successors.tables import SuccessorTables
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """`distance` tokens if known; else at least `least`, and `dry` if looking again would tell no more."""
+    """`distance` tokens if known; else at least `least`, and `dry` if looking again would tell no more.
+
+    `proved` tokens are needed in any case: what reading a token costs may keep out shorter completions.
+    """
 
     distance: int | None
     least: int
     dry: bool
+    proved: int = 0
 
 
 class ExactSearch:
@@ -51,9 +55,9 @@ class ExactSearch:
         return outcome.distance if outcome else None
 
     def least(self, configuration: int) -> int:
-        """A lower bound on the distance, as far as searches from here have come."""
+        """A lower bound on the distance, as far as searches from here have come and have seen all tokens."""
         outcome = self._outcomes.get(configuration)
-        return outcome.least if outcome else 0
+        return outcome.proved if outcome else 0
 
     def witness(self, configuration: int) -> int:
         """The string that begins a shortest completion, given that the distance is known and above 0."""
@@ -107,26 +111,29 @@ class ExactSearch:
     def _search(self, start: int, horizon: int, fuel: int) -> SearchOutcome:
         self.searches += 1
         levels = [[start]]
-        seen = {start}
+        seen, short = {start}, INFINITE
         while True:
             accepting = [c for c in levels[-1] if self._tables.accepts(c)]
             depth = len(levels) - 1
             if accepting:
                 self._record(levels, set(accepting))
+                self._outcomes[start] = SearchOutcome(depth, depth, False, min(depth, short))
                 if self._claims is not None:
                     self._unsent.append(start)
                 return self._outcomes[start]
             if not levels[-1]:
-                outcome = SearchOutcome(None, INFINITE, True)
+                outcome = SearchOutcome(None, INFINITE, True, short)
                 break
             if depth == horizon:
-                outcome = SearchOutcome(None, horizon + 1, False)
+                outcome = SearchOutcome(None, horizon + 1, False, min(horizon + 1, short))
                 break
             following: list[int] = []
             self._tables.expand(levels[-1], fuel)
             for configuration in levels[-1]:
                 successors = self._tables.successors(configuration)
                 fuel -= successors.cost
+                if not successors.whole:
+                    short = min(short, depth + 1)
                 for after in successors.configurations.tolist():
                     if after not in seen:
                         seen.add(after)
@@ -134,7 +141,7 @@ class ExactSearch:
                 if fuel < 0:
                     break
             if fuel < 0:
-                outcome = SearchOutcome(None, depth + 1, True)
+                outcome = SearchOutcome(None, depth + 1, True, min(depth + 1, short))
                 break
             levels.append(following)
         self._outcomes[start] = outcome

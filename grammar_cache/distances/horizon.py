@@ -22,7 +22,8 @@ from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Finding, Route
-from grammar_cache.successors.tables import Successors, SuccessorTables
+from grammar_cache.successors.successors import Successors
+from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 SLACK = 2
@@ -63,7 +64,9 @@ class Horizon:
         return np.where(self.configurations[places] == configurations, self.distances[places], INFINITE)
 
     def plus(self, configuration: int, string: int, distance: int) -> Horizon:
-        """Horizon with one successor more, which isn't among them."""
+        """Horizon with a successor that may not be among them yet."""
+        if (self.configurations == configuration).any():
+            return self
         configurations = np.append(self.configurations, np.int32(configuration))
         strings, distances = np.append(self.strings, np.int32(string)), np.append(self.distances, np.int32(distance))
         return Horizon(configurations, strings, distances, np.argsort(configurations))
@@ -168,7 +171,7 @@ class HorizonSearch:
             on_way = [configuration]
             for token in way:
                 data = self._vocabulary.spelling[token] if 0 <= token < self._vocabulary.size else None
-                on_way.append(DEAD if data is None else self._tables.follow(on_way[-1], data))
+                on_way.append(DEAD if data is None else self._tables.token(on_way[-1], data))
                 if on_way[-1] == DEAD:
                     return None
             if len(way) < 2 or on_way[1] not in first or on_way[1] in distances:

@@ -26,7 +26,7 @@ class Findings:
     Where the exact search found shortest completions, the configurations on them stand in levels, a token apart. Level
     k has the places `level_first[k]` to `level_first[k + 1]`, the first one only the start. A place is reached from
     `parent` by `string` (-1 at the start), and goes on by `onward` (-1 in the last level: all texts are complete).
-    Where it found none, an answer has at least `least` tokens; `dry` if looking again would tell no more.
+    An answer has at least `least` tokens; where none was found, `dry` if looking again would tell no more.
     """
 
     path: Ints
@@ -50,7 +50,7 @@ def tell(tables: SuccessorTables, tightening: ExactSearch, path: Completion, sta
         parent=np.array([parent for parent, _, _ in places], np.int32),
         string=np.array([string for _, string, _ in places], np.int32),
         onward=np.array([onward for _, _, onward in places], np.int32),
-        least=outcome.least if unknown else 0,
+        least=outcome.proved,
         dry=outcome.dry and unknown,
     )
 
@@ -91,11 +91,11 @@ def replay(
     _check(found, len(vocabulary.strings))
     path = _replayed_path(found.path.tolist(), tables, vocabulary, start)
     if not len(found.parent):
-        tightening.learn(start, SearchOutcome(None, found.least, found.dry))
+        tightening.learn(start, SearchOutcome(None, found.least, found.dry, found.least))
         return path
     left = _replayed_levels(found, tables, vocabulary, start)
     for (configuration, tokens), string in zip(left.items(), found.onward.tolist(), strict=True):
-        tightening.learn(configuration, SearchOutcome(tokens, tokens, False), string)
+        tightening.learn(configuration, SearchOutcome(tokens, tokens, False, min(tokens, found.least)), string)
     return path
 
 

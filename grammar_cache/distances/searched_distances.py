@@ -234,7 +234,7 @@ class SearchedDistances:
         distances = [self._on_the_way[configuration][0] for configuration in known]
         self._places = np.array(known, np.int32), np.array(distances, np.int32)
         if exact:
-            return Minimum(self._tightening.known(self.start) or 0, True)
+            bound = self._tightening.known(self.start) or 0
         return Minimum(bound, self._tightening.least(self.start) >= bound)
 
     def _search_within(self, configuration: int, tokens: int) -> int:
@@ -252,8 +252,8 @@ class SearchedDistances:
         return nearest
 
     def _cut_witness(self, configuration: int) -> tuple[int, int] | None:
-        """The next string of the witness, and the configuration behind it, where it costs too much to get there with
-        all items: those of the least distance go there alone. None where it doesn't, or where a text may end.
+        """The next string of the witness, and the configuration behind it, where reading it costs too much: where one
+        byte of it does, only the items of the least distance go there. None where it doesn't, or where a text may end.
         """
         if configuration not in self._cut:
             self._cut[configuration] = self._found_cut(configuration)
@@ -266,12 +266,16 @@ class SearchedDistances:
         least = configuration
         if additive < known:
             string = self._distances.witness(configuration)
-        if self._tables.after(configuration, string) != DEAD:
+        data = self.vocabulary.strings[string]
+        if self._tables.token(configuration, data) != DEAD:
             return None
+        after = self._tables.follow(configuration, data)
+        if after != DEAD:
+            return string, after
         if additive < known:
             items = self._distances.least_items(configuration)
             least = self._configurations.of_items(items, accepting=False, reserved=True)
-        return string, self._tables.follow_alone(least, self.vocabulary.strings[string])
+        return string, self._tables.follow_alone(least, data)
 
     def _behind_cut(self, configuration: int, data: bytes) -> int:
         """The configuration behind the bytes of a token that leads nowhere, if it is the witness's."""

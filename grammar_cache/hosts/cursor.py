@@ -40,6 +40,7 @@ class Cursor:
         self._path = [self._grammar.start]
         self._tokens: list[int] = []
         self._tight: list[bool] = []
+        self._asked: tuple[int, int, Bits] | None = None  # the last mask, with its configuration and tokens left
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -62,6 +63,11 @@ class Cursor:
         with self._grammar.lock:
             return self._grammar.accepts(self._path[-1])
 
+    @property
+    def tight_places(self) -> tuple[int, ...]:
+        """Places of accepted tokens before which the budget kept out something that the constraint allows."""
+        return tuple(place for place, tight in enumerate(self._tight) if tight)
+
     def bitmask(self) -> Bits:
         """Tokens that may come next, one bit each, little-endian in multiples of 32; read-only.
 
@@ -70,13 +76,9 @@ class Cursor:
         if self.is_ended or self.tokens_left <= 0:
             return self._only(self._grammar.vocabulary.stop_ids if self.is_accepting else ())
         with self._grammar.lock:
-            with suppress(LimitExceeded):
-                return self._grammar.bitmask(self._path[-1], self.tokens_left)
-            self._renew()
-            try:
-                return self._grammar.bitmask(self._path[-1], self.tokens_left)
-            except LimitExceeded:
-                return self._only(self._way_out())
+            bits = self._bitmask()
+            self._asked = self._path[-1], self.tokens_left, bits
+            return bits
 
     def fill(self, row: NDArray[np.int32]) -> None:
         """Writes the mask to a row of a host's, int32[words], a bit for each id; ids beyond the vocabulary get 0.
@@ -93,14 +95,15 @@ class Cursor:
             return self.is_accepting
         if self.tokens_left <= 0 or not 0 <= token < self._grammar.vocabulary.size:
             return False
+        if self._asked is not None and self._asked[:2] == (self._path[-1], self.tokens_left):
+            return _has(self._asked[2], token)
         with self._grammar.lock:
             self._renew()
             try:
                 ids = np.array([token], np.int32)
                 return self._grammar.first_viable(self._path[-1], ids, self.tokens_left - 1) is not None
             except LimitExceeded:
-                bits = self.bitmask()  # by a copy that has more room, or by the completion
-                return bool(bits[token >> 3] >> (token & 7) & 1)
+                return _has(self.bitmask(), token)  # by a copy that has more room, or by the completion
 
     def accept(self, token: int) -> bool:
         """Goes on behind a token, if the mask allows it; else nothing happens, and the answer is False."""
@@ -128,6 +131,7 @@ class Cursor:
         other = Cursor.__new__(Cursor)
         other.budget, other._grammar = self.budget, self._grammar
         other._path, other._tokens, other._tight = self._path.copy(), self._tokens.copy(), self._tight.copy()
+        other._asked = self._asked
         return other
 
     def certificate(self) -> Certificate:
@@ -147,6 +151,16 @@ class Cursor:
         """Tokens that complete the text, at most `tokens_left`: for whoever can't ask the model any more."""
         with self._grammar.lock:
             return self._grammar.witness(self._path[-1], self.tokens_left)
+
+    def _bitmask(self) -> Bits:
+        self._renew()
+        with suppress(LimitExceeded):
+            return self._grammar.bitmask(self._path[-1], self.tokens_left)
+        self._renew()
+        try:
+            return self._grammar.bitmask(self._path[-1], self.tokens_left)
+        except LimitExceeded:
+            return self._only(self._way_out())
 
     def _only(self, tokens: tuple[int, ...]) -> Bits:
         return allowed(tokens, mask_bytes(self._grammar.vocabulary.size))
@@ -172,7 +186,11 @@ class Cursor:
             path.append(path[-1] if ends else grammar.take(path[-1], token))
         if DEAD in path:
             raise AssertionError("a text leads nowhere in a copy of its grammar")
-        self._grammar, self._path = grammar, path
+        self._grammar, self._path, self._asked = grammar, path, None
+
+
+def _has(mask: Bits, token: int) -> bool:
+    return bool(mask[token >> 3] >> (token & 7) & 1)
 
 
 def fill_row(row: NDArray[np.int32], mask: Bits) -> None:

@@ -88,6 +88,13 @@ class ThinkingCursor:
         """Whether the answer is complete."""
         return self._answer is not None and self._answer.is_accepting
 
+    @property
+    def tight_places(self) -> tuple[int, ...]:
+        """Places of accepted tokens that had to be the closer's, or before which the budget narrowed the answer."""
+        answered = () if self._answer is None else self._answer.tight_places
+        thoughts = (place for place, tight in enumerate(self._tight) if tight)
+        return (*thoughts, *(len(self._thoughts) + place for place in answered))
+
     def bitmask(self) -> Bits:
         """Tokens that may come next, as `Cursor.bitmask` has them."""
         if self._answer is not None:

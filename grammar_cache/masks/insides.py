@@ -19,8 +19,8 @@ Place: TypeAlias = tuple[bytes, int]
 class Inside:
     """Tokens that a state's rule is still in, or ends with; `farthest`: no less than any of them leaves to its end.
 
-    `exits`: trie nodes, ascending, at which the rule has ended and longer tokens begin. `widest`: no less than reading
-    any of their bytes has cost.
+    `exits`: trie nodes, ascending, at which the rule has ended and longer tokens begin. `widest`: the most that reading
+    any of their bytes costs by itself; where that is dear, nothing else is known.
     """
 
     tokens: TokenBits

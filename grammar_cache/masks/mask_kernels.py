@@ -14,6 +14,7 @@ from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
+    WIDE,
     Arena,
     NetworkArrays,
 )
@@ -62,7 +63,7 @@ class InsideFound(NamedTuple):
     exits: Ints
 
 
-NUMBER, NODE, EXITS, PASSED, DEARER = range(5)
+NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST = range(6)
 """Places of the progress of `inside`."""
 
 
@@ -81,8 +82,9 @@ def inside(
 
     `found.bits` are those of the path beside so far, whose exits are `known`: where both go on alike for as long as
     tokens do, everything stays as it is, though it may be dearer. Progress: the number k and the node to go on at (0:
-    at its begin), how many exits there are now, how many known ones were passed, by how much what stayed is dearer.
-    Returns 0, or a status below it, after which it goes on.
+    at its begin), how many exits there are now, how many known ones were passed, by how much what stayed is dearer,
+    what reading a byte costs at most. Returns 0, or a status below it, after which it goes on, unless that is WIDE: a
+    byte is dear.
     """
     number, node = progress[NUMBER], progress[NODE]
     while number < len(walk.begin):
@@ -99,6 +101,9 @@ def inside(
         if min(after, other) < UNKNOWN:
             progress[NUMBER], progress[NODE] = number, here
             return int(min(after, other))
+        progress[WIDEST] = max(progress[WIDEST], arena.costs[walk.path[words.depth[here] - 1]])
+        if progress[WIDEST] > rules.dear:
+            return WIDE
         if _stays(arena, words, likeness, here, after, other, progress):
             node = words.skip[here]
             _pass_exits(known, here, node, after >= 0, found.exits, progress)
@@ -227,11 +232,13 @@ def below(
     i: int,
     bits: Bits,
     reached: NDArray[np.bool_],
-) -> tuple[int, int, int]:
+    widest: int,
+) -> tuple[int, int, int, int]:
     """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
 
-    Goes on at node i below exit number `done`, or at the exit itself where i is 0. Returns both, and the status. Exits
-    lie below each other: a token may be found more than once.
+    Goes on at node i below exit number `done`, or at the exit itself where i is 0. Returns both, the status, and what
+    reading a byte costs at most; WIDE where a byte is dear. Exits lie below each other: a token may be found more than
+    once.
     """
     while done < len(exits):
         if i == 0:
@@ -242,9 +249,12 @@ def below(
             here = i
             after, i = visit(rules, arena, words, path, here)
             if after < UNKNOWN:
-                return done, here, after
+                return done, here, after, widest
+            widest = max(widest, arena.costs[path[words.depth[here] - 1]])
+            if widest > rules.dear:
+                return done, here, WIDE, widest
             if after >= 0 and words.string[here] >= 0:
                 write(words, words.string[here], bits, True)
                 reached[after] = True
         done, i = done + 1, 0
-    return done, i, 0
+    return done, i, 0, widest

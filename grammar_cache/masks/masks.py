@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Ints
-from grammar_cache.configurations.arena import DEAD
+from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.insides import Inside, InsideCache
@@ -30,6 +30,7 @@ from grammar_cache.masks.mask_kernels import (
     DEARER,
     EXITS,
     NUMBER,
+    WIDEST,
     InsideFound,
     InsideWalk,
     Likeness,
@@ -53,22 +54,28 @@ _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Some:
-    """Tokens behind which no more than `farthest` tokens are needed."""
+    """Tokens behind which no more than `farthest` tokens are needed. A byte of theirs costs `widest` at most."""
 
     tokens: TokenBits
     farthest: int
+    widest: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Mask:
-    """The parts of a mask, which others share, and how many tokens are needed behind any of theirs at most."""
+    """The parts of a mask, which others share, and how many tokens are needed behind any of theirs at most; no parts
+    where a byte may be dear, read from all items together.
+    """
 
     parts: tuple[TokenBits, ...]
-    farthest: int
+    farthest: int = 0
 
     def joined(self, size: int) -> _Mask:
         """Mask of `size` bytes, in one part."""
         return _Mask((TokenBits.of(union(self.parts, size)),), self.farthest)
+
+
+_DEAR = _Mask(())
 
 
 class Masks:
@@ -95,7 +102,6 @@ class Masks:
         self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
         self._masks: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
         self._often: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
-        self._widest = 0
 
     @property
     def held_bytes(self) -> int:
@@ -108,41 +114,39 @@ class Masks:
 
         Read-only. Stop ids are set iff the text is complete.
         """
-        if not self._thin(configuration):
-            return None
         mask = self._often.get(configuration) or self._masks.get(configuration)
         if mask is None:
             mask = self._made(configuration)
             own = mask.parts[0].size_bytes if len(mask.parts) == 1 else 0
             self._masks.keep(configuration, mask, 400 + own)
-            if not self._thin(configuration):
-                return None
         elif len(mask.parts) > 1:
             mask = mask.joined(self._bytes)
             self._often.keep(configuration, mask, 400 + mask.parts[0].size_bytes)
-        return union(mask.parts, self._bytes) if mask.farthest <= tokens else None
-
-    def _thin(self, configuration: int) -> bool:
-        """Whether no token may cost too much with all items together, as far as was seen of what one takes."""
-        table, first = self._configurations, self._configurations.arena.item_first
-        items = int(first[configuration + 1] - first[configuration])
-        return items * max(self._widest, table.widest) <= table.rules.widest
+        return union(mask.parts, self._bytes) if mask is not _DEAR and mask.farthest <= tokens else None
 
     def _made(self, configuration: int) -> _Mask:
+        """Mask of a configuration. What reading a byte costs from all items is no more than from each by itself, and
+        what rules that end lead to.
+        """
         parts: list[TokenBits] = []
-        farthest = 0
+        table, farthest, widest = self._configurations, 0, 0
+        dear = table.rules.dear
         self._distances.update()
-        for state, node in self._configurations.items(configuration):
+        for state, node in table.items(configuration):
             known = self._inside(state)
-            self._widest = max(self._widest, known.widest)
             parts.append(known.tokens)
+            widest += known.widest
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
-            if len(known.exits):
-                under = self._under(state, known.exits, self._configurations.popped(node))
+            if len(known.exits) and widest <= dear:
+                after, pops = table.popped(node)
+                under = self._under(state, known.exits, after)
+                widest += under.widest + pops
                 parts.append(under.tokens)
                 farthest = max(farthest, under.farthest)
-        if self._configurations.accepts(configuration):
+            if widest > dear:
+                return _DEAR
+        if table.accepts(configuration):
             parts.append(self._stops)
         if len(parts) > _MOST_PARTS:
             return _Mask(tuple(parts), farthest).joined(self._bytes)
@@ -160,7 +164,7 @@ class Masks:
         known = self._below.get((state, after))
         if known is None:
             known = self._walked_below(exits, after)
-            self._below.keep((state, after), known, _size(known))
+            self._below.keep((state, after), known, known.tokens.size_bytes + 200)
         return known
 
     def _walked_inside(self, state: int) -> Inside:
@@ -178,7 +182,10 @@ class Masks:
             self._beside[:] = DEAD
             before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
             like = Inside(
-                found.tokens, self._dearest(loop.states[(found.shortest >= 0).any(axis=0)]), np.empty(0, np.int32)
+                found.tokens,
+                self._dearest(loop.states[(found.shortest >= 0).any(axis=0)]),
+                np.empty(0, np.int32),
+                max(table.cost(table.at(one)) for one in loop.states.tolist()),
             )
             return self._walked(like, first, kinds, found.exits, words.skip[found.exits], before)
         like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
@@ -203,16 +210,22 @@ class Masks:
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), np.zeros(0, np.bool_)
         exits = np.empty(self._vocabulary.trie.size, np.int32)
-        progress = np.zeros(5, np.int64)
+        progress = np.zeros(WIDEST + 1, np.int64)
+        progress[WIDEST] = like.widest
         while progress[NUMBER] < len(begin):
             reached = self._longer(reached)
             found = InsideFound(bits, reached, exits)
             status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)
+            if status == WIDE:
+                break
             if status < 0:
                 table.outcome(status)
         farthest = like.farthest + int(progress[DEARER]) if like.farthest >= 0 else -1
         return Inside(
-            TokenBits.of(bits), self._farthest(reached, farthest), exits[: progress[EXITS]].copy(), table.widest
+            TokenBits.of(bits),
+            self._farthest(reached, farthest),
+            exits[: progress[EXITS]].copy(),
+            int(progress[WIDEST]),
         )
 
     def _loop(self, state: int) -> Loop | None:
@@ -225,15 +238,15 @@ class Masks:
         table = self._configurations
         bits = np.zeros(self._bytes, np.uint8)
         reached = np.zeros(0, np.bool_)
-        done = place = 0
-        while done < len(exits):
+        done = place = widest = status = 0
+        while done < len(exits) and status != WIDE:
             reached = self._longer(reached)
-            done, place, status = below(
-                table.rules, table.arena, self._words, self._path, exits, after, done, place, bits, reached
+            done, place, status, widest = below(
+                table.rules, table.arena, self._words, self._path, exits, after, done, place, bits, reached, widest
             )
-            if status < 0:
+            if status < 0 and status != WIDE:
                 table.outcome(status)
-        return _Some(TokenBits.of(bits), self._farthest(reached, 0))
+        return _Some(TokenBits.of(bits), self._farthest(reached, 0), widest)
 
     def _longer(self, reached: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Array with a place for each configuration that the store has room for."""
@@ -285,7 +298,3 @@ class Masks:
 
 def _by_class(weights: NDArray[np.int64], classes: NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.bincount(classes, weights).astype(np.int64)
-
-
-def _size(some: _Some) -> int:
-    return some.tokens.size_bytes + 200

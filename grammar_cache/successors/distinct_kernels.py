@@ -10,14 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct as sorted_distinct
-from grammar_cache.array_types import Ints, Longs
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.arena import (
+    DEAD,
     UNKNOWN,
     Arena,
     NetworkArrays,
 )
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays, visit
+from grammar_cache.successors.token_kernels import TokenArrays, read
 
 
 class Walks(NamedTuple):
@@ -45,12 +46,14 @@ def distinct_successors(
     arena: Arena,
     words: TokenArrays,
     path: Ints,
+    spent: Ints,
     walks: Walks,
     progress: Longs,
     shortest: Ints,
     found: Ints,
     walked: Longs,
     costs: Longs,
+    whole: Flags,
     keys: Longs,
     ends: Longs,
 ) -> int:
@@ -58,14 +61,15 @@ def distinct_successors(
 
     They are written to `keys` as string << 32 | configuration, ascending; those of source k end at `ends[k]`. `costs`
     are counted up by the nodes that are visited, and by what it takes to go on from the configurations on the way; a
-    source that has taken the last of the fuel is the last one. `shortest[configuration]` is -1, but for those `found`
+    source that has taken the last of the fuel is the last one. It is no longer `whole` where a token was left out for
+    what it costs. `shortest[configuration]` is -1, but for those `found`
     of the source that `progress` stands at. `walked[configuration]` is below the serial number in `progress`, which
     counts sources on. Returns 0; a status below 0, or NO_ROOM in `keys`, after which it goes on.
     """
     while progress[SOURCE] < len(costs) and progress[FUEL] >= 0:
         if progress[DISTINCT] == 0:
             _seeded(walks, progress, shortest, found)
-        status = _walked(rules, arena, words, path, walks, progress, shortest, found, walked, costs)
+        status = _walked(rules, arena, words, path, spent, walks, progress, shortest, found, walked, costs, whole)
         if status < 0:
             return status
         if progress[WRITTEN] + progress[DISTINCT] > len(keys):
@@ -96,12 +100,14 @@ def _walked(
     arena: Arena,
     words: TokenArrays,
     path: Ints,
+    spent: Ints,
     walks: Walks,
     progress: Longs,
     shortest: Ints,
     found: Ints,
     walked: Longs,
     costs: Longs,
+    whole: Flags,
 ) -> int:
     """Visits what is left of a source's nodes: 0, or a status below it, after which it goes on."""
     source, number, node, size = progress[SOURCE], progress[NUMBER], progress[NODE], progress[DISTINCT]
@@ -109,10 +115,10 @@ def _walked(
     while number < walks.first[source + 1] and status == 0:
         node = max(node, walks.begin[number])
         if node == walks.begin[number] < walks.past[number]:
-            path[words.depth[node] - 1] = walks.before[number]
+            path[words.depth[node] - 1], spent[words.depth[node] - 1] = walks.before[number], 0
         while node < walks.past[number]:
             here = node
-            after, node = visit(rules, arena, words, path, here)
+            after, node = read(rules, arena, words, path, spent, here)
             if after < UNKNOWN:
                 status = after
                 break
@@ -121,6 +127,8 @@ def _walked(
             if walked[before] != progress[SERIAL]:
                 walked[before] = progress[SERIAL]
                 costs[source] += arena.costs[before]
+            if after == DEAD and (arena.row[before] == 0 or spent[words.depth[here]] > rules.widest):
+                whole[source] = False
             string = words.string[here]
             if after < 0 or string < 0:
                 continue

@@ -130,7 +130,8 @@ class LoopExits:
     """`states`: places, the one asked for among them. At `ends`, places again, tokens end: the `shortest` strings of
     each, and all `tokens` of the region. Still to be looked at are the nodes from each of `begin` to before `past`,
     coming from the places `before`; `visited` is how many nodes that leaves out. What is at the last `apart` of these
-    nodes is among the region's tokens, and doesn't stay.
+    nodes is among the region's tokens, and doesn't stay. A byte from no place costs more items and edges than `moves`,
+    and `ending` times what the end of the rule pops.
     """
 
     states: Ints
@@ -142,6 +143,8 @@ class LoopExits:
     before: Ints
     visited: int
     apart: int
+    moves: int
+    ending: int
 
 
 def surroundings(
@@ -181,7 +184,14 @@ def surroundings(
         np.append(places[len(ends) : -1], np.full(len(others), places[-1])).astype(np.int32),
         int(found.visited[alike].sum()),
         len(others),
+        *_most_moves(rules, np.append(loop.states, state)),
     )
+
+
+def _most_moves(rules: NetworkArrays, states: Ints) -> tuple[int, int]:
+    """Bounds on what reading a byte costs from states that call nothing: items that it makes, and ends of a rule."""
+    targets = [rules.move_to[rules.move_first[state] : rules.move_first[state + 1]] for state in states.tolist()]
+    return 1 + 2 * max(map(len, targets)), max(int(rules.final[to].sum()) for to in targets)
 
 
 def _after(rules: NetworkArrays, state: int) -> Ints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from grammar_cache.successors.distinct_kernels import (
     distinct_successors,
 )
 from grammar_cache.successors.self_loops import LoopExits, byte_weights, surroundings
+from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
     TokenArrays,
     TokenWalks,
@@ -34,23 +34,6 @@ from grammar_cache.successors.token_kernels import (
 )
 from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes, union
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Successors:
-    """The distinct configurations one token away, and the shortest string that leads to each, by which they ascend.
-
-    `cost`: what finding them took, in trie nodes visited; interning a configuration counts as so many of them.
-    """
-
-    configurations: NDArray[np.int32]
-    strings: NDArray[np.int32]
-    cost: int
-
-    @property
-    def size_bytes(self) -> int:
-        return self.configurations.nbytes + self.strings.nbytes + 500
-
 
 _ROOM = 1024  # successors at first, of all sources together
 _ENDLESS = 1 << 62  # fuel that isn't spent
@@ -76,6 +59,7 @@ class SuccessorTables:
         self._weights = byte_weights(vocabulary)
         self._surroundings: dict[int, LoopExits | None] = {}
         self._path = np.empty(vocabulary.longest + 1, np.int32)
+        self._spent = np.empty(vocabulary.longest + 1, np.int32)
         self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
         self._found = np.empty(0, np.int32)
         self._walked = np.empty(0, np.int64)
@@ -99,8 +83,9 @@ class SuccessorTables:
         table, arena, words = self._configurations, self._configurations.arena, self._words
         after = np.empty(tokens.shape, np.int32)
         done = consume_known(
-            arena.next, arena.row, table.rules.classes, words.data, words.data_offsets, configurations, tokens, after
-        )
+            arena.next, arena.row, arena.costs, table.rules.dear, table.rules.widest, table.rules.classes,
+            words.data, words.data_offsets, configurations, tokens, after,
+        )  # fmt: skip
         while done < after.size:
             done, status = consume(table.rules, table.arena, words, configurations, tokens, after, done)
             if status < 0:
@@ -108,8 +93,8 @@ class SuccessorTables:
         return after
 
     def follow(self, configuration: int, data: bytes) -> int:
-        """Follows bytes as `consume_bytes` does; for few bytes that lead where texts have been, quicker than a call of
-        a compiled loop.
+        """Follows bytes as `consume_bytes` does, whatever they cost together; for few bytes that lead where texts have
+        been, quicker than a call of a compiled loop.
         """
         arena, at = self._configurations.arena, configuration
         for byte in data:
@@ -120,6 +105,12 @@ class SuccessorTables:
             if at == DEAD:
                 return DEAD
         return int(at)
+
+    def token(self, configuration: int, data: bytes) -> int:
+        """The configuration after the bytes of a token, or DEAD: where it leads nowhere, or costs too much."""
+        after, table = self.follow(configuration, data), self._configurations
+        dear = after != DEAD and table.cut and table.dear_cost(configuration, data) > table.rules.widest
+        return DEAD if dear else after
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """The configuration after these bytes, or DEAD."""
@@ -168,7 +159,7 @@ class SuccessorTables:
         number, node, status = 0, 0, -1
         while status < 0:
             number, node, status = tokens_into(
-                table.rules, table.arena, words, self._path, walks, chosen, bits, number, node
+                table.rules, table.arena, words, self._path, self._spent, walks, chosen, bits, number, node
             )
             if status < 0:
                 table.outcome(status)
@@ -219,7 +210,7 @@ class SuccessorTables:
         walks, looked_at = self._walks(configurations)
         broad = table.breadths(np.array(configurations, np.int32))
         costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
-        ends = np.zeros(len(configurations), np.int64)
+        ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
         progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
         keys, status = np.empty(0, np.int64), NO_ROOM
         try:
@@ -230,8 +221,8 @@ class SuccessorTables:
                     table.outcome(status)
                 self._make_room()
                 status = distinct_successors(
-                    table.rules, table.arena, self._words, self._path, walks, progress, self._shortest, self._found,
-                    self._walked, costs, keys, ends,
+                    table.rules, table.arena, self._words, self._path, self._spent, walks, progress, self._shortest,
+                    self._found, self._walked, costs, complete, keys, ends,
                 )  # fmt: skip
         finally:
             self._serial = int(progress[SERIAL]) + 1
@@ -240,8 +231,8 @@ class SuccessorTables:
         reached, strings = (keys & 0xFFFFFFFF).astype(np.int32), (keys >> 32).astype(np.int32)
         bounds = [0, *ends[: progress[SOURCE]].tolist()]
         return [
-            Successors(reached[first:past].copy(), strings[first:past].copy(), cost)
-            for first, past, cost in zip(bounds, bounds[1:], costs.tolist(), strict=False)
+            Successors(reached[first:past].copy(), strings[first:past].copy(), cost, whole)
+            for first, past, cost, whole in zip(bounds, bounds[1:], costs.tolist(), complete.tolist(), strict=False)
         ]
 
     def _walks(self, configurations: Sequence[int]) -> tuple[Walks, NDArray[np.int64]]:
@@ -271,7 +262,7 @@ class SuccessorTables:
 
     def _around(self, configuration: int) -> tuple[LoopExits, NDArray[np.int32]] | None:
         """Loop exits of a configuration's only item, if that is all there is, and the configurations of their
-        places.
+        places; None where a byte from one of these counts in what a token costs.
         """
         table, arena = self._configurations, self._configurations.arena
         first, past = arena.item_first[configuration : configuration + 2].tolist()
@@ -282,6 +273,8 @@ class SuccessorTables:
             self._surroundings[state] = surroundings(table.rules, state, self._vocabulary, self._weights)
         known = self._surroundings[state]
         if known is None:
+            return None
+        if known.moves + known.ending * table.pops(node, table.rules.dear) > table.rules.dear:
             return None
         return known, table.alone(known.states, node)
 

@@ -70,13 +70,20 @@ def follow(
     return done, configuration, 0
 
 
+@jit_inline
+def dearness(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
+    """Part that reading a byte from a configuration has in what a token may cost; its row is made."""
+    cost: int = arena.costs[configuration]
+    return cost if cost > rules.dear else 0
+
+
 @jit_no_arrays
 def consume(
     rules: NetworkArrays, arena: Arena, words: TokenArrays, configurations: Ints, tokens: Ints, after: Ints, done: int
 ) -> tuple[int, int]:
     """Fills `after` [rows, tokens a row] from entry number `done` on: how many are done, and the status.
 
-    Ids outside the vocabulary and ids without bytes lead nowhere.
+    Ids outside the vocabulary, ids without bytes, and tokens that cost too much lead nowhere.
     """
     rows, width = tokens.shape
     while done < rows * width:
@@ -89,10 +96,15 @@ def consume(
             begin, past = words.data_offsets[token], words.data_offsets[token + 1]
             if begin == past:
                 at = DEAD
+            spent = 0
             while begin < past and at >= 0:
-                at = after_byte(rules, arena, at, words.data[begin])
+                before = at
+                at = after_byte(rules, arena, before, words.data[begin])
                 if at < UNKNOWN:
                     return done, at
+                spent += dearness(rules, arena, before)
+                if spent > rules.widest:
+                    at = DEAD
                 begin += 1
         after[i, j] = at
         done += 1
@@ -103,6 +115,9 @@ def consume(
 def consume_known(
     next_rows: Ints,
     row: Ints,
+    costs: Ints,
+    dear: int,
+    widest: int,
     classes: NDArray[np.uint8],
     data: NDArray[np.uint8],
     offsets: Ints,
@@ -122,13 +137,16 @@ def consume_known(
             if token < 0 or token >= len(offsets) - 1 or offsets[token] == offsets[token + 1]:
                 at = DEAD
             else:
+                spent = 0
                 for k in range(offsets[token], offsets[token + 1]):
                     if at < 0:
                         break
                     if row[at] < 0:
                         reached: int = i * width + j
                         return reached
-                    at = next_rows[row[at], classes[data[k]]]
+                    if costs[at] > dear:
+                        spent += costs[at]
+                    at = next_rows[row[at], classes[data[k]]] if spent <= widest else DEAD
             after[i, j] = at
     size: int = tokens.size
     return size
@@ -147,6 +165,18 @@ def visit(rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, no
         path[depth] = after
         return after, node + 1
     return after, words.skip[node] if after == DEAD else node
+
+
+@jit_inline
+def read(rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, spent: Ints, node: int) -> tuple[int, int]:
+    """A node as in `visit`; tokens that cost too much lead nowhere. `spent` is what is counted of that, by depth."""
+    depth = words.depth[node]
+    after, following = visit(rules, arena, words, path, node)
+    if after >= UNKNOWN:
+        spent[depth] = spent[depth - 1] + dearness(rules, arena, path[depth - 1])
+        if spent[depth] > rules.widest:
+            return DEAD, words.skip[node]
+    return after, following
 
 
 @jit_inline
@@ -182,6 +212,7 @@ def tokens_into(
     arena: Arena,
     words: TokenArrays,
     path: Ints,
+    spent: Ints,
     walks: TokenWalks,
     chosen: Flags,
     bits: Bits,
@@ -195,10 +226,10 @@ def tokens_into(
     while number < len(walks.begin):
         if node == 0:
             node = walks.begin[number]
-            path[words.depth[node] - 1] = walks.before[number]
+            path[words.depth[node] - 1], spent[words.depth[node] - 1] = walks.before[number], 0
         while node < walks.past[number]:
             here = node
-            after, node = visit(rules, arena, words, path, here)
+            after, node = read(rules, arena, words, path, spent, here)
             if after < UNKNOWN:
                 return number, node, after
             if 0 <= after < len(chosen) and chosen[after]:

@@ -39,6 +39,8 @@ class Answer:
     cut.
 
     `budget_forced_tokens` None: not known here. `forced_at`: their places, that of an end token behind the others.
+    `tight_steps`: of a text whose tokens were drawn within masks, the number of tokens before which the budget kept out
+    something that the grammar allows, at the places `forced_at`; None: drawn otherwise.
     `budget_affected` False: a budget without a bound would have given the same text, from the same logits and draws;
     None: not known here. `budget_ended`: JSON Pointers of the values that the budget ended, where the text is JSON and
     that is known. `logprobs`: where they were asked for, of all tokens that the model chose. `thought`: what came
@@ -57,6 +59,7 @@ class Answer:
     budget_affected: bool | None = None
     budget_ended: tuple[str, ...] | None = None
     logprobs: tuple[TokenLogprobs, ...] = ()
+    tight_steps: int | None = None
     thought: Thought | None = None
 
     @property

@@ -26,7 +26,8 @@ NOTHING_SCORED = Scores()
 class Beam(NamedTuple):
     """`row` is the engine's row that holds this prefix but for its last tokens `unfed`. `ended`: no token may follow. A
     text ends by an end token (`stopped`), at a stop text (`halted`), or because nothing can follow. `forced`: places
-    of the tokens that the budget chose, that of an end token behind the others.
+    of the tokens that the budget chose, that of an end token behind the others. `greedy`: this is what one beam alone
+    has come to, and keeps a place.
     """
 
     configuration: int
@@ -39,6 +40,7 @@ class Beam(NamedTuple):
     stopped: bool = False
     halted: bool = False
     forced: tuple[int, ...] = ()
+    greedy: bool = False
 
     @property
     def used(self) -> int:
@@ -73,6 +75,7 @@ class Beam(NamedTuple):
             ended=over or halt is not None,
             halted=halt is not None,
             forced=self._forced(forced),
+            greedy=self.greedy,
         )
 
     def miss_jump(self) -> Beam:

@@ -27,7 +27,8 @@ class Candidates:
 
     `end` is the id of the end token among the candidates, if the text may end here: its distance is 0 and its
     configuration is that of the beam. `lost`: the best token that the grammar allows and the budget doesn't, where it
-    beats all that are viable. `same`: whether the best one is known to be that without a budget.
+    beats all that are viable. `lost_logits`: of all tokens looked at that the grammar allows and the budget doesn't.
+    `same`: whether the best one is known to be that without a budget.
     """
 
     place: Place
@@ -37,6 +38,7 @@ class Candidates:
     logits: NDArray[np.float64]
     end: int | None
     lost: int | None
+    lost_logits: NDArray[np.float64]
     same: bool
 
 
@@ -62,7 +64,8 @@ def candidates(language: Language, place: Place, row: Row, parameters: Parameter
     known = set(viable.tolist())
     lost = [] if found.lost is None else [found.lost]
     tokens = np.concatenate([viable, np.array([token for token in (*end, *lost) if token not in known], np.int32)])
-    return replace(among(language, place, tokens, row.at(tokens) / parameters.scale), same=False)
+    here = among(language, place, tokens, row.at(tokens) / parameters.scale)
+    return replace(here, lost_logits=found.lost_logits, same=False)
 
 
 def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.floating]) -> Candidates:
@@ -78,6 +81,7 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
             distances[at], after[at] = 0, configuration
     values = logits.astype(np.float64)
     kept, lost = ordered(tokens, values, distances, left - 1, after)
+    beyond = (after >= 0) & (distances >= left)
     # Equal logits go by distances, and these by the budget.
     tied = len(kept) > 1 and values[kept[0]] == values[kept[1]]
     return Candidates(
@@ -88,7 +92,8 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
         logits=values[kept],
         end=end,
         lost=None if lost is None else int(tokens[lost]),
-        same=not tied and not ((after >= 0) & (distances >= left)).any(),
+        lost_logits=values[beyond],
+        same=not tied and not beyond.any(),
     )
 
 

@@ -65,7 +65,7 @@ class Decoder:
         self._further: list[Beam] = []
         self._interrupted: Interruption | None = None
         ended = parameters.budget <= 0 or self._over(language, language.start)
-        self._start = Beam(language.start, ended=ended)
+        self._start = Beam(language.start, ended=ended, greedy=parameters.keep_greedy)
         self._beams = [self._start]
         try:
             self._go_on_with([self._jump(self._start)])
@@ -85,10 +85,12 @@ class Decoder:
         return tuple(beam.tokens for beam in self._beams if not beam.ended)
 
     def leave(self, prefixes: Collection[tuple[int, ...]]) -> float:
-        """Goes on without the texts that have other tokens than these; returns the best guided score among them."""
+        """Goes on without the texts that have other tokens than these; returns the best guided score among them, or
+        infinity where one of them keeps its place whatever its score.
+        """
         left = [beam for beam in self._beams if not beam.ended and beam.tokens not in prefixes]
         self._beams = [beam for beam in self._beams if beam not in left]
-        return max((beam.scores.guided for beam in left), default=-inf)
+        return max((inf if beam.greedy else beam.scores.guided for beam in left), default=-inf)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -222,7 +224,8 @@ class Decoder:
     def _children(self, beam: Beam, ways: Successors) -> list[_Child]:
         if not ways.ranked:
             return [_Child(self._finished(beam), None)]
-        return [_Child(beam, way, ways.forced) for way in ways.ranked]
+        other = beam._replace(greedy=False)
+        return [_Child(other if place else beam, way, ways.forced) for place, way in enumerate(ways.ranked)]
 
     def _born(self, child: _Child) -> Beam:
         beam, way, forced = child
@@ -245,14 +248,15 @@ class Decoder:
         return beam._replace(ended=True)
 
     def _best(self, children: list[_Child]) -> list[Beam]:
-        """The best M distinct texts, best first, ties in the order of candidates.
+        """The best M distinct texts, one beam's own text among them, best first, ties in the order of candidates.
 
         Several tokenisations of a text reach one configuration, and so may several texts by what has no alternative
         behind them: the best one stands.
         """
         met: set[tuple[bytes, bool]] = set()
         kept: dict[tuple[bytes, bool], Beam] = {}
-        for child in sorted(children, key=_child_order):
+        ranked = sorted(children, key=_child_order)
+        for child in (*(child for child in ranked if child.beam.greedy), *ranked):
             if len(kept) == self.parameters.beam_width:
                 break
             born = self._born(child)
@@ -261,7 +265,7 @@ class Decoder:
                 met.add(key)
                 beam = self._jump(born)
                 kept.setdefault((beam.text, beam.ended), beam)
-        return list(kept.values())
+        return sorted(kept.values(), key=lambda beam: (-beam.scores.guided, -beam.scores.viable))
 
     def _jump(self, beam: Beam) -> Beam:
         """Takes tokens that have no alternative without asking the model: their share of the softmax is 1.

@@ -13,13 +13,18 @@ exceeds z⁺, a greedy beam never changes. Rules differ in which tokens move (al
     proposals   those that the grammar proposes as ways to an end, and the end token; as printed
     slack       closing tokens, by what the text so far needs of what is left: r = d(e) / K, the same for all of them
     penalty     all tokens, away from z⁺:  z̃(t) = z(t) - λ·r(t),  λ = α_min / (1 - α_min)  (α_min = 0.5: one logit)
+    flat        all tokens, by α_min wherever they lead: α(t) = α_min
     none        no token: z̃ = z
 
 Only the penalty can change a greedy beam: a token of the distance d(e) - 1 gains 2·λ / (K - 1) on one of d(e) + 1,
 little while much is left and ever more near the horizon.
 
-A token's *guided* score is the softmax of its promoted logit over the viable candidates of its beam (eq. 16), or over
-the model's whole vocabulary: then a beam also pays for what the model would rather have written, were it allowed.
+A token's *guided* score is the logarithm of the softmax of its promoted logit over the viable candidates of its beam
+(eq. 16). There whatever the budget forces is free, and texts that come to such places early win: empty strings, odd
+tokens. So there are two that make a beam pay:
+
+    grammar     plus the logarithm of the viable candidates' share of the model among those that the grammar allows
+    vocabulary  the softmax over the model's whole vocabulary, z⁺ unpromoted: pays for what the grammar keeps out too
 """
 
 from __future__ import annotations
@@ -66,6 +71,10 @@ def penalty(options: Candidates, language: Language, alpha: float) -> Floats:
     return none(options, language, alpha) - alpha / max(LEAST_SHARE, 1.0 - alpha) * _ratio(options)
 
 
+def flat(options: Candidates, language: Language, alpha: float) -> Floats:
+    return _towards_best(options, np.full(len(options.tokens), alpha))
+
+
 def none(options: Candidates, language: Language, alpha: float) -> Floats:
     return _towards_best(options, np.zeros(len(options.tokens)))
 
@@ -77,6 +86,7 @@ PROMOTIONS: Mapping[Promotion, Rule] = MappingProxyType(
         "proposals": proposals,
         "slack": slack,
         "penalty": penalty,
+        "flat": flat,
         "none": none,
     }
 )
@@ -84,11 +94,25 @@ PROMOTIONS: Mapping[Promotion, Rule] = MappingProxyType(
 CHANGES_GREEDY: frozenset[Promotion] = frozenset({"penalty"})
 """Rules by which the best viable logit need not be the best promoted one."""
 
-NORMALISERS: Mapping[Softmax, Callable[[Floats, float], float]] = MappingProxyType(
-    {"viable": lambda promoted, best: log_sum(promoted), "vocabulary": lambda promoted, best: -best}
+
+def over_viable(promoted: Floats, options: Candidates, best: float) -> float:
+    return log_sum(promoted)
+
+
+def over_grammar(promoted: Floats, options: Candidates, best: float) -> float:
+    viable_logits, lost = options.logits - options.logits[0], options.lost_logits - options.logits[0]
+    return log_sum(promoted) + log_sum(np.append(viable_logits, lost)) - log_sum(viable_logits)
+
+
+def over_vocabulary(promoted: Floats, options: Candidates, best: float) -> float:
+    return -best
+
+
+NORMALISERS: Mapping[Softmax, Callable[[Floats, Candidates, float], float]] = MappingProxyType(
+    {"viable": over_viable, "grammar": over_grammar, "vocabulary": over_vocabulary}
 )
-"""Normalisers: how far promoted logits less z⁺ are above the guided scores, from all of them and log p(z⁺) of the
-model.
+"""Normalisers: how far promoted logits less z⁺ are above the guided scores, from all of them, the candidates, and
+log p(z⁺) of the model.
 """
 
 

@@ -27,13 +27,13 @@ class Likely(NamedTuple):
 
 class TokenLogprobs(NamedTuple):
     """A chosen token: the model's log-probability over its whole vocabulary, that among the tokens that were viable,
-    whether the budget chose it, and the model's likeliest tokens, best first.
+    whether the budget chose it, None where that isn't known, and the model's likeliest tokens, best first.
     """
 
     token: int
     logprob: float
     viable: float
-    forced: bool
+    forced: bool | None
     top: tuple[Likely, ...]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-Promotion: TypeAlias = Literal["viable", "closing", "proposals", "slack", "penalty", "none"]
-Softmax: TypeAlias = Literal["viable", "vocabulary"]
+Promotion: TypeAlias = Literal["viable", "closing", "proposals", "slack", "penalty", "flat", "none"]
+Softmax: TypeAlias = Literal["viable", "grammar", "vocabulary"]
 Ranking: TypeAlias = Literal["sum", "normalised", "model"]
 Ending: TypeAlias = Literal["candidate", "freeze"]
 Jump: TypeAlias = bool | Literal["text"]
@@ -64,7 +64,9 @@ class Parameters:
 
     Beams and greedy answers have variants. `promotion`: which tokens α moves, and where to; `softmax`: what the guided
     scores are normalised over (see `distance_scoring` for both). `ranking`: which complete text is the best (see
-    `ranking`). `ending`: whether a complete text may go on (see `language`; for drawn answers too).
+    `ranking`). `ending`: whether a complete text may go on (see `language`; for drawn answers too). `keep_greedy`: the
+    text of one beam keeps one of the M places. `epsilon`: least share of the model that a beam's candidates have, but
+    for the best.
     """
 
     budget: int
@@ -89,6 +91,8 @@ class Parameters:
     ignore_end: bool = False
     logprobs: int | None = None
     special_names: bool = False
+    keep_greedy: bool = False
+    epsilon: float = 0.0
 
     @property
     def samples(self) -> bool:
@@ -125,4 +129,4 @@ class Parameters:
     @property
     def needs_model_scores(self) -> bool:
         """Whether anything depends on the model's own log-probabilities, over the whole vocabulary."""
-        return self.softmax == "vocabulary" or self.ranking == "model"
+        return self.softmax == "vocabulary" or self.ranking == "model" or (self.epsilon > 0 and self.beam_width > 1)

@@ -8,7 +8,7 @@ with more it is the best 2·M, for the search to choose from (`decoder`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -101,7 +101,24 @@ def _several(language: Language, place: Place, row: Row, parameters: Parameters)
     options = candidates(more or language, place, row, parameters)
     if more is not None and not len(options.tokens):
         options = candidates(language, place, row, parameters)
-    return successors(language, options, parameters, _log_total(row, parameters))
+    log_total = _log_total(row, parameters)
+    return successors(language, _likely(options, parameters, log_total), parameters, log_total)
+
+
+def _likely(options: Candidates, parameters: Parameters, log_total: float) -> Candidates:
+    """The candidates whose share of the model is not below `parameters.epsilon`; in any case the best."""
+    if not parameters.epsilon or not len(options.tokens):
+        return options
+    likely = options.logits >= np.log(parameters.epsilon) + log_total
+    count = max(1, int(likely.sum()))
+    first = slice(count)  # the best come first
+    return replace(
+        options,
+        tokens=options.tokens[first],
+        configurations=options.configurations[first],
+        distances=options.distances[first],
+        logits=options.logits[first],
+    )
 
 
 def taken(language: Language, place: Place, choice: Draw) -> Successors:
@@ -127,7 +144,8 @@ def successors(language: Language, options: Candidates, parameters: Parameters, 
     model: Floats = np.zeros(len(order))
     if parameters.needs_model_scores:
         model = options.logits[order] - log_total
-    guided = promoted[order] - NORMALISERS[parameters.softmax](promoted, float(options.logits[0]) - log_total)
+    normaliser = NORMALISERS[parameters.softmax](promoted, options, float(options.logits[0]) - log_total)
+    guided = promoted[order] - normaliser
     columns = guided, viable[order] - log_sum(viable), model
     scores = map(Scores, *(column.tolist() for column in columns))
     ranked = map(Successor, options.tokens[order].tolist(), options.configurations[order].tolist(), scores)

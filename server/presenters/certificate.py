@@ -21,6 +21,7 @@ def certificate(job: Job, answer: Answer) -> Certificate:
         min_tokens=known.minimum.tokens if known else None,
         exact=known.minimum.exact if known else None,
         budget_forced_tokens=answer.budget_forced_tokens,
+        tight_steps=answer.tight_steps,
         budget_affected=answer.budget_affected,
         budget_ended=None if answer.budget_ended is None else list(answer.budget_ended),
         interrupted=answer.interrupted,

@@ -60,9 +60,14 @@ class Certificate(AnswerModel):
     exact: bool | None
     """Whether `min_tokens` can't be lowered; if false, it is an upper bound."""
     budget_forced_tokens: int | None
-    """Number of tokens that the budget chose. In a single answer: where the same draw would have been another one
+    """Number of tokens that the budget chose; null for single answers in vLLM, which tell `tight_steps`. In a single
+    answer: where the same draw would have been another one
     without a budget, or the budget left only one; in a search: where it kept out a likelier one of the model's best
     `swyb.top_k`.
+    """
+    tight_steps: int | None
+    """Number of tokens before which the budget kept out something that the constraint allows. Told of single answers in
+    vLLM, whose sampler draws within masks; null elsewhere.
     """
     budget_affected: bool | None
     """Whether the budget changed the answer, or may have. False promises the text that the same request gives without
@@ -155,11 +160,11 @@ class Likelihood(AnswerModel):
 
 class Viability(AnswerModel):
     """`logprob`: the logarithm of the token's share among those that grammar and budget allowed there. `forced`: see
-    `budget_forced_tokens`.
+    `budget_forced_tokens`; null where that is.
     """
 
     logprob: float
-    forced: bool
+    forced: bool | None
 
 
 class TokenLikelihood(Likelihood):

@@ -105,7 +105,10 @@ def test_how_tokens_are_chosen(fields: dict[str, Any], expected: Parameters) -> 
 )
 def test_beams_under_a_constraint_look_broadly(options: dict[str, Any], alpha: float) -> None:
     """Unless the request says how broadly."""
-    assert parameters_for(parse_chat(request(swyb=options)), 9, constrained=True).alpha == alpha
+    found = parameters_for(parse_chat(request(swyb=options)), 9, constrained=True)
+    searches = bool(options)
+    assert (found.alpha, found.keep_greedy, found.epsilon > 0) == (alpha, searches, searches)
+    assert (found.promotion, found.softmax) == (("flat", "grammar") if searches else ("viable", "viable"))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Grammar of a request in vLLM's engine core: StructuredOutputGrammar, with the request's budget.
 
 The object counts for itself. It is told the drafts of a step, and all tokens that become output, thoughts among them;
-each mask is that of the next position. What vLLM's manager would have it accept and take back changes nothing.
+each mask is that of the next position. What vLLM's manager would have it accept and take back changes nothing. No
+exception leaves it where vLLM's engine would end with it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.hosts.certificate import Certificate
 from grammar_cache.hosts.cursor import Cursor
 from grammar_cache.hosts.thinking import ThinkingCursor
 
@@ -34,13 +36,27 @@ class Thoughts:
 class BudgetGrammar:
     """Place of one request. One thread uses it at a time; its compiled grammar is shared, and locked."""
 
-    def __init__(self, grammar: CompiledGrammar, budget: int, ends: frozenset[int], thoughts: Thoughts | None) -> None:
-        """`budget`: tokens of thoughts and answer; `ends`: tokens at which vLLM ends the request.
+    def __init__(
+        self,
+        grammar: CompiledGrammar,
+        budget: int,
+        ends: frozenset[int],
+        thoughts: Thoughts | None = None,
+        *,
+        shortest: bool = False,
+        ends_from: int = 0,
+    ) -> None:
+        """`budget`: tokens of thoughts and answer; `ends`: tokens at which vLLM ends the request, one of them at least.
+        One that the vocabulary doesn't have as an end ends texts that nothing can follow. `shortest`: an answer ends
+        where it first is complete. `ends_from`: tokens before which no end is taken where another token may come.
 
         Raises BudgetTooSmall.
         """
         self._grammar = grammar
+        self._shortest = shortest
+        self._ends_from = ends_from
         self._foreign = [token for token in grammar.vocabulary.stop_ids if token not in ends]
+        self._spare = ends - frozenset(grammar.vocabulary.stop_ids)
         self._ends = tuple(sorted(ends))
         self._place: Place = Cursor(grammar, budget)
         if thoughts is not None:
@@ -61,6 +77,15 @@ class BudgetGrammar:
         """Whether thoughts are still to end."""
         return isinstance(self._place, ThinkingCursor) and self._place.is_thinking
 
+    @property
+    def tight_places(self) -> tuple[int, ...]:
+        """Places of committed tokens before which the budget kept out something that the constraint allows."""
+        return self._place.tight_places
+
+    def certificate(self) -> Certificate:
+        """Certificate of what was committed, thoughts and answer together."""
+        return self._place.certificate()
+
     def begin_step(self, drafts: Sequence[int]) -> None:
         """Begins the masks of a step, whose drafts these are, -1 for those that aren't known."""
         self._drafts, self._row, self._ahead = list(drafts), 0, 0
@@ -71,8 +96,8 @@ class BudgetGrammar:
         self._row = self._ahead = 0
 
     def commit(self, tokens: Sequence[int]) -> bool:
-        """Goes on behind tokens that have become output; False where one isn't allowed."""
-        return all(self._place.accept(token) for token in tokens)
+        """Goes on behind tokens that have become output; False where one isn't allowed, or can't be followed."""
+        return all(self._place.is_accepting if token in self._spare else self._accept(token) for token in tokens)
 
     def end_thoughts(self, count: int) -> bool:
         """Begins the answer with the last `count` tokens: vLLM says that thoughts have ended without their closer.
@@ -85,26 +110,50 @@ class BudgetGrammar:
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """The drafts up to the first that isn't allowed; nothing is accepted."""
-        count = next((at for at, token in enumerate(tokens) if not self._place.accept(token)), len(tokens))
+        count = next((at for at, token in enumerate(tokens) if not self._accept(token)), len(tokens))
         self._place.rollback(count)
         return tokens[:count]
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
-        """Writes the mask of the step's next position to a row of vLLM's. Exceptions would end its engine."""
+        """Writes the mask of the step's next position to a row of vLLM's: a tensor's, int32[rows, words]."""
         row: NDArray[np.int32] = bitmask[batch_index].numpy()
         position, self._row = self._row, self._row + 1
         if 0 < position <= len(self._drafts) and self._ahead == position - 1:
-            self._ahead += self._place.accept(self._drafts[position - 1])  # behind a wrong one, no mask is used
+            self._ahead += self._accept(self._drafts[position - 1])  # behind a wrong one, no mask is used
         try:
-            self._place.fill(row)
+            self._fill(row)
         except Exception:
             log.exception("a mask has failed: the answer follows its shortest completion")
-            row[:] = 0
-            for token in self._place.completion()[:1] or self._ends:
-                row.view(np.uint32)[token >> 5] |= np.uint32(1 << (token & 31))
-        for token in self._foreign:
-            if token >> 5 < len(row):
-                row.view(np.uint32)[token >> 5] &= ~np.uint32(1 << (token & 31))
+            _only(row, self._way_out())
+        _forbid(row, self._foreign)
+
+    def _accept(self, token: int) -> bool:
+        try:
+            return self._place.accept(token)
+        except Exception:
+            log.exception("a token can't be followed: it counts as one that isn't allowed")
+            return False
+
+    def _fill(self, row: NDArray[np.int32]) -> None:
+        if self._shortest and self._place.is_accepting:
+            _only(row, self._ends)
+            return
+        self._place.fill(row)
+        if self._spare and not row.any():
+            _only(row, self._ends)
+        elif len(self._place.tokens) < self._ends_from:
+            more = row.copy()
+            _forbid(more, self._ends)
+            if more.any():
+                row[:] = more
+
+    def _way_out(self) -> tuple[int, ...]:
+        """Next token of the shortest completion; where none is found, the ends, at which the request then fails."""
+        try:
+            return self._place.completion()[:1] or self._ends
+        except Exception:
+            log.exception("a completion has failed: its request ends")
+            return self._ends
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Says that the tokens are right: `commit` and the masks have seen to them."""
@@ -118,3 +167,15 @@ class BudgetGrammar:
 
     def reset(self) -> None:
         self._place.rollback(len(self._place.tokens))
+
+
+def _only(row: NDArray[np.int32], tokens: Sequence[int]) -> None:
+    row[:] = 0
+    for token in tokens:
+        row.view(np.uint32)[token >> 5] |= np.uint32(1 << (token & 31))
+
+
+def _forbid(row: NDArray[np.int32], tokens: Sequence[int]) -> None:
+    for token in tokens:
+        if token >> 5 < len(row):
+            row.view(np.uint32)[token >> 5] &= ~np.uint32(1 << (token & 31))

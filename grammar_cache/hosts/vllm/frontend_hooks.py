@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+from json import loads
 from typing import Any
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -23,7 +24,8 @@ from grammar_cache.errors import GrammarError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.vllm.compiler import Compiler
 from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
-from grammar_cache.hosts.vllm.core_hooks import COMPLETE, closer_of
+from grammar_cache.hosts.vllm.core_hooks import closer_of
+from grammar_cache.hosts.vllm.manager import ENDED
 from grammar_cache.hosts.vllm.settings import PluginSettings
 
 log = logging.getLogger("vllm.swyb_budget")
@@ -38,19 +40,24 @@ REQUESTS = (ChatCompletionRequest, CompletionRequest, ResponsesRequest)
 
 
 class Gate:
-    """Knowledge of the front end's hooks: the compiler of the model's tokenizer, once there is one."""
+    """Knowledge of the front end's hooks: the compiler of the model's tokenizer, once there is one. `tells`: whether
+    answers have their certificates; where memory is transferred, the field that they would stand in is another's.
+    """
 
     def __init__(self, settings: PluginSettings) -> None:
         self._settings = settings
         self.compiler: Compiler | None = None
+        self.tells = False
         self._closer: tuple[int, ...] = ()
 
     def begin(self, processor: Any) -> None:
         """Reads the tokenizer of the engine's input processor."""
         config = processor.vllm_config
         if not config.model_config.skip_tokenizer_init:
-            self.compiler = Compiler.of(processor.tokenizer, config.model_config.try_get_generation_config())
+            generation = config.model_config.try_get_generation_config()
+            self.compiler = Compiler.of(processor.tokenizer, generation, self._settings)
             self._closer = closer_of(config)
+            self.tells = config.kv_transfer_config is None
 
     def certify(self, params: Any) -> bool:
         """Whether the constraint of vLLM's SamplingParams is ours. Raises VLLMValidationError, a 400 on every route."""
@@ -110,7 +117,7 @@ def install(settings: PluginSettings) -> None:
         _hook_sampling(gate, kind)
     for kind in (ChatCompletionRequest, CompletionRequest):
         _hook_beams(kind)
-    _hook_finish()
+    _hook_finish(gate)
 
 
 def gate_of() -> Gate:
@@ -186,13 +193,29 @@ def _hook_beams(kind: Any) -> None:
     kind.to_beam_search_params = to_beam_search_params
 
 
-def _hook_finish() -> None:
-    original = RequestState._new_completion_output
+def _hook_finish(gate: Gate) -> None:
+    original = RequestState.make_request_output
 
     @functools.wraps(original)
-    def new(self: Any, token_ids: Any, finish_reason: Any, stop_reason: Any, *args: Any, **options: Any) -> Any:
-        if stop_reason == COMPLETE:
-            finish_reason, stop_reason = FinishReason.STOP, None
-        return original(self, token_ids, finish_reason, stop_reason, *args, **options)
+    def make(
+        self: Any,
+        new_token_ids: Any,
+        pooling_output: Any,
+        finish_reason: Any,
+        stop_reason: Any,
+        kv_transfer_params: Any = None,
+        *args: Any,
+        **options: Any,
+    ) -> Any:
+        if isinstance(stop_reason, str) and stop_reason.startswith(ENDED):
+            told = loads(stop_reason.removeprefix(ENDED))
+            stop_reason, certificate = told["stop_reason"], told["certificate"]
+            if certificate["complete"]:
+                finish_reason = FinishReason.STOP
+            if gate.tells:
+                kv_transfer_params = {"swyb": certificate}
+        return original(
+            self, new_token_ids, pooling_output, finish_reason, stop_reason, kv_transfer_params, *args, **options
+        )
 
-    RequestState._new_completion_output = new
+    RequestState.make_request_output = make

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 NAME = "swyb_budget"
 """Name of the plug-in in `VLLM_PLUGINS`."""
 UNSUPPORTED = "SWYB_BUDGET_UNSUPPORTED"
 """Variable for constraints that can't be enforced: `refuse` (the default) or `fallback`, to vLLM's own backend."""
+STORE = "SWYB_BUDGET_STORE"
+"""Variable for the address of a store that processes share compiled grammars in: none unless told."""
+STORE_SECRET = "SWYB_BUDGET_STORE_SECRET"
+"""Variable for the secret of a store on a server; a file has one of its own beside it."""
 ANSWER_SHARE = "SWYB_BUDGET_ANSWER_SHARE"
 """Variable for the share of `max_tokens` that thinking leaves to the answer at least: 0.25 unless told."""
 
@@ -19,6 +23,8 @@ class PluginSettings:
 
     fallback: bool
     answer_share: float
+    store: str | None = field(default=None, repr=False)
+    store_secret: str | None = field(default=None, repr=False)
 
     @staticmethod
     def of(environment: Mapping[str, str]) -> PluginSettings | None:
@@ -35,4 +41,5 @@ class PluginSettings:
             raise ValueError(f"{ANSWER_SHARE} is a number, not {share!r}") from error
         if not 0 <= answer_share <= 1:
             raise ValueError(f"{ANSWER_SHARE} lies between 0 and 1, and {share} doesn't")
-        return PluginSettings(unsupported == "fallback", answer_share)
+        store, secret = environment.get(STORE) or None, environment.get(STORE_SECRET) or None
+        return PluginSettings(unsupported == "fallback", answer_share, store, secret)

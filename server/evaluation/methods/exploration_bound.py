@@ -25,7 +25,8 @@ from grammar_cache.distances.minimum_replay import Findings
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.successors.tables import Successors, SuccessorTables
+from grammar_cache.successors.successors import Successors
+from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 

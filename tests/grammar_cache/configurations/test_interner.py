@@ -199,6 +199,20 @@ def test_only_the_empty_text() -> None:
     assert {reader.after(bytes([byte])) for byte in range(256)} == {DEAD}
 
 
+def test_rules_that_call_each_other_find_room() -> None:
+    """Nodes of many rules that lean on each other are made together, whatever room there is at first."""
+    rules = {
+        f"r{i}": Alt((Seq((Ref(f"r{(i + 1) % 90}"), A)), Seq((Ref(f"r{(7 * i) % 90}"), A, A)), A)) for i in range(90)
+    }
+    network = build(Grammar(rules, "r0"), Limits())
+    small, large = (Configurations(network, 1_000, room=room) for room in (2, 1024))
+    at = [small.start, large.start]
+    for _ in range(6):
+        at = [table.step(configuration, ord("a")) for table, configuration in zip((small, large), at, strict=True)]
+        assert at[0] == at[1] != DEAD
+    assert small.items(at[0]) == large.items(at[0])
+
+
 def test_growth_ends_at_the_limit_and_what_was_known_stays() -> None:
     """Interning beyond the limit is refused, leaves the tables whole, and what is known is still followed."""
     grammar = Grammar({"p": Alt((Seq((Bytes(b"("), Ref("p"), Bytes(b")"))), Bytes(b"x")))}, "p")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_cache.compile import compile_expression
+from grammar_cache.artefact.artefact import from_bytes, to_bytes
+from grammar_cache.compile import compile_expression, compile_grammar
+from grammar_cache.constraint import Constraint
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.exact_search import ExactSearch
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
@@ -17,7 +19,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.grammar_cache.distances.test_additive import boundaries
-from tests.strategies import LITTLE, Case, cases, examples
+from tests.strategies import LITTLE, NARROW, SEARCH, Case, cases, examples
 
 A, B, C = Bytes(b"a"), Bytes(b"b"), Bytes(b"c")
 
@@ -217,3 +219,29 @@ def test_a_search_runs_once() -> None:
         at = grammar.consume_bytes(at, grammar.vocabulary.strings[search.witness(at)])
     assert not search.within(deep, 4, 100_000)
     assert search.searches == done == 2
+
+
+def test_nothing_is_proved_where_a_token_is_left_out_for_its_cost() -> None:
+    """A token that spans the end of a rule saves one; a grammar that may not read it says that its minimum isn't
+    exact.
+    """
+    vocabulary = Vocabulary([b"(", b")", b"]", b"x", b"]x", None], [5])
+    spanning = Constraint("gbnf", 'root ::= y "x"\ny ::= "(" y ")" | "(" y "]" | "()" | "(]"')
+    found = set()
+    for cost in range(1, 40):
+        grammar = compile_grammar(spanning, vocabulary, Limits(byte_cost=cost))
+        minimum, again = grammar.minimum, from_bytes(to_bytes(grammar), vocabulary, Limits(byte_cost=cost)).minimum
+        assert minimum == again
+        found.add((minimum.tokens, minimum.exact))
+    assert found == {(2, True), (3, False)}
+
+
+@given(cases(), st.sampled_from([*NARROW, *(replace(SEARCH, byte_cost=cost) for cost in (4, 12, 40))]))
+@examples(60)
+def test_an_exact_minimum_is_one(case: Case, limits: Limits) -> None:
+    """A minimum that is said to be exact is the least by brute force, whatever reading may cost."""
+    grammar = case.compiled(limits)
+    if grammar is not None and grammar.minimum.exact:
+        truth = case.true_distance.of(b"")
+        assert truth.least <= grammar.minimum.tokens
+        assert truth.most is None or grammar.minimum.tokens <= truth.most

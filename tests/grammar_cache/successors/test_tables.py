@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_cache import Constraint, Vocabulary, compile_grammar
+from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.successors.self_loops import byte_weights, wide_loop_at
-from tests.strategies import Case, cases, examples
+from tests.strategies import LITTLE, NARROW, Case, cases, examples
 
 SCHEMA = '{"type": "array", "items": {"type": ["string", "integer"]}}'
 KEYS = '{"type": "object", "properties": {"ab": {"type": "string"}, "abc": {"type": "null"}}}'
@@ -49,6 +50,34 @@ def check_bits(grammar: CompiledGrammar, configuration: int) -> None:
             if data and tables.consume_bytes(configuration, data) in chosen
         }
         assert set(np.flatnonzero(bits).tolist()) == expected
+
+
+def token_after(grammar: CompiledGrammar, configuration: int, data: bytes) -> int:
+    """The configuration behind a token, byte by byte, unless it costs too much."""
+    table, most, spent = grammar._configurations, grammar.limits.byte_cost, 0
+    for byte in data:
+        cost = table.cost(configuration)
+        spent += cost if cost > most // 5 else 0
+        configuration = table.step(configuration, byte)
+        if configuration == DEAD or spent > most:
+            return DEAD
+    return configuration
+
+
+def check_costs(grammar: CompiledGrammar, configuration: int) -> int:
+    """Whoever reads tokens leaves out those that cost too much: returns how many there are."""
+    vocabulary, tables = grammar.vocabulary, grammar._tables
+    tokens = [token for token, data in enumerate(vocabulary.token_bytes) if data]
+    expected = [token_after(grammar, configuration, vocabulary.token_bytes[token] or b"") for token in tokens]
+    successors = tables.successors(configuration).configurations
+    assert set(successors.tolist()) == set(expected) - {DEAD}
+    batch = tables.consume(np.array([configuration], np.int32), np.array([tokens], np.int32))
+    assert batch[0].tolist() == expected
+    assert [tables.token(configuration, vocabulary.token_bytes[token] or b"") for token in tokens] == expected
+    bits = np.unpackbits(tables.bits_into(configuration, successors, []), bitorder="little")
+    assert np.flatnonzero(bits).tolist() == [t for t, after in zip(tokens, expected, strict=True) if after != DEAD]
+    living = [tables.after(configuration, int(vocabulary.string_of[token])) for token in tokens]
+    return sum(one != DEAD == other for one, other in zip(living, expected, strict=True))
 
 
 def places(grammar: CompiledGrammar, most: int) -> list[int]:
@@ -157,3 +186,33 @@ def test_a_wide_loop_is_one_that_most_tokens_stay_in() -> None:
     assert loops(b'["a')
     assert not loops(b"[12")
     assert not loops(b"[")
+
+
+@given(cases(), st.sampled_from((*NARROW, replace(LITTLE, byte_cost=100))))
+@examples(60)
+def test_tokens_that_cost_too_much_lead_nowhere(case: Case, limits: Limits) -> None:
+    """Walks of the vocabulary, batches and single tokens leave out the same tokens: those whose dear bytes cost more
+    than a byte may, added up one by one.
+    """
+    grammar = case.compiled(limits)
+    if grammar is not None:
+        for configuration in places(grammar, 6):
+            check_costs(grammar, configuration)
+
+
+def test_a_token_of_cheap_bytes_is_read_and_one_of_dear_bytes_is_not() -> None:
+    """Long tokens of very many readings are left out first; the witness's token stays, and loops lose none."""
+    tokens = [b"a" * length for length in (1, 2, 4, 8, 16, 32)]
+    grammar = compile_grammar(
+        Constraint("gbnf", 'root ::= s ";"\ns ::= s s | "a"'),
+        Vocabulary([*tokens, b";", None], [7]),
+        Limits(byte_cost=400),
+    )
+    at, left_out = grammar.start, []
+    for _ in range(12):
+        left_out.append(check_costs(grammar, at))
+        at = grammar.take(at, 0)
+    assert left_out[0] > 0 and left_out == sorted(left_out)
+    assert grammar.mask(at, 20)[6]
+    loop = compile_grammar(Constraint("regex", "a*;"), grammar.vocabulary, Limits(byte_cost=400))
+    assert check_costs(loop, loop.start) == 0

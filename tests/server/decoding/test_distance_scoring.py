@@ -1,5 +1,6 @@
 """Distance-guided scoring and its variants, by their formulas, and what they do to an answer."""
 
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
@@ -21,8 +22,8 @@ GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 RULES = get_args(Promotion)
 
 
-def options(distances: list[int], logits: list[float], tokens_left: int) -> Candidates:
-    """Candidates 0, 1, … of a beam at the start."""
+def options(distances: list[int], logits: list[float], tokens_left: int, lost: Sequence[float] = ()) -> Candidates:
+    """Candidates 0, 1, … of a beam at the start; `lost`: logits of what the budget keeps out."""
     count = len(logits)
     return Candidates(
         place=Place(GRAMMAR.start, tokens_left),
@@ -32,6 +33,7 @@ def options(distances: list[int], logits: list[float], tokens_left: int) -> Cand
         logits=np.array(logits),
         end=None,
         lost=None,
+        lost_logits=np.array(lost),
         same=True,
     )
 
@@ -124,7 +126,7 @@ def test_no_rule_lifts_a_token_above_the_best(
         assert values[int(np.argmax(logits))] == values.max() == 0
     for normaliser in NORMALISERS.values():
         best = float(log_softmax(found.logits).max())
-        assert (values <= normaliser(values, best)).all()
+        assert (values <= normaliser(values, found, best)).all()
 
 
 def answer(parameters: Parameters, logits: list[float]) -> bytes:
@@ -148,5 +150,16 @@ def test_softmax_over_the_vocabulary_charges_for_what_is_not_viable():
     logits = np.array([1.0, 0.5, -1.0, 3.0])
     model = log_softmax(logits)[:2]
     promoted = np.array([0.0, -0.5])
-    assert promoted - NORMALISERS["vocabulary"](promoted, float(model[0])) == pytest.approx(model)
-    assert promoted - NORMALISERS["viable"](promoted, float(model[0])) == pytest.approx(log_softmax(logits[:2]))
+    found = options([1, 1], [1.0, 0.5], 9, lost=[3.0])
+    scored = {name: promoted - normaliser(promoted, found, float(model[0])) for name, normaliser in NORMALISERS.items()}
+    assert scored["vocabulary"] == pytest.approx(model)
+    assert scored["viable"] == pytest.approx(log_softmax(logits[:2]))
+    assert scored["grammar"] == pytest.approx(log_softmax(logits[[0, 1, 3]])[:2])
+
+
+def test_what_the_budget_forces_is_paid_for_whatever_alpha_is():
+    """Two viable tokens with a hundredth of what the grammar allows: log 0.01, and their shares of each other."""
+    found = options([1, 1], [0.0, 0.0], 9, lost=[float(np.log(198))])
+    even = PROMOTIONS["flat"](found, GRAMMAR, 0.5)
+    assert even - NORMALISERS["grammar"](even, found, 0.0) == pytest.approx(np.log([0.005, 0.005]))
+    assert PROMOTIONS["flat"](options([4, 1], [1.0, -1.0], 5), GRAMMAR, 0.4).tolist() == pytest.approx([0.0, -1.2])

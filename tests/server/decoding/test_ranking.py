@@ -40,10 +40,13 @@ def outcomes(words: set[bytes], table: np.ndarray, budget: int, softmax: Softmax
             found.append(at)
             return
         viable = [t for t in range(3) if any(w.startswith(at.text + b"abc"[t : t + 1]) for w in fitting(at.text, left))]
-        viable += [END] if at.text in words else []
+        allowed = [t for t in range(3) if any(w.startswith(at.text + b"abc"[t : t + 1]) for w in words)]
+        end = [END] if at.text in words else []
+        viable, allowed = viable + end, allowed + end
         logits = table[number(at.text)]
         model = log_softmax(logits)[viable]
-        guided = model if softmax == "vocabulary" else log_softmax(logits[viable])
+        over = {"viable": viable, "grammar": allowed, "vocabulary": list(range(len(logits)))}[softmax]
+        guided = logits[viable] - np.log(np.exp(logits[over]).sum())
         for token, g, m in zip(viable, guided, model, strict=True):
             after = at.text + (b"" if token == END else b"abc"[token : token + 1])
             made = Outcome(after, at.guided + g, at.model + m, at.used + 1)

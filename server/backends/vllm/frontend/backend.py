@@ -1,4 +1,4 @@
-"""The backend whose model runs in vLLM: tokens are chosen in its workers, and read again here."""
+"""The backend whose model runs in vLLM: tokens are chosen there, and read again here."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from server.backends.backend import Backend, Piece, State, Unavailable, Unsuppor
 from server.backends.vllm.frontend.instance import Instance, opened
 from server.backends.vllm.frontend.model import FolderModel
 from server.backends.vllm.frontend.options import engine_args
+from server.backends.vllm.frontend.sampling import is_searched
 from server.backends.vllm.frontend.supervision import Patience, Supervisor
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
@@ -40,6 +41,9 @@ class VllmBackend(Backend):
         self._model = self.model = FolderModel(folder, name, cache, config.model_config.max_model_len)
         self._engines: int = config.parallel_config.data_parallel_size
         self._transfers = config.kv_transfer_config is not None
+        self._most_logprobs: int = config.model_config.max_logprobs
+        self._on_processor = config.device_config.device_type == "cpu"
+        self._drafts = config.speculative_config is not None
         self._args = args
         self._supervisor = Supervisor(self._opened, patience or Patience())
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -58,15 +62,10 @@ class VllmBackend(Backend):
         return self._active
 
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
-        if parameters.beam_width > 1 and self._engines > 1:
-            raise UnsupportedWork("swyb.beam_width", "beams share one engine's memory: not with data parallel engines")
-        if parameters.beam_width > 1 and self._transfers:
-            raise UnsupportedWork("swyb.beam_width", "beams share memory: not with one that is transferred elsewhere")
-        if parameters.beam_width == 1 and parameters.jump_forward == "text":
-            raise UnsupportedWork("swyb.jump_forward", "over forced text only beams jump: set swyb.beam_width above 1")
-        if parameters.local:
-            field = parameters.local[0]
-            raise UnsupportedWork(field, f"{field}: vLLM's workers choose the tokens, and don't have it: leave it out")
+        if is_searched(parameters):
+            self._check_search(parameters)
+        else:
+            self._check_sampled(parameters)
         if self._supervisor.running is not None:  # else whoever runs it is told
             self._supervisor.running.check(parameters, prompt_tokens)
 
@@ -98,6 +97,38 @@ class VllmBackend(Backend):
                     yield event
         finally:
             self._active -= 1
+
+    def _check_search(self, parameters: Parameters) -> None:
+        field = "swyb.beam_width" if parameters.beam_width > 1 else "swyb.alpha"
+        if parameters.beam_width == 1 and parameters.alpha == 0:
+            field = "swyb.jump_forward"
+        reasons = {
+            "a search has one engine's memory: not with data parallel engines": self._engines > 1,
+            "a search has its memory to itself: not with one that is transferred elsewhere": self._transfers,
+            "a search drafts nothing: not with speculative decoding": self._drafts,
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                raise UnsupportedWork(field, f"{field}: {reason}")
+        if parameters.local:
+            local = parameters.local[0]
+            raise UnsupportedWork(local, f"{local}: searches in vLLM's workers don't have it: leave it out, or {field}")
+
+    def _check_sampled(self, parameters: Parameters) -> None:
+        penalties = parameters.penalties
+        if penalties.last >= 0 and any(wanted for name, wanted in penalties.asked.items() if name != "logit_bias"):
+            raise UnsupportedWork(
+                "repeat_last_n", "repeat_last_n: vLLM's penalties look back at all tokens: leave it out"
+            )
+        # On a processor vLLM's kernel that spreads top_k over drafts misreads it, and the engine ends.
+        truncates = parameters.top_k > 0 and parameters.temperature > 0 and self._on_processor
+        lacking = {"min_p": parameters.min_p > 0, "logit_bias": bool(penalties.bias), "top_k": truncates}
+        for field, wanted in lacking.items():
+            if wanted and self._drafts:
+                raise UnsupportedWork(field, f"{field}: vLLM doesn't have it with speculative decoding: leave it out")
+        if (parameters.logprobs or 0) > self._most_logprobs >= 0:
+            most = f"this engine tells {self._most_logprobs} at most (--max-logprobs)"
+            raise UnsupportedWork("top_logprobs", f"top_logprobs: {most}")
 
     async def _opened(self) -> Instance:
         instance = await opened(self._args, self._model.vocabulary)

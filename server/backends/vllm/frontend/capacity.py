@@ -31,16 +31,17 @@ class Room:
         return self.blocks >= other.blocks and self.seats >= other.seats
 
 
-def room_for(length: int, beam_width: int, block: int) -> Room:
-    """Room that an answer may need: `length` tokens with its prompt, in blocks of `block` tokens.
+def room_for(length: int, beams: int | None, block: int) -> Room:
+    """Room that an answer may need: `length` tokens with its prompt, in blocks of `block` tokens. `beams`: of a search;
+    None: a text that vLLM samples.
 
     Beams may hold everything of their own; and a block that is copied, for a beam that begins as another, is kept until
     it has been, even if nobody else has it any more.
     """
     blocks = ceil(length / block)
-    if beam_width == 1:
+    if beams is None:
         return Room(blocks, 1)
-    return Room(beam_width * blocks + beam_width, beam_width)
+    return Room(beams * blocks + beams, beams)
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -25,10 +25,11 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import DoesNotFit, Piece, Work, first_work
 from server.backends.vllm.frontend.capacity import Capacity, Room, room_for
 from server.backends.vllm.frontend.loading import LoadedGrammars
+from server.backends.vllm.frontend.logprobs import told
 from server.backends.vllm.frontend.reading import searched
-from server.backends.vllm.frontend.sampling import beam_params, sampling_params
+from server.backends.vllm.frontend.sampling import is_searched, sampling_params, search_params
 from server.backends.vllm.frontend.transcript import Ended, Transcript
-from server.backends.vllm.wire.choices import FORCED
+from server.backends.vllm.wire.mask_requests import TIGHT
 from server.decoding.answer import Answer
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText
@@ -58,7 +59,8 @@ class Instance:
         self.context_window: int = llm.model_config.max_model_len
         self._llm = llm
         self._vocabulary = vocabulary
-        self._grammars = LoadedGrammars(self._call, LOADED_GRAMMARS)
+        self._in_core = LoadedGrammars(self._call_core, LOADED_GRAMMARS)
+        self._in_workers = LoadedGrammars(self._call_workers, LOADED_GRAMMARS)
         self._ids = count(1)
         self._ended = asyncio.Event()
         self._waits = Interrupts()
@@ -71,22 +73,27 @@ class Instance:
         self._capacity = Capacity(Room(cache.num_gpu_blocks - 1, llm.vllm_config.scheduler_config.max_num_seqs))
 
     @property
+    def searches(self) -> bool:
+        """Whether workers search: where drafts are verified there is no place for it."""
+        return self._llm.vllm_config.speculative_config is None
+
+    @property
     def failed(self) -> bool:
         """Whether the engine has ended by itself."""
         return bool(self._llm.errored)
 
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
-        """Raises DoesNotFit for beams that can't be held."""
-        if parameters.beam_width > 1:
+        """Raises DoesNotFit for searches that can't be held."""
+        if is_searched(parameters):
             self._capacity.check(self._room(parameters, prompt_tokens))
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        """Decodes as `Backend.run` says. Raises DoesNotFit for beams that can't be held."""
+        """Decodes as `Backend.run` says. Raises DoesNotFit for searches that can't be held."""
         need = self._room(work.parameters, len(work.prompt))
         async with AsyncExitStack() as held:
             try:
                 async with self._waits.scope():
-                    await held.enter_async_context(self._capacity.taken(need, firm=work.parameters.beam_width > 1))
+                    await held.enter_async_context(self._capacity.taken(need, firm=is_searched(work.parameters)))
                     key = await held.enter_async_context(self._key(work))
             except Interrupted:
                 yield Transcript(work, self._vocabulary).interrupted(Ended("shutdown", _ENDING))
@@ -108,10 +115,11 @@ class Instance:
             await asyncio.sleep(HEARTBEAT_SECONDS)  # some may have been on their way
 
     def _room(self, parameters: Parameters, prompt_tokens: int) -> Room:
-        return room_for(prompt_tokens + parameters.budget, parameters.beam_width, self._block)
+        beams = parameters.beam_width if is_searched(parameters) else None
+        return room_for(prompt_tokens + parameters.budget, beams, self._block)
 
     def _decoded(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
-        if work.parameters.beam_width == 1:
+        if not is_searched(work.parameters):
             return self._followed(work, key)
         work = replace(work, parameters=work.parameters.seeded())
         return searched(work, work.grammar or self._any_text, partial(self._news, work, key), STEP_SECONDS)
@@ -119,7 +127,7 @@ class Instance:
     async def _news(self, work: Work, key: str | None, begun: tuple[int, ...]) -> AsyncGenerator[dict[str, Any] | None]:
         """News of a search whose answers all begin with some tokens."""
         name = f"swyb-{next(self._ids)}"
-        params = beam_params(work, name, key, begun)
+        params = search_params(work, name, key, begun)
         async with aclosing(self._outputs((*work.prompt, *begun), params, name)) as outputs:
             async for output in outputs:
                 yield output.kv_transfer_params
@@ -128,12 +136,14 @@ class Instance:
         transcript = Transcript(work, self._vocabulary)
         if not transcript.ended:
             try:
-                async with aclosing(self._tokens(work, key)) as steps:
-                    async for tokens, forced in steps:
-                        transcript.add(tokens)
-                        transcript.note_forced(forced)
+                async with aclosing(self._steps(work, key)) as steps:
+                    async for output in steps:
+                        [completion] = output.outputs
+                        tokens = list(completion.token_ids)
+                        transcript.add(tokens, told(tokens, completion.logprobs, work.parameters.logprobs or 0))
+                        transcript.note_tight((output.kv_transfer_params or {}).get(TIGHT, ()))
                         if text := transcript.news():
-                            yield Piece(text)
+                            yield Piece(text, transcript.news_of_logprobs())
                         if transcript.ended:
                             break
             except Ended as ended:
@@ -151,25 +161,22 @@ class Instance:
         """Ends what is still under way, and all processes."""
         if self._finishing is not None:
             self._finishing.cancel()
-        self._grammars.close()
+        for grammars in (self._in_core, self._in_workers):
+            grammars.close()
         self._fail_all()
         if self._llm.output_handler is not None:
             self._llm.output_handler.cancel()  # it would call its end an error
         await asyncio.to_thread(self._llm.shutdown, SHUTDOWN_SECONDS)
 
-    async def _tokens(self, work: Work, key: str | None) -> AsyncGenerator[tuple[list[int], Sequence[int]]]:
-        """Ids as they are chosen, until an end token or the budget ends them, with the places in all of the answer of
-        those that the budget chose, as far as they are told. Raises EngineError.
-        """
-        name = f"swyb-{next(self._ids)}"
-        params = sampling_params(work, name, key, self._vocabulary)
-        async with aclosing(self._outputs(work.prompt, params, name)) as outputs:
+    async def _steps(self, work: Work, key: str | None) -> AsyncGenerator[RequestOutput]:
+        """Outputs of a single text, until an end token or the budget ends it. Raises EngineError."""
+        params = sampling_params(work, key, self._vocabulary)
+        async with aclosing(self._outputs(work.prompt, params, f"swyb-{next(self._ids)}")) as outputs:
             async for output in outputs:
                 [completion] = output.outputs
-                yield list(completion.token_ids), (output.kv_transfer_params or {}).get(FORCED, ())
-                given_up = completion.finish_reason not in (None, "stop", "length")
-                if given_up and self._finishing is None:
-                    raise EngineError(f"the engine has given up this request ({completion.finish_reason})")
+                if completion.finish_reason not in (None, "stop", "length") and self._finishing is None:
+                    raise Ended("failure", f"the engine has given up this request ({completion.finish_reason})")
+                yield output
 
     async def _outputs(self, prompt: Sequence[int], params: SamplingParams, name: str) -> AsyncGenerator[RequestOutput]:
         """Outputs of one request. Raises EngineError."""
@@ -196,27 +203,35 @@ class Instance:
         if isinstance(grammar, ForcedText):
             grammar = grammar.grammar  # jumps are taken here; the steps between them are the same
         if type(grammar) not in (CompiledGrammar, TabledGrammar):
-            raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine's workers")
+            raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine")
         assert isinstance(grammar, CompiledGrammar), "both are"
-        return self._grammars.loaded(grammar, work.exchange)
+        held = self._in_workers if is_searched(work.parameters) else self._in_core
+        return held.loaded(grammar, work.exchange)
 
-    async def _call(self, method: str, *arguments: object) -> Sequence[Any]:
+    async def _call_workers(self, method: str, *arguments: object) -> Sequence[Any]:
         """A method of the workers, on every rank of every engine, and what the first engine's ranks return.
 
         Raises EngineError.
         """
-        calling = asyncio.ensure_future(self._llm.collective_rpc(method, args=arguments))
+        results: Sequence[Any] = await self._called(method, self._llm.collective_rpc(method, args=arguments))
+        return results
+
+    async def _call_core(self, method: str, *arguments: object) -> Sequence[Any]:
+        """A method of every engine's core, and what the first one returns. Raises EngineError."""
+        return [await self._called(method, self._llm.engine_core.call_utility_async(method, *arguments))]
+
+    async def _called(self, method: str, call: Coroutine[Any, Any, Any]) -> Any:
+        calling = asyncio.ensure_future(call)
         ending = asyncio.ensure_future(self._ended.wait())  # a dead engine never answers
         try:
             await asyncio.wait({calling, ending}, return_when=asyncio.FIRST_COMPLETED)
             if not calling.done():
                 raise EngineError("the engine has ended during this request")
-            results: Sequence[Any] = calling.result()
-            return results
+            return calling.result()
         except EngineError:
             raise
-        except Exception as error:  # the client tells what a worker raised as a bare Exception
-            raise EngineError(f"the engine's workers failed at {method}: {error}") from error
+        except Exception as error:  # the client tells what the engine raised as a bare Exception
+            raise EngineError(f"the engine failed at {method}: {error}") from error
         finally:
             calling.cancel()
             ending.cancel()
@@ -247,8 +262,10 @@ async def opened(args: Callable[[], AsyncEngineArgs], vocabulary: Vocabulary) ->
 
 
 async def _warm_up(instance: Instance, constrained: Work) -> None:
-    beams = replace(constrained, parameters=replace(constrained.parameters, beam_width=2))
-    for work in (replace(constrained, grammar=None), constrained, beams):
+    works = [replace(constrained, grammar=None), constrained]
+    if instance.searches:
+        works.append(replace(constrained, parameters=replace(constrained.parameters, beam_width=2)))
+    for work in works:
         with suppress(DoesNotFit):  # an engine that is too small for beams tells those who want some
             async with aclosing(instance.run(work)) as events:
                 async for _ in events:

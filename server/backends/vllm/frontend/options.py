@@ -25,10 +25,9 @@ REFUSED: Mapping[str, str] = {
     "model": "say --model DIR before the --",
     "served_model_name": "say --name before the --",
     **dict.fromkeys(("tokenizer", "tokenizer_mode", "tokenizer_revision", "skip_tokenizer_init"), _OURS),
-    **dict.fromkeys(("logits_processors", "worker_cls", "worker_extension_cls", "scheduler_cls"), _OURS),
+    **dict.fromkeys(("worker_cls", "worker_extension_cls", "scheduler_cls"), _OURS),
     "disable_log_stats": _OURS,
     **dict.fromkeys(("generation_config", "override_generation_config"), _OURS),
-    **dict.fromkeys(("speculative_config", "spec_method", "spec_model", "spec_tokens"), _CHOOSES),
     **dict.fromkeys(("watermark_config", "diffusion_config", "enable_trace_replay"), _CHOOSES),
     "enable_batch_sharded_sampling": "every rank has to see the whole batch",
     **dict.fromkeys(("structured_outputs_config", "reasoning_config"), _CONSTRAINS),
@@ -39,6 +38,9 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("nnodes", "node_rank"), _ONE_FRONT_END),
 }
 """Options that are refused, by vLLM's names of them, with the reason."""
+
+
+_DRAFTING = ("speculative_config", "spec_method", "spec_model", "spec_tokens")
 
 
 class _Parser(FlexibleArgumentParser):  # type: ignore[misc]
@@ -61,7 +63,8 @@ def engine_args(folder: Path, options: Sequence[str]) -> AsyncEngineArgs:
         setattr(given, name, defaults[name])
     given.model = str(folder)
     given.skip_tokenizer_init = True
-    given.logits_processors = [FILTER]
+    if all(getattr(given, name) is None for name in _DRAFTING):  # beside drafts vLLM has no processors of logits
+        given.logits_processors = [*(given.logits_processors or ()), FILTER]
     given.worker_extension_cls = EXTENSION
     given.worker_cls = WORKER
     given.scheduler_cls = SCHEDULER

@@ -1,4 +1,4 @@
-"""Beams whose search is in the workers: what they tell becomes pieces of text and answers, checked against the grammar.
+"""Searches in the workers: what they tell becomes pieces of text and answers, checked against the grammar.
 
 Nothing is taken on trust: every token of an answer is read with the front end's own copy of the grammar.
 """
@@ -27,7 +27,7 @@ News: TypeAlias = AsyncGenerator[dict[str, Any] | None]
 async def searched(
     work: Work, language: Language, ask: Callable[[tuple[int, ...]], News], step_seconds: float
 ) -> AsyncGenerator[Piece | Answer]:
-    """Decodes as `Backend.run` says, for M ≥ 2. `ask` begins a search, whose answers all begin with some tokens. Raises
+    """Decodes as `Backend.run` says. `ask` begins a search, whose answers all begin with some tokens. Raises
     EngineError, after `step_seconds` without news too.
     """
     # The workers' search begins alike. Tokens without an alternative are part of the prompt for the model.
@@ -119,7 +119,7 @@ class _Reading:
         transcript.add(tokens)
         if stopped:
             transcript.add(self._vocabulary.stop_ids[:1])
-        answer = replace(transcript.answer(), score=score, budget_forced_tokens=forced)
+        answer = replace(transcript.answer(), score=score, budget_forced_tokens=forced, tight_steps=None)
         if self._work.grammar is not None:  # what beams would be without a budget isn't known
             answer = replace(answer, budget_affected=None, budget_ended=None)
         if answer.tokens != tuple(tokens):

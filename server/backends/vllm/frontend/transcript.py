@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -17,6 +18,7 @@ from server.backends.vllm.wire.end_tokens import end_tokens
 from server.decoding.answer import Answer, Interruption
 from server.decoding.beam import first_stop, held_back, whole_code_points
 from server.decoding.language import ENDINGS
+from server.decoding.logprobs import TokenLogprobs
 from server.engines.contract import EngineError
 
 
@@ -36,12 +38,15 @@ class Transcript:
         self._grammar = work.grammar
         self._parameters = work.parameters
         self._vocabulary = vocabulary
-        self._ends = end_tokens(vocabulary)
+        ends = () if work.parameters.ignore_end else end_tokens(vocabulary)
+        self._ends = (*ends, *work.parameters.stop_ids)
         self._configuration = 0 if work.grammar is None else work.grammar.start
         self._tokens: list[int] = []
         self._text = b""
-        self._forced: tuple[int, ...] = ()
+        self._tight: tuple[int, ...] = ()
+        self._logprobs: list[TokenLogprobs] = []
         self._sent = 0
+        self._told = 0
         self._stopped = False
         self._halted = False
         self._ended = self._nothing_may_follow()
@@ -51,22 +56,33 @@ class Transcript:
         """Whether no token may follow: by an end token, at a stop text, or because nothing can."""
         return self._ended
 
-    def add(self, tokens: Iterable[int]) -> None:
-        """Raises EngineError for tokens that the grammar doesn't have there. What follows the end is left out."""
-        for token in tokens:
+    def add(self, tokens: Iterable[int], logprobs: Iterable[TokenLogprobs] = ()) -> None:
+        """Takes in tokens, with their log-probabilities where these were asked for. What follows the end is left out.
+
+        Raises EngineError for tokens that the grammar doesn't have there.
+        """
+        for token, told in zip_longest(tokens, logprobs):
             if self._ended:
                 return
             if token in self._ends:
-                self._stopped = token in self._vocabulary.stop_ids  # else the model has none, and none is counted
+                # A model without end tokens ends by one that isn't counted.
+                self._stopped = token in (*self._vocabulary.stop_ids, *self._parameters.stop_ids)
                 self._ended = True
                 self._check_complete()
             else:
                 self._extend(token)
+                self._logprobs += [] if told is None else [told]
 
-    def note_forced(self, places: Sequence[int]) -> None:
-        """Takes in the places of tokens that the budget chose, if there are some; they are all so far."""
+    def note_tight(self, places: Sequence[int]) -> None:
+        """Takes in the places of tokens before which the mask was tight, if there are some; they are all so far."""
         if places:
-            self._forced = tuple(places)
+            self._tight = tuple(places)
+
+    def news_of_logprobs(self) -> tuple[TokenLogprobs, ...]:
+        """Log-probabilities that weren't told before."""
+        found = tuple(self._logprobs[self._told :])
+        self._told += len(found)
+        return found
 
     def news(self) -> bytes:
         """Text that wasn't told before, up to a whole code point; before the end, none that may begin a stop text."""
@@ -82,7 +98,7 @@ class Transcript:
         self._check_complete()
         cut = self._grammar is None and not self._stopped and not self._halted
         used = len(self._tokens) + self._stopped
-        forced = tuple(place for place in self._forced if place < used)
+        tight = tuple(place for place in self._tight if place < used)
         answer = Answer(
             text=self._text,
             tokens=tuple(self._tokens),
@@ -90,9 +106,11 @@ class Transcript:
             complete=not cut,
             finish_reason="length" if cut else "stop",
             score=0.0,
-            budget_forced_tokens=len(forced),
-            forced_at=forced,
-            budget_affected=bool(forced) or not self._ends_by_itself(),
+            budget_forced_tokens=None if self._grammar is not None else 0,
+            forced_at=tight,
+            tight_steps=None if self._grammar is None else len(tight),
+            budget_affected=bool(tight) or not self._ends_by_itself(),
+            logprobs=tuple(self._logprobs),
         )
         return replace(answer, budget_ended=ended_by_budget(self._work, answer))
 
@@ -106,7 +124,7 @@ class Transcript:
         begun = len(self._tokens)
         if self._grammar is not None:
             self.add(self._grammar.witness(self._configuration))
-            self._forced = (*(at for at in self._forced if at < begun), *range(begun, self._parameters.budget))
+            self._tight = tuple(place for place in self._tight if place < begun)
         self._ended = True
         return replace(self.answer(), interrupted=ended.reason, budget_affected=None, budget_ended=None)
 

@@ -1,1 +1,1 @@
-"""Scheduler in vLLM's engine core: beams are scheduled together, and fork."""
+"""Scheduler in vLLM's engine core: masks of single texts; beams are scheduled together, and fork."""

@@ -1,4 +1,5 @@
-"""vLLM's scheduler, which has the beams of an answer take each step together, and then go on as the workers chose.
+"""vLLM's scheduler, which has the beams of an answer take each step together, and then go on as the workers chose; and
+which gives single texts under a grammar their masks.
 
 Named to vLLM as `server.backends.vllm.scheduler.scheduler.scheduler`. Each beam is a request. The front end knows the
 first one only; all others begin here, as what their parents have computed, and never wait in line: memory and places
@@ -8,6 +9,7 @@ for all of them were free before the first began (`capacity`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
@@ -16,9 +18,11 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 from vllm.v1.request import Request, RequestStatus
 
+from server.backends.vllm.scheduler import calls
 from server.backends.vllm.scheduler.groups import Broken, Group
-from server.backends.vllm.wire.choices import ATTRIBUTE, FORCED, Choice, Forced, Turns, choices_of, forced_of
-from server.backends.vllm.wire.requests import name_of, row_of
+from server.backends.vllm.scheduler.masked_texts import MaskedTexts, make_ours
+from server.backends.vllm.wire.choices import ATTRIBUTE, Choice, Turns, choices_of
+from server.backends.vllm.wire.requests import row_of
 
 
 class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where types are checked
@@ -26,41 +30,39 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
 
     running: list[Request]
     kv_cache_manager: Any
+    structured_output_manager: Any
     use_v2_model_runner: bool
     max_num_running_reqs: int
     get_request_counts: Callable[[], tuple[int, int]]
     has_finished_requests: Callable[[], bool]
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, vllm_config: Any, **options: Any) -> None:
+        super().__init__(vllm_config, **options)
+        make_ours(self.structured_output_manager, vllm_config)
+        self.masked = MaskedTexts(Path(vllm_config.model_config.model))
         self._groups: dict[str, Group] = {}
         self._group_of: dict[str, Group] = {}
         self._over: list[str] = []
         self._begun: set[str] = set()
         self._to_tell: list[NewRequestData] = []
-        self._singles: dict[str, str] = {}
-        self._forced: dict[str, Forced] = {}
 
     def add_request(self, request: Request) -> None:
+        self.masked.begin(request)
         super().add_request(request)
         name = row_of(request.sampling_params)
         if name is not None:
             group = Group(request.request_id, name, request.client_index, [request])
             self._groups[group.leader] = self._group_of[group.leader] = group
-        single = name_of(request.sampling_params)
-        if single is not None:
-            self._singles[request.request_id] = single
 
     def finish_requests(self, request_ids: str | Iterable[str] | None, finished_status: RequestStatus) -> list[Request]:
         """An answer that is given up takes all its beams along."""
         if request_ids is None:
             leaders = list(self._groups)
-            self._singles, self._forced = {}, {}
+            self.masked.forget(None)
         else:
             request_ids = [request_ids] if isinstance(request_ids, str) else list(request_ids)
+            self.masked.forget(request_ids)
             leaders = [name for name in request_ids if name in self._groups]
-            for name in request_ids:
-                self._forced.pop(self._singles.pop(name, ""), None)
             request_ids += [row.request_id for name in leaders for row in self._groups[name].rows]
         for leader in leaders:
             self._forget(self._groups[leader])
@@ -94,25 +96,15 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
         if hidden:
             for those in found.values():
                 those.outputs = [one for one in those.outputs if one.request_id not in hidden]
-        running = set(self._singles.values())
-        self._forced |= {name: places for name, places in forced_of(model_runner_output).items() if name in running}
         for those in found.values():
             for one in those.outputs:
-                self._tell_forced(one)
+                self.masked.tell(one)
         turns, choices = getattr(scheduler_output, ATTRIBUTE).rows, choices_of(model_runner_output)
         for group in list(self._groups.values()):
             news = self._after(group, scheduler_output, turns, choices)
             if news is not None:
                 found.setdefault(group.client, EngineCoreOutputs()).outputs.append(news)
         return found
-
-    def _tell_forced(self, output: EngineCoreOutput) -> None:
-        """The front end learns what the budget has chosen so far; with the last output the request is forgotten."""
-        name = self._singles.get(output.request_id, "")
-        if name in self._forced:
-            output.kv_transfer_params = {**(output.kv_transfer_params or {}), FORCED: list(self._forced[name])}
-        if output.finish_reason is not None:
-            self._forced.pop(self._singles.pop(output.request_id, ""), None)
 
     def _is_one_of_several(self, request: Request) -> bool:
         group = self._group_of.get(request.request_id)
@@ -201,5 +193,6 @@ class _Asynchronous(_Together, AsyncScheduler):  # type: ignore[misc]
 
 def scheduler(**options: Any) -> Scheduler:
     """Scheduler of the kind that the configuration asks for, with vLLM's own arguments."""
+    calls.install()
     asynchronous = options["vllm_config"].scheduler_config.async_scheduling
     return (_Asynchronous if asynchronous else _Together)(**options)

@@ -1,22 +1,16 @@
-"""Messages between vLLM's scheduler and its workers with each step: about beams, and about what budgets chose.
+"""Messages about beams between vLLM's scheduler and its workers with each step.
 
-All are plain attributes of what vLLM itself sends: `Turns` of the scheduler's output, choices and places of the model
-runner's.
+All are plain attributes of what vLLM itself sends: `Turns` of the scheduler's output, choices of the model runner's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 ATTRIBUTE = "swyb"
 """Attribute under which messages about beams travel."""
-FORCED = "swyb_forced"
-"""Attribute under which places travel; the front end is told by this name too."""
-
-Forced: TypeAlias = tuple[int, ...]
-"""Places of a single text's tokens that the budget chose, in order; that of an end token is behind the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +51,4 @@ class Choice:
 def choices_of(output: Any) -> Mapping[str, Choice]:
     """Choices by the names of searches, from a model runner's output."""
     found: Mapping[str, Choice] = getattr(output, ATTRIBUTE, {})
-    return found
-
-
-def forced_of(output: Any) -> Mapping[str, Forced]:
-    """Places by the names of requests, from a model runner's output."""
-    found: Mapping[str, Forced] = getattr(output, FORCED, {})
     return found

@@ -1,4 +1,4 @@
-"""Requests as the filter in vLLM's workers sees them: plain values that travel in `SamplingParams.extra_args`.
+"""Searches as the filter in vLLM's workers sees them: plain values that travel in `SamplingParams.extra_args`.
 
 The front end writes them, the workers read them; both check them.
 """
@@ -30,7 +30,6 @@ _LEAST: Mapping[str, float] = {
     "budget": 0,
     "beam_width": 1,
     "answers": 1,
-    "prompt_tokens": 0,
     "seed": 0,
     "candidates": 1,
     "temperature": 0,
@@ -57,17 +56,15 @@ NEUTRAL: Mapping[str, object] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RowRequest:
-    """Row of one request, and how its tokens are chosen.
+class SearchRequest:
+    """Search of one request, and how its tokens are chosen.
 
-    `request`: a name of its own, which reports and interrupted work are found by. `grammar`: the id that the workers
-    know a grammar by; None: any text. The answer so far is all tokens of prompt and output behind the first
-    `prompt_tokens`. `parameters` have a seed. `begun`: of beams, the answer's tokens that are in the prompt already.
+    `request`: a name of its own. `grammar`: the key that the workers know a grammar by; None: any text. `parameters`
+    have a seed. `begun`: the answer's tokens that are in the prompt already.
     """
 
     request: str
     grammar: str | None
-    prompt_tokens: int
     parameters: Parameters
     begun: tuple[int, ...] = ()
 
@@ -75,10 +72,10 @@ class RowRequest:
         """Numbers, texts, lists and None."""
         found = {name: getattr(self.parameters, name) for name in _PARAMETERS}
         found |= {"stops": [stop.hex() for stop in self.parameters.stops], "begun": list(self.begun)}
-        return {"request": self.request, "grammar": self.grammar, "prompt_tokens": self.prompt_tokens, **found}
+        return {"request": self.request, "grammar": self.grammar, **found}
 
     @staticmethod
-    def from_dict(data: object) -> RowRequest:
+    def from_dict(data: object) -> SearchRequest:
         """Raises ValueError for anything that `to_dict` doesn't yield."""
         if not isinstance(data, dict) or data.keys() != _NAMES:
             raise ValueError(f"{KEY}: not the fields of a request")
@@ -86,17 +83,17 @@ class RowRequest:
             _check_value(name, value)
         stops = tuple(bytes.fromhex(stop) for stop in data["stops"])
         parameters = Parameters(**{name: data[name] for name in _PARAMETERS} | {"stops": stops})
-        return RowRequest(data["request"], data["grammar"], data["prompt_tokens"], parameters, tuple(data["begun"]))
+        return SearchRequest(data["request"], data["grammar"], parameters, tuple(data["begun"]))
 
 
 _BYTES = re.compile("([0-9a-f]{2})*")
 LOCAL = frozenset({"min_p", "penalties", "stop_ids", "min_tokens", "ignore_end", "logprobs"})
-"""Parameters that the front end refuses: see `Parameters.local`."""
+"""Parameters that the front end refuses for searches: see `Parameters.local`."""
 _PARAMETERS = frozenset(field.name for field in fields(Parameters)) - LOCAL
-_NAMES = _PARAMETERS | {"request", "grammar", "prompt_tokens", "begun"}
+_NAMES = _PARAMETERS | {"request", "grammar", "begun"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "grammar": (str, type(None)),
-    **dict.fromkeys(("prompt_tokens", "budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
+    **dict.fromkeys(("budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
     **dict.fromkeys(("temperature", "top_p", "alpha"), (int, float)),
     "jump_forward": (bool, str),
     "special_names": (bool,),
@@ -119,18 +116,10 @@ def _check_value(name: str, value: Any) -> None:
         raise ValueError(f"{KEY}.{name}: {value!r} are no tokens")
 
 
-def request_of(sampling: Any) -> RowRequest | None:
-    """Row of vLLM's sampling parameters; None for a request that isn't ours. Raises ValueError."""
+def request_of(sampling: Any) -> SearchRequest | None:
+    """Search in vLLM's sampling parameters; None for a request that isn't ours. Raises ValueError."""
     data = (sampling.extra_args or {}).get(KEY)
-    return None if data is None else RowRequest.from_dict(data)
-
-
-def name_of(sampling: Any) -> str | None:
-    """Name of a single text's request by vLLM's sampling parameters; None for others."""
-    arguments = sampling.extra_args or {}
-    data = arguments.get(KEY)
-    name = data.get("request") if isinstance(data, dict) and BEAM not in arguments else None
-    return name if isinstance(name, str) else None
+    return None if data is None else SearchRequest.from_dict(data)
 
 
 def row_of(sampling: Any) -> str | None:

@@ -15,9 +15,9 @@ import numpy as np
 
 from grammar_cache.errors import LimitExceeded
 from server.backends.vllm.wire.choices import NOTHING, Choice, Turns
-from server.backends.vllm.wire.requests import RowRequest
+from server.backends.vllm.wire.requests import SearchRequest
 from server.backends.vllm.worker.registry import Registry
-from server.backends.vllm.worker.row import Wish
+from server.backends.vllm.worker.wish import Wish
 from server.decoding.answer import Answer
 from server.decoding.candidates import Place
 from server.decoding.decoder import Decoder
@@ -124,7 +124,7 @@ class Searches:
         self._lost: dict[str, Choice] = {}
         self._stepped: dict[str, Search] = {}
 
-    def begin(self, request: RowRequest) -> None:
+    def begin(self, request: SearchRequest) -> None:
         """One that has begun goes on: its first row may come and go before its first step."""
         if request.request in self._searches:
             return

@@ -1,13 +1,13 @@
-"""The logits processor that vLLM loads, for both of its model runners: it tells the guide which rows are whose.
+"""The logits processor that vLLM loads, for both of its model runners: it hands searches the logits of their rows.
 
-Named to vLLM as `server.backends.vllm.worker.filter:BudgetFilter`. Rows of requests without our extra arguments stay as
-they are. The older runner (V1) tells every change of the batch and has the tokens as lists; the newer one (V2) gives
-each request a slot for its time.
+Named to vLLM as `server.backends.vllm.worker.filter:BudgetFilter`. Rows of other requests stay as they are. The older
+runner (V1) tells every change of the batch; the newer one (V2) gives each request a slot for its time.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,8 @@ from grammar_cache.warm_up import warm_up
 from server.backends.vllm.wire.requests import check
 from server.backends.vllm.worker.batch import Batch
 from server.backends.vllm.worker.beam_search import Searches
-from server.backends.vllm.worker.guide import Guide
+from server.backends.vllm.worker.guide import guided
 from server.backends.vllm.worker.registry import Registry
-from server.backends.vllm.worker.slots import entries_of
 from server.engines.chat import ChatEncoder
 from server.engines.embedded import default_cache
 
@@ -35,16 +34,12 @@ class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
 
     def __init__(self, vllm_config: Any, device_or_states: Any, is_pin_memory: bool | None = None) -> None:
         """V1 gives the device, V2 the requests' states. A worker whose vocabulary can't be read fails at its start."""
-        if vllm_config.speculative_config is not None:
-            raise ValueError("speculative decoding draws tokens before the filter sees them: turn it off")
         folder = Path(vllm_config.model_config.model)
         vocabulary = Vocabulary.from_pretrained(folder, cache=default_cache())
         warm_up(vocabulary)
         self.registry = Registry(vocabulary, ChatEncoder(folder).split)
         self.searches = Searches(self.registry)
-        self._guide = Guide(self.registry)
-        self._batch = Batch(self.registry, self.searches)
-        self._states = device_or_states
+        self._batch = Batch(self.searches)
 
     @classmethod
     def validate_params(cls, sampling_params: Any) -> None:
@@ -60,8 +55,8 @@ class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
             return
         for place in (*batch_update.removed, *(added[0] for added in batch_update.added)):
             self._batch.remove(place)
-        for place, sampling, prompt, output in batch_update.added:
-            self._batch.add(place, sampling, prompt or (), output)
+        for place, sampling, *_ in batch_update.added:
+            self._batch.add(place, sampling)
         for here, there, direction in batch_update.moved:
             self._batch.move(here, there, swap=direction == MoveDirectionality.SWAP)
 
@@ -71,24 +66,17 @@ class BudgetFilter(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """V1 without, V2 with the batch's layout. Never raises: that would end the engine."""
-        seats = self._batch.seats
         try:
             rows = self._rows(ctx)
-            if ctx is None:
-                entries = [seat.entry(index) for index, seat in seats.items()]
-            else:
-                entries = entries_of(self._states, ctx, seats)
-        except Exception as error:
+        except Exception:
             _log.exception("the batch can't be read")
-            for seat in seats.values():
-                seat.row.fail(error)
-            rows, entries = {}, []
-        return self._guide.apply(logits, entries, self.searches.turns(rows))
+            rows = {}
+        return guided(logits, self.searches.turns(rows), self.registry.vocabulary.size)
 
-    def _rows(self, ctx: Any) -> dict[str, int]:
+    def _rows(self, ctx: Any) -> Mapping[str, int]:
         """Rows of beams, by name."""
-        beams = self._batch.beams
+        places = self._batch.places
         if ctx is None:
-            return dict(beams)
+            return places
         indices = {slot: index for index, slot in enumerate(ctx.idx_mapping_np.tolist())}
-        return {name: indices[slot] for name, slot in beams.items() if slot in indices}
+        return {name: indices[slot] for name, slot in places.items() if slot in indices}

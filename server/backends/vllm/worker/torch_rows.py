@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import torch
 
-from server.backends.vllm.worker.row import Wish
+from server.backends.vllm.worker.wish import Wish
 from server.decoding.logits import LARGEST, ArrayRow, Row, Tokens, Values
 
 CHOSEN = 1e30

@@ -6,14 +6,16 @@ executors ask the worker for a step, but all of them ask its runner.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from vllm.platforms import current_platform
 from vllm.utils.import_utils import resolve_obj_by_qualname
 from vllm.v1.outputs import AsyncModelRunnerOutput
 
-from server.backends.vllm.wire.choices import ATTRIBUTE, FORCED, NOTHING
+from server.backends.vllm.wire.choices import ATTRIBUTE, NOTHING, Choice
 from server.backends.vllm.worker.extension import filter_of
 
 
@@ -46,29 +48,45 @@ class Searching:
         return super().execute_model(scheduler_output, *arguments, **options)  # type: ignore[misc]
 
     def sample_tokens(self, grammar_output: Any) -> Any:
-        output = super().sample_tokens(grammar_output)  # type: ignore[misc]
+        with _seeds_kept(self):
+            output = super().sample_tokens(grammar_output)  # type: ignore[misc]
         found = filter_of(self)
-        told = {} if found is None else {ATTRIBUTE: found.searches.take(), FORCED: found.registry.take_forced()}
-        told = {name: message for name, message in told.items() if message}
-        return with_messages(output, told) if told else output
+        choices = {} if found is None else found.searches.take()
+        return with_choices(output, choices) if choices else output
 
 
-def with_messages(output: Any, told: Mapping[str, Mapping[str, Any]]) -> Any:
-    """A model runner's output, or one that is still to come, with messages to the scheduler, by attribute."""
+@contextmanager
+def _seeds_kept(runner: Any) -> Iterator[None]:
+    """Has rows whose sample is thrown away draw without their seeds, while the block runs: only part of their prompt is
+    computed. The older runner would draw and then turn their generators back, which on a processor none can do.
+    """
+    batch = getattr(runner, "input_batch", None)
+    if batch is None or runner.execute_model_state is None:  # the newer runner draws by seed and place
+        yield
+        return
+    thrown = np.flatnonzero(runner.discard_request_mask.np[: batch.num_reqs]).tolist()
+    kept = {row: batch.generators.pop(row) for row in thrown if row in batch.generators}
+    try:
+        yield
+    finally:
+        batch.generators.update(kept)
+
+
+def with_choices(output: Any, choices: Mapping[str, Choice]) -> Any:
+    """A model runner's output, or one that is still to come, with the choices of searches for the scheduler."""
     if isinstance(output, AsyncModelRunnerOutput):
-        return _Later(output, told)
-    for name, message in told.items():
-        setattr(output, name, message)
+        return _Later(output, choices)
+    setattr(output, ATTRIBUTE, choices)
     return output
 
 
 class _Later(AsyncModelRunnerOutput):  # type: ignore[misc]
-    def __init__(self, output: AsyncModelRunnerOutput, told: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, output: AsyncModelRunnerOutput, choices: Mapping[str, Choice]) -> None:
         self._output = output
-        self._told = told
+        self._choices = choices
 
     def get_output(self) -> Any:
-        return with_messages(self._output.get_output(), self._told)
+        return with_choices(self._output.get_output(), self._choices)
 
     def get_kv_connector_output(self) -> Any:
         """Output of vLLM's connector, from vLLM 0.33 on, for when `get_output` fails."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.conformance.cases import CASES, ConformanceCase, small_vocabulary
 from grammar_cache.hosts.conformance.hostile_scores import HOSTILE, Model, Scores
 from grammar_cache.hosts.conformance.laws import check_answers
+from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar
+from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.grammar_cache.hosts.vllm.scheduling import THINK_END, Rows, answer
 
 VOCABULARY = small_vocabulary()
@@ -115,6 +118,88 @@ def test_a_mask_that_fails_is_that_of_the_completion(monkeypatch: pytest.MonkeyP
     found = generated(None, 0, grammar, 60, HOSTILE["by chance"](VOCABULARY))
     assert tuple(found[: grammar.minimum.tokens]) == grammar.witness(grammar.start)
     assert OBJECT.judge(VOCABULARY.text(found).decode())
+
+
+def masks(grammar: CompiledGrammar, tokens: Sequence[int], **options: Any) -> list[set[int]]:
+    """Tokens that are allowed before each of these, and behind them."""
+    ends = options.pop("ends", frozenset(grammar.vocabulary.stop_ids))
+    place = BudgetGrammar(grammar, 9, ends, **options)
+    found = []
+    for token in [*tokens, None]:
+        rows = Rows(1, -(-grammar.vocabulary.size // 32))
+        place.begin_step(())
+        place.fill_bitmask(rows, 0)
+        place.end_step()
+        found.append(set(np.flatnonzero(rows.allowed(0, grammar.vocabulary.size)).tolist()))
+        assert token is None or place.commit([token])
+    return found
+
+
+LETTERS = Vocabulary([b"a", b"b", None, None], [2])
+
+
+def test_the_shortest_answer_ends_where_it_is_complete() -> None:
+    """Behind the first complete text an end alone is allowed."""
+    grammar = compile_grammar(Constraint("regex", "a+b?"), LETTERS)
+    assert masks(grammar, [0]) == [{0}, {0, 1, 2}]
+    assert masks(grammar, [0], shortest=True) == [{0}, {2}]
+
+
+def test_no_end_comes_too_soon() -> None:
+    """Ends are kept out before so many tokens, but where nothing else may come."""
+    grammar = compile_grammar(Constraint("regex", "a+b?"), LETTERS)
+    assert masks(grammar, [0, 0], ends_from=2) == [{0}, {0, 1}, {0, 1, 2}]
+    assert masks(grammar, [0, 1], ends_from=5) == [{0}, {0, 1}, {2}]
+
+
+def test_a_vocabulary_without_ends_ends_by_another_token() -> None:
+    """A token without text ends what nothing can follow, and nothing else."""
+    grammar = compile_grammar(Constraint("regex", "ab?"), Vocabulary([b"a", b"b", None], []))
+    assert masks(grammar, [0, 1], ends=frozenset({2})) == [{0}, {1}, {2}]
+    place = BudgetGrammar(grammar, 9, frozenset({2}))
+    assert not place.commit([2])
+    assert place.commit([0, 1, 2])
+
+
+def test_faults_fail_their_request_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault where tokens are followed is told as a token that isn't allowed; one in the completion leaves an end."""
+    grammar = compile_grammar(OBJECT.constraint, VOCABULARY)
+    place = BudgetGrammar(grammar, 60, frozenset(VOCABULARY.stop_ids))
+
+    def broken(*anything: object) -> None:
+        raise RuntimeError("out of order")
+
+    for method in ("accept", "fill", "completion"):
+        monkeypatch.setattr(f"grammar_cache.hosts.cursor.Cursor.{method}", broken)
+    assert not place.commit([123])
+    assert place.validate_tokens([123]) == []
+    rows = Rows(1, -(-VOCABULARY.size // 32))
+    place.begin_step([123])
+    place.fill_bitmask(rows, 0)
+    place.fill_bitmask(rows, 0)
+    place.end_step()
+    assert set(np.flatnonzero(rows.allowed(0, VOCABULARY.size)).tolist()) == set(VOCABULARY.stop_ids)
+
+
+@pytest.mark.parametrize("more", [None, 0, 2, 60])
+def test_tight_places_are_those_where_the_budget_narrows_the_mask(more: int | None) -> None:
+    """A place is tight iff its mask isn't the one without a budget; drafts that were taken back are none."""
+    grammar = compile_grammar(OBJECT.constraint, VOCABULARY)
+    budget = 1 << 28 if more is None else grammar.minimum.tokens + more
+    model = HOSTILE["by chance"](VOCABULARY)
+    place = BudgetGrammar(grammar, budget, frozenset(VOCABULARY.stop_ids))
+    configuration, output, expected = grammar.start, list[int](), list[int]()
+    while len(output) < min(budget, 80) and not set(VOCABULARY.stop_ids) & set(output):
+        within, free = (grammar.mask(configuration, left) for left in (budget - len(output), None))
+        expected += [] if np.array_equal(within, free) else [len(output)]
+        scores = np.nan_to_num(model(output), nan=-1e9, posinf=1e9, neginf=-1e9)
+        output.append(int(np.where(within, scores, -np.inf).argmax()))
+        place.validate_tokens([output[-1], 123, 125])
+        assert place.commit(output[-1:])
+        if output[-1] not in VOCABULARY.stop_ids:
+            configuration = grammar.take(configuration, output[-1])
+    assert place.tight_places == tuple(expected)
+    assert bool(expected) == (more in (0, 2))
 
 
 def test_ends_that_the_engine_does_not_know_are_forbidden() -> None:

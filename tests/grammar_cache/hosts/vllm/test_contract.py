@@ -41,11 +41,13 @@ HOOKED = {
     ],
     "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionRequest.to_beam_search_params": ["self"],
     "vllm.entrypoints.openai.completion.protocol:CompletionRequest.to_beam_search_params": ["self"],
-    "vllm.v1.engine.output_processor:RequestState._new_completion_output": [
+    "vllm.v1.engine.output_processor:RequestState.make_request_output": [
         "self",
-        "token_ids",
+        "new_token_ids",
+        "pooling_output",
         "finish_reason",
         "stop_reason",
+        "kv_transfer_params",
     ],
     "vllm.v1.structured_output:StructuredOutputManager.__init__": ["self", "vllm_config"],
     "vllm.v1.structured_output:StructuredOutputManager._create_grammar": ["self", "request"],
@@ -57,16 +59,17 @@ HOOKED = {
         "scheduled_spec_decode_tokens",
     ],
     "vllm.v1.structured_output:StructuredOutputManager.accept_tokens": ["self", "request", "new_token_ids"],
+    "vllm.v1.structured_output:StructuredOutputManager.validate_tokens": ["self", "request", "spec_tokens"],
 }
 """Methods, and the parameters that they begin with."""
 
 READ = {
-    "vllm.v1.request:Request": ["num_output_tokens", "use_structured_output"],
+    "vllm.v1.request:Request": ["is_finished", "num_output_tokens", "use_structured_output"],
+    "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionResponse": ["model_fields"],
     "vllm.sampling_params:SamplingParams": ["all_stop_token_ids"],
     "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionRequest": ["extract_structured_outputs"],
     "vllm.entrypoints.openai.completion.protocol:CompletionRequest": ["extract_structured_outputs"],
     "vllm.entrypoints.openai.responses.protocol:ResponsesRequest": ["extract_structured_outputs"],
-    "vllm.v1.request:RequestStatus": ["FINISHED_LENGTH_CAPPED"],
     "vllm.v1.engine:FinishReason": ["STOP"],
     "vllm.plugins.endpoint_plugins.interface:EndpointPlugin": ["attach_router", "init_state"],
 }
@@ -101,6 +104,13 @@ def test_what_is_read_is_there(name: str) -> None:
     here = found(name)
     missing = [attribute for attribute in READ[name] if not hasattr(here, attribute)]
     assert not missing, f"{name} lacks {missing}"
+
+
+def test_the_engine_core_makes_the_manager_by_its_name() -> None:
+    """The engine core's module has the class that the plug-in puts its own in the place of, and calls it."""
+    manager = found("vllm.v1.structured_output:StructuredOutputManager")
+    assert issubclass(found("vllm.v1.engine.core:StructuredOutputManager"), manager)
+    assert "= StructuredOutputManager(vllm_config)" in inspect.getsource(found("vllm.v1.engine.core:EngineCore"))
 
 
 def test_grammar_objects_have_what_the_scheduler_calls() -> None:

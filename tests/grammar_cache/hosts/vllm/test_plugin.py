@@ -54,6 +54,9 @@ def test_settings() -> None:
     assert PluginSettings.of(named | {"SWYB_BUDGET_UNSUPPORTED": "fallback", "SWYB_BUDGET_ANSWER_SHARE": "0"}) == (
         PluginSettings(True, 0.0)
     )
+    store = {"SWYB_BUDGET_STORE": "sqlite:///x/y", "SWYB_BUDGET_STORE_SECRET": "s"}
+    assert PluginSettings.of(named | store) == PluginSettings(False, 0.25, "sqlite:///x/y", "s")
+    assert "x/y" not in repr(PluginSettings.of(named | store))
     for wrong in (
         {"SWYB_BUDGET_UNSUPPORTED": "no"},
         {"SWYB_BUDGET_ANSWER_SHARE": "2"},

@@ -139,6 +139,35 @@ def test_four_interfaces_refuse_before_a_stream(client: httpx.Client, stream: bo
         assert f"at least {least} tokens" in found.text
 
 
+def test_whole_answers_have_their_certificates(client: httpx.Client) -> None:
+    """Chat, completions and responses tell the certificate of a whole answer, if it has a constraint."""
+    least, messages = minimum(client, {"json": SCHEMA}), [{"role": "user", "content": "Ada"}]
+    named = {"name": "person", "schema": SCHEMA}
+    bodies: dict[str, dict[str, Any]] = {
+        "/v1/chat/completions": {
+            "messages": messages,
+            "max_tokens": least,
+            "response_format": {"type": "json_schema", "json_schema": named},
+        },
+        "/v1/completions": {"prompt": "Ada", "max_tokens": least, "structured_outputs": {"json": SCHEMA}},
+        "/v1/responses": {
+            "input": "Ada",
+            "max_output_tokens": least,
+            "text": {"format": {"type": "json_schema"} | named},
+        },
+    }
+    for path, body in bodies.items():
+        answer = client.post(path, json=body | {"model": "smol", "temperature": 0}).json()
+        told = answer["kv_transfer_params"]["swyb"]
+        assert (told["complete"], told["budget"], told["min_tokens"], told["exact"]) == (True, least, least, True), path
+        assert 0 < told["tight_steps"] <= told["tokens_used"] == least
+    plain = client.post("/v1/completions", json={"model": "smol", "prompt": "Ada", "max_tokens": 4}).json()
+    assert plain["kv_transfer_params"] is None
+    free = ask(client, {"choice": ["yes indeed", "not at all"]}, 90).json()
+    assert free["kv_transfer_params"]["swyb"]["tight_steps"] == 0
+    assert not isinstance(free["choices"][0]["stop_reason"], str)  # a token, if vLLM names the end
+
+
 def test_what_cuts_answers_is_refused_by_name(client: httpx.Client) -> None:
     """Fields that end answers by themselves are a 400 with a constraint, and vLLM's own without one."""
     for field in ({"stop": ["}"]}, {"min_tokens": 3}, {"ignore_eos": True}, {"use_beam_search": True, "n": 2}):

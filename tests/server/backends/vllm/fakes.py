@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.backends.vllm.wire.requests import KEY, RowRequest
 
 
 class MoveDirectionality(Enum):
@@ -88,10 +86,6 @@ class Sampling:
     structured_outputs: Any = None
 
 
-def sampling(request: RowRequest | None) -> Sampling:
-    return Sampling({KEY: request.to_dict()} if request else None)
-
-
 def no_split(text: str) -> list[int]:
     """Split of a tokenizer that nothing should ask."""
     raise AssertionError(f"{text!r} is to be split")
@@ -125,9 +119,9 @@ def filter_class(monkeypatch: pytest.MonkeyPatch) -> Any:
     return found
 
 
-def config(folder: str = "somewhere", speculative: object = None) -> Any:
+def config(folder: str = "somewhere") -> Any:
     """A `VllmConfig`."""
-    return SimpleNamespace(model_config=SimpleNamespace(model=folder), speculative_config=speculative)
+    return SimpleNamespace(model_config=SimpleNamespace(model=folder))
 
 
 def made(cls: Any, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, states: Any = None) -> Any:
@@ -140,16 +134,9 @@ def made(cls: Any, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, stat
 
 
 class States:
-    """Part of V2's `LogitsProcRequestState`: tokens of each slot, on the device."""
-
-    def __init__(self, slots: int, length: int) -> None:
-        self.all_token_ids = SimpleNamespace(gpu=torch.full((slots, length), -7, dtype=torch.int32))
-
-    def write(self, slot: int, tokens: Sequence[int]) -> None:
-        self.all_token_ids.gpu[slot, : len(tokens)] = torch.tensor(tokens, dtype=torch.int32)
+    """V2's `LogitsProcRequestState`, of which nothing is asked."""
 
 
-def context(slots: Sequence[int], lengths: Sequence[int]) -> Any:
-    """Part of V2's `LogitsContext`: the slot of each row, and how long its text is."""
-    bound: NDArray[np.int32] = np.array(lengths, np.int32)
-    return SimpleNamespace(idx_mapping_np=np.array(slots, np.int32), seq_lens_upper_bound_np=bound)
+def context(slots: Sequence[int]) -> Any:
+    """Part of V2's `LogitsContext`: the slot of each row."""
+    return SimpleNamespace(idx_mapping_np=np.array(slots, np.int32))

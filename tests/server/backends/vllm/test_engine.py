@@ -39,8 +39,8 @@ HOW: dict[str, dict[str, Any]] = {
     "nucleus": {"temperature": 0.8, "top_p": 0.9, "seed": 8},
     "top-k": {"temperature": 1.3, "top_k": 5, "seed": 9},
 }
-COSTS = ("budget_forced_tokens", "budget_affected", "budget_ended")
-"""Fields of the certificate that tell what the budget has cost."""
+FIELDS = ("complete", "tokens_used", "min_tokens", "grammar_id")
+"""Fields of the certificate that are the same for the same text."""
 
 
 def body(**fields: Any) -> dict[str, Any]:
@@ -63,16 +63,122 @@ def text(answer: dict[str, Any]) -> str:
     return str(answer["choices"][0]["message"]["content"])
 
 
-@pytest.mark.parametrize("how", HOW)
+CHANGES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "presence": {"presence_penalty": 1.5},
+    "frequency": {"frequency_penalty": 0.9},
+    "repetition": {"repetition_penalty": 1.3},
+    "bias": {"logit_bias": {"34": -100, "28": 5, "198": -100}},
+    "all": {"presence_penalty": -0.5, "frequency_penalty": 0.4, "repetition_penalty": 1.1, "logit_bias": {"339": 3}},
+}
+"""Changes of logits."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
-def test_answers_are_those_of_transformers(vllm: Serving, transformers: Serving, constraint: str, how: str) -> None:
-    """Texts, tokens and ends are equal: greedy, and drawn with a seed."""
-    fields = {**CONSTRAINTS[constraint], **HOW[how]}
+def test_greedy_answers_are_those_of_transformers(
+    vllm: Serving, transformers: Serving, constraint: str, change: str
+) -> None:
+    """Texts, tokens and ends are equal, with penalties and biases too; what the budget did is told on the safe side."""
+    fields = {**CONSTRAINTS[constraint], **CHANGES[change], "temperature": 0}
     here, there = chat(vllm, **fields), chat(transformers, **fields)
     assert text(here) == text(there)
     assert here["choices"][0]["finish_reason"] == there["choices"][0]["finish_reason"]
-    for field in ("complete", "tokens_used", "min_tokens", "grammar_id", *COSTS):
-        assert here["swyb"][field] == there["swyb"][field]
+    assert [here["swyb"][field] for field in FIELDS] == [there["swyb"][field] for field in FIELDS]
+    check_costs(here, there)
+
+
+def check_costs(here: dict[str, Any], there: dict[str, Any]) -> None:
+    """Masks tell where the budget may have changed the answer: everywhere that it did."""
+    told, exact = here["swyb"], there["swyb"]
+    assert told["budget_affected"] or not exact["budget_affected"]
+    if told["min_tokens"] is None:
+        assert (told["tight_steps"], told["budget_forced_tokens"]) == (None, 0)
+        return
+    assert told["budget_forced_tokens"] is None
+    assert told["tight_steps"] >= exact["budget_forced_tokens"]
+    if exact["budget_ended"] is not None:
+        assert set(told["budget_ended"]) >= set(exact["budget_ended"])
+
+
+@pytest.mark.parametrize("how", [name for name in HOW if name != "greedy"])
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_drawn_answers_are_whole_and_repeat_themselves(vllm: Serving, constraint: str, how: str) -> None:
+    """A seed draws the same each time, from the prompt's memory too; another one another answer now and then."""
+    fields = {**CONSTRAINTS[constraint], **HOW[how]}
+    first, again = chat(vllm, **fields), chat(vllm, **fields)
+    assert text(first) == text(again)
+    assert first["swyb"]["complete"] or constraint == "plain"
+    if constraint == "schema":
+        jsonschema.validate(json.loads(text(first)), CAT)
+        assert len({text(chat(vllm, **{**fields, "seed": seed})) for seed in range(5)}) > 1
+
+
+def test_tokens_that_are_too_unlikely_are_not_drawn(vllm: Serving) -> None:
+    """A min_p of 1 leaves only the likeliest token: the greedy answer."""
+    for constraint in ("schema", "plain"):
+        greedy = text(chat(vllm, **CONSTRAINTS[constraint], temperature=0))
+        assert text(chat(vllm, **CONSTRAINTS[constraint], temperature=1.5, min_p=1.0)) == greedy
+
+
+def test_ends_of_plain_answers(vllm: Serving, transformers: Serving) -> None:
+    """Tokens that end an answer, one before which none does, and none at all."""
+    words = chat(transformers, temperature=0, logprobs=True)
+    token = words["choices"][0]["logprobs"]["content"][6]["token"]
+    [stop] = vllm[1].model.encode_text(token, special=False)
+    for fields in ({"stop_token_ids": [stop]}, {"stop_token_ids": [stop], "min_tokens": 12}, {"min_tokens": 3}):
+        here, there = (chat(serving, temperature=0, **fields) for serving in (vllm, transformers))
+        assert text(here) == text(there)
+        assert here["choices"][0]["finish_reason"] == there["choices"][0]["finish_reason"]
+        assert here["swyb"]["tokens_used"] == there["swyb"]["tokens_used"]
+    endless = chat(vllm, temperature=0, ignore_eos=True, max_tokens=60)
+    assert (endless["swyb"]["tokens_used"], endless["choices"][0]["finish_reason"]) == (60, "length")
+
+
+def test_a_constrained_answer_may_have_to_go_on(vllm: Serving, transformers: Serving) -> None:
+    """No end comes before so many tokens, unless nothing else may."""
+    for least in (2, 9):
+        fields = {"grammar": "root ::= [a-z ]*", "min_tokens": least, "temperature": 0}
+        here, there = chat(vllm, **fields), chat(transformers, **fields)
+        assert text(here) == text(there)
+        assert here["swyb"]["tokens_used"] >= least
+    assert text(chat(vllm, **CONSTRAINTS["choice"], min_tokens=20, temperature=0)).startswith(("a cat", "dogs"))
+
+
+@pytest.mark.parametrize("constraint", ["plain", "schema"])
+def test_log_probabilities_are_those_among_allowed_tokens(
+    vllm: Serving, transformers: Serving, constraint: str
+) -> None:
+    """Numbers are those of transformers; under a constraint, those among tokens that are allowed."""
+    fields = {**CONSTRAINTS[constraint], "temperature": 0, "logprobs": True, "top_logprobs": 3}
+    here, there = (chat(serving, **fields)["choices"][0]["logprobs"]["content"] for serving in (vllm, transformers))
+    assert len(here) == len(there) > 3
+    for ours, theirs in zip(here, there, strict=True):
+        assert (ours["token"], ours["bytes"]) == (theirs["token"], theirs["bytes"])
+        expected = theirs["swyb"]["logprob"] if constraint == "schema" else theirs["logprob"]
+        assert ours["logprob"] == ours["swyb"]["logprob"] == pytest.approx(expected, abs=0.01)
+        assert ours["swyb"]["forced"] is None
+        best = ours["top_logprobs"]
+        assert 1 <= len(best) <= 3 and best[0]["token"] == ours["token"]
+        assert [one["logprob"] for one in best] == sorted((one["logprob"] for one in best), reverse=True)
+    pieces = []
+    with vllm[2].stream("POST", "/v1/chat/completions", json=body(**fields, stream=True)) as response:
+        for line in response.iter_lines():
+            if line.startswith("data: {"):
+                [choice] = json.loads(line.removeprefix("data: "))["choices"]
+                pieces += (choice.get("logprobs") or {}).get("content") or []
+    assert [one["logprob"] for one in pieces] == pytest.approx([one["logprob"] for one in here], abs=0.01)
+
+
+def test_long_prompts_with_seeds(vllm: Serving) -> None:
+    """Prompts that are computed in parts, all at once, leave the engine alive, and draw as they do alone."""
+    messages = [[{"role": "user", "content": f"{number} " + "cat dog " * 150}] for number in range(24)]
+    fields = [{**CONSTRAINTS["schema"], "messages": each, "temperature": 1.0, "seed": 5} for each in messages]
+    with ThreadPoolExecutor(len(fields)) as threads:
+        together = [text(answer) for answer in threads.map(lambda each: chat(vllm, **each), fields)]
+    alone = [text(chat(vllm, **each)) for each in fields[:6]]
+    assert sum(one == other for one, other in zip(alone, together, strict=False)) >= 5
+    assert all(jsonschema.Draft202012Validator(CAT).is_valid(json.loads(each)) for each in together)
 
 
 @pytest.mark.parametrize("how", ["greedy", "drawn"])
@@ -83,11 +189,10 @@ def test_the_least_budget_is_enough(vllm: Serving, transformers: Serving, constr
     least = chat(vllm, **fields)["swyb"]["min_tokens"]
     for budget in (least, least + 1, least + 3):
         answer = chat(vllm, **{**fields, "max_tokens": budget})
-        there = chat(transformers, **{**fields, "max_tokens": budget})
-        count, *costs = COSTS
-        assert [answer["swyb"][field] for field in costs] == [there["swyb"][field] for field in costs]
-        # Tokens without an alternative are jumped over there, and all count as forced; here the model is asked.
-        assert bool(there["swyb"][count]) <= answer["swyb"][count] <= there["swyb"][count]
+        if how == "greedy":
+            there = chat(transformers, **{**fields, "max_tokens": budget})
+            assert text(answer) == text(there)
+            check_costs(answer, there)
         assert (answer["swyb"]["complete"], answer["choices"][0]["finish_reason"]) == (True, "stop")
     if least > 1:
         _, _, client = vllm
@@ -117,10 +222,9 @@ def test_a_stream_is_the_answer(vllm: Serving, constraint: str) -> None:
     assert last["swyb"]["tokens_used"] == whole["swyb"]["tokens_used"]
 
 
-@pytest.mark.parametrize("how", ["greedy", "drawn"])
-def test_stop_texts_end_plain_answers(vllm: Serving, transformers: Serving, how: str) -> None:
+def test_stop_texts_end_plain_answers(vllm: Serving, transformers: Serving) -> None:
     """Stop texts end answers as by transformers, in a stream too; no part of a stop text is ever sent."""
-    fields = {**HOW[how], "max_tokens": 40}
+    fields = {**HOW["greedy"], "max_tokens": 40}
     word = re.findall(r"\w{4,}", text(chat(transformers, **fields)))[2]
     stopped = {**fields, "stop": [word[1:3], "\x00"]}
     here, there = chat(vllm, **stopped), chat(transformers, **stopped)
@@ -145,7 +249,7 @@ def test_many_together_are_as_alone(vllm: Serving) -> None:
 
 
 def test_unseeded_answers_differ(vllm: Serving) -> None:
-    """Constrained ones are drawn by the filter, plain ones by vLLM; neither repeats itself."""
+    """Neither constrained answers nor plain ones repeat themselves."""
     for constraint in ("grammar", "plain"):
         fields = {**CONSTRAINTS[constraint], "temperature": 1.5, "max_tokens": 20}
         assert len({text(chat(vllm, **fields)) for _ in range(4)}) > 1
@@ -169,30 +273,50 @@ def test_the_context_window_is_vllms(vllm: Serving) -> None:
     assert error_of(long)["code"] == "context_length_exceeded"
 
 
+SEARCHES: dict[str, dict[str, Any]] = {"beams": {"beam_width": 2}, "guided": {"alpha": 0.5}}
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("min_p", 0.1),
         ("presence_penalty", 1),
         ("frequency_penalty", 1),
         ("repetition_penalty", 1.1),
         ("logit_bias", {"5": 1}),
         ("stop_token_ids", [5]),
-        ("min_tokens", 2),
-        ("ignore_eos", True),
-        ("logprobs", True),
         ("repeat_penalty", 1.1),
     ],
 )
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("stream", [False, True])
-def test_fields_that_workers_do_not_have_are_refused(vllm: Serving, field: str, value: object, stream: bool) -> None:
+def test_fields_that_searches_do_not_have_are_refused(
+    vllm: Serving, field: str, value: object, search: str, stream: bool
+) -> None:
     """A clean refusal by name, before any stream, and the engine goes on."""
     _, _, client = vllm
-    refused = client.post("/v1/chat/completions", json=body(**{field: value}, stream=stream))
+    asked = body(**{field: value}, swyb=SEARCHES[search], temperature=0, stream=stream)
+    refused = client.post("/v1/chat/completions", json=asked)
     error = error_of(refused)
     assert (refused.status_code, error["code"], error["param"]) == (400, "unsupported_parameter", field)
-    assert f"{field}: vLLM's workers choose the tokens" in error["message"]
+    assert f"{field}: searches in vLLM's workers don't have it" in error["message"]
     assert client.get("/ready").status_code == 200
+
+
+def test_penalties_that_look_back_at_a_part_are_refused(vllm: Serving) -> None:
+    """vLLM's penalties look back at all tokens: a shorter look is refused by its name."""
+    refused = vllm[2].post("/v1/chat/completions", json=body(presence_penalty=1, repeat_last_n=8))
+    assert (error_of(refused)["code"], error_of(refused)["param"]) == ("unsupported_parameter", "repeat_last_n")
+    assert text(chat(vllm, presence_penalty=1, repeat_last_n=-1, temperature=0))
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_guided_answers_are_those_of_transformers(vllm: Serving, transformers: Serving, constraint: str) -> None:
+    """A single text that is guided by distances is searched in the workers."""
+    for budget in (16, 24):
+        fields = {**CONSTRAINTS[constraint], "temperature": 0, "swyb": SEARCHES["guided"], "max_tokens": budget}
+        here, there = chat(vllm, **fields), chat(transformers, **fields)
+        assert text(here) == text(there)
+        assert [here["swyb"][field] for field in FIELDS] == [there["swyb"][field] for field in FIELDS]
 
 
 def test_an_answer_that_the_budget_changed_may_be_refused(vllm: Serving) -> None:

@@ -1,8 +1,8 @@
 """Random trials of the whole promise where a grammar's configurations are at their limit, several requests at once.
 
 `python -m tests.server.decoding.trials.capped_trials 10000` prints the counts. Everything follows from the trial's
-number. Steps fail as in the decoding thread (`server.backends.loop`) and in vLLM's workers (`row`, `beams`), whose code
-takes half of them.
+number. Steps fail as in the decoding thread (`server.backends.loop`) and in vLLM (`budget_grammar`, `beam_search`),
+whose code takes half of them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from grammar_cache import Constraint, Vocabulary, compile_grammar
 from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage, GrammarError, LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar
 from grammar_cache.offline.precompute import computed_table
 from grammar_cache.offline.tabled_grammar import TabledGrammar
-from server.backends.vllm.wire.requests import RowRequest
+from server.backends.vllm.wire.end_tokens import end_tokens
 from server.backends.vllm.worker.beam_search import Search
-from server.backends.vllm.worker.history import History
 from server.backends.vllm.worker.registry import Registry
-from server.backends.vllm.worker.row import GuidedRow
 from server.decoding.decoder import Decoder
 from server.decoding.forced_text import ForcedText
 from server.decoding.logits import ArrayRow
@@ -37,6 +36,7 @@ from server.evaluation.methods.exploration_bound import BoundedGrammar
 from tests.expression_matcher import matches
 from tests.grammar_cache.dialects.lark.grammars import random_grammar as random_lark_grammar
 from tests.grammar_cache.dialects.lark.lark_oracle import contextual, dynamic
+from tests.grammar_cache.hosts.vllm.scheduling import Rows
 from tests.server.decoding.grammars import longest_match
 from tests.server.decoding.stepping import advance
 from tests.server.decoding.trials import lexed_trials
@@ -87,28 +87,34 @@ class InThread:
         self.texts = [answer.tokens for answer in self._decoder.answers if answer.complete]
 
 
-class InRow:
-    """Steps as a worker of vLLM takes them for a single text."""
+class InMasks:
+    """Steps as vLLM takes them for a single text: its sampler draws within the masks of its engine core."""
 
-    def __init__(self, registry: Registry, parameters: Parameters, name: str) -> None:
+    def __init__(self, grammar: CompiledGrammar, parameters: Parameters) -> None:
         self.parameters = parameters
         self.texts: list[tuple[int, ...]] = []
         self._tokens: list[int] = []
-        self._row = GuidedRow(RowRequest(name, "g", 0, parameters), registry, History(registry.ends))
-        self._failure = lambda: registry.report(name).failure
+        self._ends = frozenset(end_tokens(grammar.vocabulary))
+        shortest = parameters.ending == "freeze"
+        self._place = BudgetGrammar(grammar, parameters.budget, self._ends, shortest=shortest)
+        self._rows = Rows(1, -(-grammar.vocabulary.size // 32))
 
     def step(self, model: Model) -> None:
         [logits] = model(1)
-        if not self._row.follow(self._tokens):
-            assert self._failure() is None, self._failure()
-            ends = self._tokens[-1:] if self._row.history.stopped else []
-            self.texts = [tuple(self._tokens[: len(self._tokens) - len(ends)])]
-            return
-        try:
-            token = self._row.decided(ArrayRow(logits))
-        except LimitExceeded as error:
-            token = self._row.rescued(error)
-        self._tokens.append(token)
+        self._place.begin_step(())
+        self._place.fill_bitmask(self._rows, 0)
+        self._place.end_step()
+        allowed = self._rows.allowed(0, len(logits))
+        over = len(self._tokens) >= self.parameters.budget or not allowed.any()
+        if not over:
+            scores = np.nan_to_num(logits, nan=-1e9, posinf=1e9, neginf=-1e9)
+            token = int(np.where(allowed, scores, -np.inf).argmax())
+            assert self._place.commit([token])
+            over = token in self._ends
+            self._tokens += [] if over else [token]
+        if over:
+            assert self._place.complete
+            self.texts = [tuple(self._tokens)]
 
 
 class InSearch:
@@ -181,7 +187,7 @@ def _begun(
             lowered(after, room)
     if parameters.beam_width > 1:
         return InSearch(registry, parameters)
-    return InRow(registry, replace(parameters, jump_forward=False), str(number))
+    return InMasks(registry.find("g"), parameters)
 
 
 def faults(request: Request, vocabulary: Vocabulary, judge: Callable[[bytes], bool]) -> list[str]:

@@ -109,6 +109,8 @@ def random_parameters(rng: random.Random, number: int, minimum: int) -> Paramete
         promotion=rng.choice(get_args(Promotion)),
         softmax=rng.choice(get_args(Softmax)),
         ranking=rng.choice(get_args(Ranking)),
+        keep_greedy=rng.choice((True, False)),
+        epsilon=rng.choice((0.0, 0.01, 0.3)),
         ending=rng.choice(get_args(Ending)),
     )
 

@@ -61,9 +61,15 @@ def with_crowd(test: Callable[[Crowd], Coroutine[Any, Any, None]]) -> None:
 
 @pytest.mark.parametrize(
     ("length", "width", "expected"),
-    [(32, 1, Room(1, 1)), (33, 1, Room(2, 1)), (33, 2, Room(6, 2)), (64, 4, Room(12, 4))],
+    [
+        (32, None, Room(1, 1)),
+        (33, None, Room(2, 1)),
+        (33, 1, Room(3, 1)),
+        (33, 2, Room(6, 2)),
+        (64, 4, Room(12, 4)),
+    ],
 )
-def test_what_is_needed(length: int, width: int, expected: Room) -> None:
+def test_what_is_needed(length: int, width: int | None, expected: Room) -> None:
     """Each beam may hold a whole text, and one block more while it is copied."""
     assert room_for(length, width, 32) == expected
 

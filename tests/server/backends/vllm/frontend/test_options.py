@@ -41,15 +41,21 @@ def test_what_the_server_sets(args: Callable[..., Any]) -> None:
     assert {"load_grammar", "drop_grammar"} <= set(dir(getattr(import_module(module), name)))
 
 
+def test_processors_of_others_come_before_the_filter(args: Callable[..., Any]) -> None:
+    """Searches see what other processors leave; beside drafts, vLLM has no processors."""
+    assert args("--logits-processors", "a:B").logits_processors == ["a:B", *args().logits_processors]
+    for options in (
+        ("--speculative-config", '{"method": "ngram", "num_speculative_tokens": 2}'),
+        ("--spec-method", "ngram", "--spec-tokens", "3"),
+    ):
+        assert not args(*options).logits_processors
+
+
 @pytest.mark.parametrize(
     "options",
     [
         ("--model", "other"),
         ("--tokenizer", "other"),
-        ("--speculative-config", '{"method": "ngram", "num_speculative_tokens": 2}'),
-        ("--speculative-config.method", "ngram"),
-        ("--spec-tokens", "3"),
-        ("--logits-processors", "a:B"),
         ("--worker-extension-cls", "a.B"),
         ("--scheduler-cls", "a.B"),
         ("--worker_cls", "a.B"),

@@ -16,7 +16,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.vllm.frontend.capacity import Room, room_for
 from server.backends.vllm.wire.choices import ATTRIBUTE
-from server.backends.vllm.wire.requests import BEAM, KEY, RowRequest
+from server.backends.vllm.wire.requests import BEAM, KEY, SearchRequest
 from server.backends.vllm.worker.beam_search import Searches, told
 from server.backends.vllm.worker.registry import Registry
 from server.decoding.answer import Answer
@@ -47,6 +47,7 @@ def made(blocks: int, seats: int, *, tokens: int = 64, asynchronous: bool = Fals
     """Our scheduler over vLLM's, for so much memory, and tokens in a step."""
     import torch
     from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+    from vllm.v1.structured_output import StructuredOutputManager
 
     from server.backends.vllm.scheduler.scheduler import scheduler
 
@@ -60,23 +61,26 @@ def made(blocks: int, seats: int, *, tokens: int = 64, asynchronous: bool = Fals
     found = scheduler(
         vllm_config=config,
         kv_cache_config=KVCacheConfig(blocks, [], [KVCacheGroupSpec(["layer"], spec)]),
-        structured_output_manager=None,
+        structured_output_manager=StructuredOutputManager(config),
         block_size=BLOCK,
         hash_block_size=BLOCK,
     )
-    found.structured_output_manager = type("Accepting", (), {"accept_tokens": lambda *anything: True})()
     found.use_v2_model_runner = newer
     return found
 
 
-def request(name: str, prompt: list[int], most: int, extra: dict[str, Any] | None = None) -> Any:
+def request(
+    name: str, prompt: list[int], most: int, extra: dict[str, Any] | None = None, ends: list[int] | None = None
+) -> Any:
     from vllm import SamplingParams
     from vllm.utils.hashing import sha256
     from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
     from vllm.v1.request import Request
 
     init_none_hash(sha256)
-    sampling = SamplingParams(temperature=0.0, max_tokens=most, ignore_eos=True, detokenize=False, extra_args=extra)
+    sampling = SamplingParams(
+        temperature=0.0, max_tokens=most, ignore_eos=True, stop_token_ids=ends, detokenize=False, extra_args=extra
+    )
     return Request(name, prompt, sampling, None, block_hasher=get_request_block_hasher(BLOCK, sha256))
 
 
@@ -134,7 +138,7 @@ class Workers:
         for new in output.scheduled_new_reqs:
             extra = new.sampling_params.extra_args or {}
             if KEY in extra:
-                self.searches.begin(RowRequest.from_dict(extra[KEY]))
+                self.searches.begin(SearchRequest.from_dict(extra[KEY]))
             tokens = list(new.prefill_token_ids or new.prompt_token_ids)
             self.texts[new.req_id] = Text(extra.get(BEAM), tokens, list(new.block_ids[0]), new.num_computed_tokens)
         known = output.scheduled_cached_reqs
@@ -221,7 +225,7 @@ def beams_job(name: str, grammar: CompiledGrammar, parameters: Parameters) -> Jo
     if decoder.answers:
         return None
     prompt = [1, 0, 1]
-    asked = RowRequest(name, "g", len(prompt), parameters, *decoder.wanted.tokens)
+    asked = SearchRequest(name, "g", parameters, *decoder.wanted.tokens)
     began = request(
         f"{name}-id", prompt + list(decoder.wanted.tokens[0]), parameters.budget, {KEY: asked.to_dict(), BEAM: name}
     )
@@ -234,7 +238,7 @@ def plain_job(name: str, grammar: CompiledGrammar, prompt: list[int], most: int)
     text = list(prompt)
     while len(text) < len(prompt) + most:
         text.append(int(logits_after(text, grammar.vocabulary.size).argmax()))
-    return Job(request(name, prompt, most), room_for(len(text), 1, BLOCK), text[len(prompt) :])
+    return Job(request(name, prompt, most), room_for(len(text), None, BLOCK), text[len(prompt) :])
 
 
 VOCABULARIES = ([b"a", b"b", b"c", None], [b"a", b"b", b"c", b"ab", b"ca", b"bcab", None, None])
@@ -250,7 +254,7 @@ def random_jump(rng: random.Random) -> CompiledGrammar:
 def jobs_of(rng: random.Random, grammar: CompiledGrammar) -> list[Job]:
     found = []
     for number in range(rng.randint(2, 5)):
-        width, budget = rng.choice((2, 3, 4)), grammar.minimum.tokens + rng.randint(0, 20)
+        width, budget = rng.choice((1, 2, 3, 4)), grammar.minimum.tokens + rng.randint(0, 20)
         parameters = Parameters(budget, width, rng.randint(1, width), rng.choice((0.0, 0.3)), seed=number)
         found.append(beams_job(f"beams{number}", grammar, replace(parameters, jump_forward=rng.random() < 0.8)))
     for number in range(rng.randint(0, 4)):

@@ -11,8 +11,6 @@ import pytest
 from grammar_cache import Constraint, compile_grammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.vllm.frontend.capacity import Room
-from server.backends.vllm.wire.choices import FORCED
-from server.backends.vllm.wire.requests import KEY, RowRequest
 from server.decoding.parameters import Parameters
 from tests.server.backends.vllm.conftest import MakeEngine
 from tests.server.backends.vllm.scheduler.simulation import (
@@ -27,7 +25,6 @@ from tests.server.backends.vllm.scheduler.simulation import (
     made,
     plain_job,
     random_jump,
-    request,
 )
 
 
@@ -208,33 +205,3 @@ def test_vllms_scheduler_is_as_it_was_read(make_engine: MakeEngine) -> None:
     assert "self.scheduler.update_from_output(\n            scheduler_output, model_output" in core
     assert "self.scheduler.finish_requests(" in core
     assert "kv_transfer_params" in inspect.signature(RequestState.make_request_output).parameters
-
-
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_places_that_the_budget_chose_are_told(make_engine: MakeEngine, asynchronous: bool) -> None:
-    """Each output of a single text has all places so far, those of others none; ended requests are forgotten."""
-    from vllm.v1.outputs import ModelRunnerOutput
-    from vllm.v1.request import RequestStatus
-
-    scheduler = made(20, 4, asynchronous=asynchronous)
-    arguments = {name: {KEY: RowRequest(name, None, 3, Parameters(9, seed=0)).to_dict()} for name in ("r", "gone")}
-    for name in ("r", "gone", "other"):
-        scheduler.add_request(request(f"{name}-id", [1, 2, 3], 4, arguments.get(name)))
-    told: dict[str, list[Any]] = {"r-id": [], "gone-id": [], "other-id": []}
-    for places in ((), (1,), (1, 2), ()):
-        output = scheduler.schedule()
-        names = list(output.num_scheduled_tokens)
-        result = ModelRunnerOutput(names, {name: at for at, name in enumerate(names)}, [[0] for _ in names])
-        if places:
-            setattr(result, FORCED, {"r": places, "gone": places})
-        for those in scheduler.update_from_output(output, result).values():
-            for one in those.outputs:
-                told[one.request_id].append(one.kv_transfer_params)
-        if places == (1,):
-            scheduler.finish_requests(["gone-id"], RequestStatus.FINISHED_ABORTED)
-    assert told == {
-        "r-id": [None, {FORCED: [1]}, {FORCED: [1, 2]}, {FORCED: [1, 2]}],
-        "gone-id": [None, {FORCED: [1]}],
-        "other-id": [None] * 4,
-    }
-    assert not (scheduler.requests or scheduler._singles or scheduler._forced)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.backends.vllm.wire.requests import BEAM, KEY, LOCAL, NEUTRAL, RowRequest, check, request_of, row_of
+from server.backends.vllm.wire.requests import BEAM, KEY, LOCAL, NEUTRAL, SearchRequest, check, request_of, row_of
 from server.decoding.parameters import Ending, Parameters, Penalties, Promotion, Ranking, Softmax
-from tests.server.backends.vllm.fakes import Sampling, sampling
+from tests.server.backends.vllm.fakes import Sampling
 from tests.strategies import examples
 
-REQUEST = RowRequest("r", "g", 7, Parameters(9, seed=3))
+REQUEST = SearchRequest("r", "g", Parameters(9, seed=3))
 
 parameters = st.builds(
     Parameters,
@@ -42,8 +42,8 @@ parameters = st.builds(
 @examples(60)
 def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[int, ...]):
     """Through JSON."""
-    request = RowRequest("r", grammar, 4, chosen, begun)
-    assert RowRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
+    request = SearchRequest("r", grammar, chosen, begun)
+    assert SearchRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
 
 
 @pytest.mark.parametrize(
@@ -74,25 +74,24 @@ def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[in
         ("alpha", -0.1),
         ("grammar", 5),
         ("request", None),
-        ("prompt_tokens", -3),
     ],
 )
 def test_other_values_are_refused(name: str, value: Any):
     with pytest.raises(ValueError, match=f"{KEY}.{name}"):
-        RowRequest.from_dict(REQUEST.to_dict() | {name: value})
+        SearchRequest.from_dict(REQUEST.to_dict() | {name: value})
 
 
 @pytest.mark.parametrize("data", [None, [], "x", {}, {"grammar": "g"}, REQUEST.to_dict() | {"more": 1}])
 def test_other_shapes_are_refused(data: object):
     with pytest.raises(ValueError, match=KEY):
-        RowRequest.from_dict(data)
+        SearchRequest.from_dict(data)
 
 
 def test_requests_of_others_are_none_of_ours():
     for extra in (None, {}, {"other": 1}):
         assert request_of(Sampling(extra)) is None
         check(Sampling(extra, temperature=1.0, seed=5))
-    assert request_of(sampling(REQUEST)) == REQUEST
+    assert request_of(Sampling({KEY: REQUEST.to_dict()})) == REQUEST
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_requests_of_others_are_none_of_ours():
 )
 def test_what_would_choose_other_tokens_is_refused(name: str, value: Any):
     """Each by its name; at the value that does nothing it passes."""
-    told = sampling(REQUEST)
+    told = Sampling({KEY: REQUEST.to_dict()})
     check(told)
     setattr(told, name, value)
     with pytest.raises(ValueError, match=name):
@@ -127,7 +126,7 @@ def test_rows_of_beams_have_names():
 
 def test_all_fields_are_told_apart():
     """A field without a check would pass anything. What workers don't have, the front end refuses."""
-    names = {field.name for kind in (RowRequest, Parameters) for field in fields(kind)}
+    names = {field.name for kind in (SearchRequest, Parameters) for field in fields(kind)}
     assert names - {"parameters"} - LOCAL == set(REQUEST.to_dict())
     changed = Parameters(9, min_p=1, penalties=Penalties(1, 1, 2, ((1, 1.0),)), stop_ids=(1,), min_tokens=1)
     assert len(replace(changed, ignore_end=True, logprobs=0).local) == len(LOCAL) - 1 + len(changed.penalties.asked)

@@ -16,7 +16,7 @@ from grammar_cache.errors import EmptyLanguage
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.vllm.wire.choices import NOTHING, Choice, Turns
-from server.backends.vllm.wire.requests import BEAM, KEY, RowRequest
+from server.backends.vllm.wire.requests import BEAM, KEY, SearchRequest
 from server.backends.vllm.worker.beam_search import Search, told
 from server.backends.vllm.worker.registry import Registry
 from server.decoding.answer import Answer
@@ -31,10 +31,8 @@ from tests.server.backends.vllm.fakes import (
     filter_class,
     made,
     no_split,
-    sampling,
 )
-from tests.server.backends.vllm.worker.runners import LENGTH, Model
-from tests.server.backends.vllm.worker.test_filter import model_of
+from tests.server.backends.vllm.worker.models import Model, model_of
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 from tests.server.decoding.stepping import advance
 from tests.server.decoding.trials.trials import FUELS, MODELS, random_grammar, random_parameters, random_vocabulary
@@ -49,7 +47,7 @@ def cls(monkeypatch: pytest.MonkeyPatch) -> Any:
     return filter_class(monkeypatch)
 
 
-def row(name: str, request: RowRequest | None = None) -> Sampling:
+def row(name: str, request: SearchRequest | None = None) -> Sampling:
     return Sampling({BEAM: name} | ({KEY: request.to_dict()} if request else {}))
 
 
@@ -59,7 +57,7 @@ class Beams:
     Each row is a text with its prompt. Rows that go on keep their names, if the filter has left them that token alone.
     """
 
-    def __init__(self, made: Any, states: States | None, request: RowRequest, model: Model, events: random.Random):
+    def __init__(self, made: Any, states: States | None, request: SearchRequest, model: Model, events: random.Random):
         self.filter, self.states, self.events, self.model = made, states, events, model
         self.request = request
         self.names = [request.request]
@@ -111,7 +109,7 @@ class Beams:
             slots = self.events.sample(range(9), len(texts))
             for at, slot in enumerate(slots):
                 assert self.filter.add_request(slot, told[at]) == (at < len(texts) - self.others)
-            after = self.filter.apply(logits, context([slots[at] for at in order], [0] * len(texts)))
+            after = self.filter.apply(logits, context([slots[at] for at in order]))
         back = [order.index(at) for at in range(len(texts))]
         return before[back], after[back]
 
@@ -133,15 +131,17 @@ def trial(number: int, cls: Any, monkeypatch: pytest.MonkeyPatch, version: str) 
     except EmptyLanguage:
         return False
     model = model_of(rng.choice(MODELS), number, grammar, rng.choice((0, 3)))
-    width = rng.choice((2, 3, 4))
+    width = rng.choice((1, 2, 3, 4))
     parameters = random_parameters(rng, number, grammar.minimum.tokens).seeded()
     parameters = replace(parameters, beam_width=width, answers=rng.randint(1, width))
+    if width == 1:  # of single texts, those that are guided
+        parameters = replace(parameters, temperature=0.0, min_p=0.0)
     answers = direct(grammar, parameters, model)
     if not (decoder := Decoder(grammar, parameters)).answers:
-        states = States(9, LENGTH) if version == "V2" else None
+        states = States() if version == "V2" else None
         found = made(cls, vocabulary, monkeypatch, states)
         found.registry.add("g", grammar)
-        search = Beams(found, states, RowRequest("r", "g", 1, parameters, *decoder.wanted.tokens), model, rng)
+        search = Beams(found, states, SearchRequest("r", "g", parameters, *decoder.wanted.tokens), model, rng)
         assert search.run() == {"answers": [told(answer) for answer in answers]}
     assert all(matches(expression, answer.text) for answer in answers)
     return True
@@ -173,7 +173,7 @@ def begun(
     found.registry.add("text", compile_grammar(Constraint("regex", r"\(\)[()x]{3}"), DYCK_VOCABULARY))
     parameters = Parameters(**{"budget": 9, "beam_width": 2, "seed": 0} | fields)
     added = [
-        (at, row(name, RowRequest(name, grammar, 1, parameters, tokens)), [1], []) for at, name in enumerate(names)
+        (at, row(name, SearchRequest(name, grammar, parameters, tokens)), [1], []) for at, name in enumerate(names)
     ]
     found.update_state(BatchUpdate(len(added), [], added, []))
     return found
@@ -270,21 +270,12 @@ def test_a_model_without_some_of_the_tokenizers_ids(cls: Any, monkeypatch: pytes
     assert "only 1 tokens" in choices["r"].news["failure"]
 
 
-def test_beams_and_single_texts_share_a_step(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = begun(cls, monkeypatch, "r")
-    single = sampling(RowRequest("s", "g", 1, Parameters(9, seed=0)))
-    found.update_state(BatchUpdate(2, [], [(1, single, [1], [])], []))
-    after, choices = stepped(found, [OPENS] * 2, r=("r",))
-    assert after.softmax(1).tolist() == [[1.0, 0.0, 0.0, 0.0]] * 2
-    assert not choices["r"].over
-
-
 def test_a_first_row_may_come_twice(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """vLLM may take it back before its first step; the search is the same."""
     found = begun(cls, monkeypatch, "r")
     found.searches.expect(NOTHING)
     found.update_state(BatchUpdate(1, [0], [], []))
-    request = RowRequest("r", "g", 1, Parameters(9, beam_width=2, seed=0))
+    request = SearchRequest("r", "g", Parameters(9, beam_width=2, seed=0))
     found.update_state(BatchUpdate(1, [], [(0, row("r", request), [1], [])], []))
     _, choices = stepped(found, [OPENS], r=("r",))
     assert not choices["r"].over
@@ -298,7 +289,7 @@ def test_scores_over_the_whole_vocabulary(cls: Any, monkeypatch: pytest.MonkeyPa
     parameters = Parameters(7, beam_width=3, seed=1, softmax="vocabulary", ranking="model")
     found = made(cls, full, monkeypatch)
     found.registry.add("g", grammar)
-    search = Beams(found, None, RowRequest("r", "g", 1, parameters), model, random.Random(0))
+    search = Beams(found, None, SearchRequest("r", "g", parameters), model, random.Random(0))
     assert search.run() == {"answers": [told(answer) for answer in direct(grammar, parameters, model)]}
 
 

@@ -1,11 +1,11 @@
-"""Grammars and reports of a worker: bounded, and never dropped unasked."""
+"""Grammars of a worker: bounded, and never dropped unasked."""
 
 from __future__ import annotations
 
 import pytest
 
-from server.backends.vllm.worker.history import History
-from server.backends.vllm.worker.registry import Registry, RegistryFull, Report, UnknownGrammar
+from server.backends.vllm.wire.held_grammars import RegistryFull, UnknownGrammar
+from server.backends.vllm.worker.registry import Registry
 from tests.server.backends.vllm.fakes import no_split
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 
@@ -13,7 +13,7 @@ GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 
 
 def test_grammars_come_and_go():
-    registry = Registry(DYCK_VOCABULARY, no_split, grammars=2)
+    registry = Registry(DYCK_VOCABULARY, no_split, most=2)
     with pytest.raises(UnknownGrammar, match="'a'"):
         registry.language("a")
     registry.add("a", GRAMMAR)
@@ -22,8 +22,8 @@ def test_grammars_come_and_go():
         registry.add("c", GRAMMAR)
     registry.add("b", GRAMMAR)  # again is no more
     assert registry.language("a") is GRAMMAR
-    assert registry.drop("a") is GRAMMAR
-    assert registry.drop("a") is None
+    assert registry.remove("a") is GRAMMAR
+    assert registry.remove("a") is None
     assert registry.grammars == {"b": GRAMMAR}
     registry.add("c", GRAMMAR)
     with pytest.raises(UnknownGrammar):
@@ -32,26 +32,25 @@ def test_grammars_come_and_go():
 
 
 def test_a_grammar_without_room_is_begun_anew():
-    """A grammar without room is begun anew for a request that begins; texts under way are followed there."""
+    """A grammar without room is begun anew for a search that begins."""
     registry, grammar = Registry(DYCK_VOCABULARY, no_split), compiled(DYCK, DYCK_VOCABULARY)
     registry.add("a", grammar)
-    history = History(registry.ends)
-    history.follow(registry.language("a"), [0, 0])
     registry.renew("a")
     assert registry.language("a") is grammar
     grammar._configurations.limit = grammar.size["configurations"]
     registry.renew("a")
     anew = registry.language("a")
     assert anew is not grammar
-    history.follow(anew, [0, 0, 1])
-    assert DYCK_VOCABULARY.text(anew.witness(history.configuration)) == b")x"
+    assert anew.witness(anew.start) == grammar.witness(grammar.start)
     for unknown in ("b", None):
         registry.renew(unknown)
 
 
-def test_reports_are_forgotten_oldest_first():
-    registry = Registry(DYCK_VOCABULARY, no_split, reports=2)
-    for name in "abc":
-        registry.report(name).rescued.add(4)
-    assert registry.report("b") == registry.report("c") == Report({4})
-    assert registry.report("a") == Report()
+def test_jumps_over_text_are_of_the_same_grammar():
+    """The language with jumps comes and goes with its grammar."""
+    registry = Registry(DYCK_VOCABULARY, no_split)
+    registry.add("a", GRAMMAR)
+    assert registry.language("a", over_text=True).grammar is GRAMMAR
+    registry.drop("a")
+    with pytest.raises(UnknownGrammar):
+        registry.language("a", over_text=True)

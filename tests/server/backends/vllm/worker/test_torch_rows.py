@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.backends.vllm.worker.row import Wish
 from server.backends.vllm.worker.torch_rows import choose, gathered, rows_of, scatter
+from server.backends.vllm.worker.wish import Wish
 from server.decoding.logits import LARGEST, ArrayRow
 from tests.strategies import examples
 

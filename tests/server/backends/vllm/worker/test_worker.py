@@ -7,9 +7,10 @@ import pickle
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from server.backends.vllm.wire.choices import ATTRIBUTE, NOTHING, Choice, Turns, choices_of, forced_of
+from server.backends.vllm.wire.choices import ATTRIBUTE, NOTHING, Choice, Turns, choices_of
 from server.backends.vllm.worker.registry import Registry
 from tests.server.backends.vllm.conftest import MakeEngine
 from tests.server.backends.vllm.fakes import no_split
@@ -33,9 +34,6 @@ class Searches:
         return {"r": CHOICE} if self.asked[0] == TURNS else {}
 
 
-FORCED_PLACES = {"single": (1, 4)}
-
-
 class Runner:
     """The part of vLLM's runner that is touched. `sampler` None: of a rank that samples nothing."""
 
@@ -44,6 +42,7 @@ class Runner:
         self.searches = found.searches
         self.sampler = SimpleNamespace(logits_processors=[found]) if samples else None
         self.later = later
+        self.drawing = lambda: None
 
     def execute_model(self, scheduler_output: Any, intermediate_tensors: Any = None) -> Any:
         self.searches.asked.append((scheduler_output, intermediate_tensors))
@@ -51,6 +50,7 @@ class Runner:
     def sample_tokens(self, grammar_output: Any) -> Any:
         from vllm.v1.outputs import AsyncModelRunnerOutput, ModelRunnerOutput
 
+        self.drawing()
         output = ModelRunnerOutput(["r"], {"r": 0})
         if not self.later:
             return output
@@ -85,20 +85,19 @@ def test_choices_go_with_the_output(searching: Any, later: bool) -> None:
     assert choices_of(pickle.loads(pickle.dumps(output))) == {"r": CHOICE}
 
 
-@pytest.mark.parametrize("later", [False, True])
-def test_places_go_with_the_output(searching: Any, later: bool) -> None:
-    """Places that the budget chose are told once, without a search too."""
-    runner = searching(later=later)
-    registry = runner.sampler.logits_processors[0].registry
-    for place in range(5):
-        registry.note("single", place, forced=place in (1, 4))
-    runner.execute_model(step(None))
-    output = runner.sample_tokens(None)
-    output = output.get_output() if later else output
-    assert forced_of(pickle.loads(pickle.dumps(output))) == FORCED_PLACES
-    assert choices_of(output) == {}
-    again = runner.sample_tokens(None)
-    assert forced_of(again.get_output() if later else again) == {}
+def test_rows_that_are_thrown_away_keep_their_seeds(searching: Any) -> None:
+    """A generator of a row whose sample is thrown away isn't there while tokens are drawn, and is there again then."""
+    runner = searching()
+    runner.input_batch = SimpleNamespace(
+        num_reqs=3, generators={0: "first", 2: "last"}, logitsprocs=SimpleNamespace(all=())
+    )
+    runner.discard_request_mask = SimpleNamespace(np=np.array([True, True, False, True]))
+    runner.execute_model_state = object()
+    drawn: list[dict[int, str]] = []
+    runner.drawing = lambda: drawn.append(dict(runner.input_batch.generators))
+    runner.sample_tokens(None)
+    assert drawn == [{2: "last"}]
+    assert runner.input_batch.generators == {0: "first", 2: "last"}
 
 
 def test_nothing_is_added_where_no_search_took_a_step(searching: Any) -> None:
@@ -140,6 +139,9 @@ def test_vllms_workers_are_as_they_were_read(make_engine: MakeEngine) -> None:
         assert "model_runner" in inspect.getsource(worker.init_device)
     assert "self.model_runner.execute_model(" in inspect.getsource(Worker.execute_model)
     assert "self.model_runner.sample_tokens(" in inspect.getsource(Worker.sample_tokens)
+    seeds = inspect.getsource(GPUModelRunner._bookkeeping_sync)
+    assert "self.discard_request_mask.np[:num_reqs]" in seeds
+    assert "gen = self.input_batch.generators.get(int(i))" in seeds
     for runner in (GPUModelRunner, model_runner.GPUModelRunner):
         assert list(inspect.signature(runner.execute_model).parameters)[:2] == ["self", "scheduler_output"]
         assert list(inspect.signature(runner.sample_tokens).parameters) == ["self", "grammar_output"]

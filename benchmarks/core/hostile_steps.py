@@ -1,0 +1,60 @@
+"""Steps of a text whose tokens are drawn from all that fit, with a budget: what each takes, and what is held then.
+
+A step is a mask, what is proposed, and the witness; where a grammar is full, the copy that is begun anew and the text
+that is followed there once more are part of it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from time import thread_time
+from typing import NamedTuple
+
+import numpy as np
+
+from grammar_cache import CompiledGrammar
+
+STEPS = 12
+"""Steps of a text, at places that are drawn: what is between them is followed without a mask."""
+
+
+class Step(NamedTuple):
+    """Milliseconds of CPU that a step takes, and megabytes that the grammar holds behind it."""
+
+    milliseconds: float
+    megabytes: float
+
+
+def steps_of(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Iterator[Step]:
+    """The start's step, and those at places that are drawn. Raises AssertionError where a witness is too long."""
+    tokens: list[int] = []
+    places = set(rng.sample(range(budget), min(budget, STEPS))) | {0}
+    configuration = grammar.start
+    while len(tokens) < budget and not grammar.ends(configuration):
+        left = budget - len(tokens)
+        if len(tokens) in places:
+            begun = thread_time()
+            if grammar.full:
+                grammar = grammar.renewed()
+                configuration = grammar.start
+                for token in tokens:
+                    configuration = grammar.take(configuration, token)
+            allowed = np.flatnonzero(grammar.mask(configuration, left))
+            grammar.proposals(configuration)
+            grammar.only_token(configuration, left)
+            witness = grammar.witness(configuration, left)
+            yield Step(1000 * (thread_time() - begun), grammar.held_bytes / 1e6)
+            if len(witness) > left:
+                raise AssertionError(f"{len(witness)} tokens are needed where {left} are left")
+        else:
+            drawn = rng.sample(range(len(grammar.vocabulary.token_list)), 16)
+            ranking = np.unique(grammar.vocabulary.token_list[drawn])
+            first = grammar.first_viable(configuration, ranking.astype(np.int32), left - 1)
+            witness = () if first is not None else grammar.witness(configuration, left)
+            allowed = np.array([first] if first is not None else witness[:1], np.int64)
+        allowed = allowed[~np.isin(allowed, grammar.vocabulary.stop_ids)]
+        if not len(allowed):
+            return
+        tokens.append(int(rng.choice(allowed.tolist())))
+        configuration = grammar.take(configuration, tokens[-1])
