@@ -34,7 +34,7 @@ class SwybOptions(ConstraintOptions):
     """Number of prefixes that are kept; the best complete one is returned. See docs/how-to/beams.md."""
     alpha: float | None = Field(default=None, ge=0.0, le=1.0)
     """α: by how much scores of beams shrink the differences between logits (docs/how-to/alpha.md); null means 0.5 for
-    beams under a constraint, else 0. For beams and greedy answers only: set `temperature` to 0, or `beam_width` above 1.
+    beams under a constraint, else 0. Not for drawn answers: set `temperature` to 0, or `beam_width` above 1.
     """
     top_k: int = Field(default=64, ge=1, le=1024)
     """Number of the model's best tokens that a beam looks at."""
