@@ -100,8 +100,8 @@ def over_viable(promoted: Floats, options: Candidates, best: float) -> float:
 
 
 def over_grammar(promoted: Floats, options: Candidates, best: float) -> float:
-    viable_logits, lost = options.logits - options.logits[0], options.lost_logits - options.logits[0]
-    return log_sum(promoted) + log_sum(np.append(viable_logits, lost)) - log_sum(viable_logits)
+    forced = log_sum(np.append(options.logits, options.lost_logits)) - log_sum(options.logits)
+    return log_sum(promoted) + max(0.0, forced)
 
 
 def over_vocabulary(promoted: Floats, options: Candidates, best: float) -> float:

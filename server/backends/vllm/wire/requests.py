@@ -33,11 +33,12 @@ _LEAST: Mapping[str, float] = {
     "seed": 0,
     "candidates": 1,
     "temperature": 0,
+    "epsilon": 0,
     "top_p": 0,
     "top_k": 0,
     "alpha": 0,
 }
-_MOST: Mapping[str, float] = {"seed": (1 << 64) - 1, "top_p": 1, "alpha": 1}
+_MOST: Mapping[str, float] = {"seed": (1 << 64) - 1, "top_p": 1, "alpha": 1, "epsilon": 1}
 
 NEUTRAL: Mapping[str, object] = {
     "n": 1,
@@ -94,9 +95,9 @@ _NAMES = _PARAMETERS | {"request", "grammar", "begun"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "grammar": (str, type(None)),
     **dict.fromkeys(("budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
-    **dict.fromkeys(("temperature", "top_p", "alpha"), (int, float)),
+    **dict.fromkeys(("temperature", "top_p", "alpha", "epsilon"), (int, float)),
     "jump_forward": (bool, str),
-    "special_names": (bool,),
+    **dict.fromkeys(("special_names", "keep_greedy"), (bool,)),
     **dict.fromkeys(("stops", "begun"), (list, tuple)),
 }
 """The other fields are texts."""

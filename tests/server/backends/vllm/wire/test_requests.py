@@ -35,6 +35,8 @@ parameters = st.builds(
     ranking=st.sampled_from(get_args(Ranking)),
     ending=st.sampled_from(get_args(Ending)),
     special_names=st.booleans(),
+    keep_greedy=st.booleans(),
+    epsilon=st.floats(0, 1),
 )
 
 
@@ -72,6 +74,8 @@ def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[in
         ("temperature", "1"),
         ("top_p", 1.5),
         ("alpha", -0.1),
+        ("epsilon", 1.5),
+        ("keep_greedy", 1),
         ("grammar", 5),
         ("request", None),
     ],
