@@ -86,14 +86,8 @@ def serve() -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.parametrize(
-    ("how", "status"),
-    [
-        ("terminate", 0),
-        pytest.param("interrupt", 0, marks=pytest.mark.full),
-        pytest.param("kill", -signal.SIGKILL, marks=pytest.mark.full),
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize(("how", "status"), [("terminate", 0), ("interrupt", 0), ("kill", -signal.SIGKILL)])
 def test_a_server_leaves_no_process(make_engine: MakeEngine, how: str, status: int) -> None:
     """However it ends, and though a request is running. A terminal interrupts all processes at once."""
     with serve() as process:
