@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
-from enum import IntEnum
 from hashlib import sha256
 from uuid import uuid4
 
@@ -37,6 +36,7 @@ from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
+from server.stage import Stage
 from server.stopping import check_stops, check_tokens
 from server.thinking.plan import ThinkingPlan, plan_of
 from server.thinking.thoughts import ThoughtPiece, thought_and_answer
@@ -60,18 +60,6 @@ _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
     State.FAILED: (ErrorCode.ENGINE_FAILED, "the model has failed; the log says why"),
     State.STOPPED: (ErrorCode.SHUTTING_DOWN, "the server is shutting down"),
 }
-
-
-class Stage(IntEnum):
-    """Stage of a server on its way to its end; see `server.shutdown`."""
-
-    OPEN = 0
-    DRAINING = 1
-    """Stage in which the server says that it isn't ready, and answers all the same."""
-    CLOSED = 2
-    """Stage in which what has been let in is answered, and nothing else."""
-    FINISHING = 3
-    """Answers end now."""
 
 
 class Service:

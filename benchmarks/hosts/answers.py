@@ -14,12 +14,14 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import httpx
 from jsonschema.validators import validator_for
 
 from benchmarks.data import Task, read_tasks
+from benchmarks.hosts.asking import outcomes_of
 from benchmarks.tables import machine, markdown
 
 BUDGETS = (24, 32, 48, 64, 96, 120)
@@ -60,7 +62,9 @@ def run(arguments: Namespace) -> int:
         for number in range(arguments.requests)
     ]
     begun = time.perf_counter()
-    outcomes = asyncio.run(_all(jobs, arguments))
+    outcomes = asyncio.run(
+        outcomes_of(jobs, partial(_outcome, model=arguments.model), arguments.address, arguments.concurrency)
+    )
     seconds = time.perf_counter() - begun
     for head, groups in (("T", BUDGETS), ("interface", names)):
         print(markdown((head, *OUTCOMES), _rows(jobs, outcomes, head, groups)), end="\n\n")
@@ -75,17 +79,6 @@ def _rows(jobs: list[Job], outcomes: list[Outcome], head: str, groups: Sequence[
         found = Counter(outcome for job, outcome in pairs if group == (job.budget if head == "T" else job.interface))
         rows.append([str(group), *(str(found[outcome]) for outcome in OUTCOMES)])
     return rows
-
-
-async def _all(jobs: list[Job], arguments: Namespace) -> list[Outcome]:
-    gate = asyncio.Semaphore(arguments.concurrency)
-    async with httpx.AsyncClient(base_url=arguments.address, timeout=600) as client:
-
-        async def one(job: Job) -> Outcome:
-            async with gate:
-                return await _outcome(client, job, arguments.model)
-
-        return await asyncio.gather(*map(one, jobs))
 
 
 async def _outcome(client: httpx.AsyncClient, job: Job, model: str) -> Outcome:

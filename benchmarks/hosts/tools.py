@@ -12,6 +12,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -21,6 +22,7 @@ from jsonschema import Draft202012Validator
 
 from benchmarks.data import data_file
 from benchmarks.hosts.answers import BUDGETS
+from benchmarks.hosts.asking import outcomes_of
 from benchmarks.tables import machine, markdown
 
 QUESTIONS = Path("bfcl", "questions.jsonl")
@@ -56,7 +58,9 @@ def run(arguments: Namespace) -> int:
         task, (choice, strict, budget) = json.loads(lines[number % len(lines)]), ways[number % len(ways)]
         tools = [tool | {"function": tool["function"] | {"strict": strict}} for tool in task["tools"]]
         jobs.append(Job(task["messages"], tools, choice, strict, budget))
-    outcomes = asyncio.run(_all(jobs, arguments))
+    outcomes = asyncio.run(
+        outcomes_of(jobs, partial(_outcome, model=arguments.model), arguments.address, arguments.concurrency)
+    )
     rows = []
     for choice, strict in product(CHOICES, (True, False)):
         found = Counter(
@@ -66,17 +70,6 @@ def run(arguments: Namespace) -> int:
     print(markdown(("tool_choice", *OUTCOMES), rows))
     print(machine())
     return 1 if {"cut", "invalid", "error"} & set(outcomes) else 0
-
-
-async def _all(jobs: list[Job], arguments: Namespace) -> list[Outcome]:
-    gate = asyncio.Semaphore(arguments.concurrency)
-    async with httpx.AsyncClient(base_url=arguments.address, timeout=600) as client:
-
-        async def one(job: Job) -> Outcome:
-            async with gate:
-                return await _outcome(client, job, arguments.model)
-
-        return await asyncio.gather(*map(one, jobs))
 
 
 async def _outcome(client: httpx.AsyncClient, job: Job, model: str) -> Outcome:

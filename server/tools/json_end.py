@@ -17,7 +17,7 @@ class JsonEnd:
         self._escaped = False
 
     def find(self, piece: str) -> int | None:
-        """Offset behind the end, if the piece that comes next holds it."""
+        """Offset in the next piece behind the object's end; None where the piece doesn't hold it."""
         at = 1 if self._escaped and piece else 0
         self._escaped = self._escaped and not piece
         while found := (_INSIDE if self._in_string else _OUTSIDE).search(piece, at):

@@ -19,8 +19,9 @@ from server.app import create_app
 from server.backends import loop
 from server.backends.loop import EngineLoop
 from server.engines.contract import EngineError, Forward
-from server.service import Service, Stage
+from server.service import Service
 from server.settings import Settings
+from server.stage import Stage
 from tests.server import running
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import ScriptedError, seeded

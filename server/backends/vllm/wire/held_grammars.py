@@ -71,9 +71,8 @@ class HeldGrammars:
         return {} if grammar is None else sent(grammar.learned())
 
     def exchange(self, keys: Sequence[str], news: Mapping[str, Sent]) -> dict[str, Sent]:
-        """Offers grammars the findings of others, by key, and returns what their searches found since the last call.
-
-        A grammar that isn't here any more is passed over.
+        """Offers grammars, by key, what searches elsewhere found; returns what their own found since the last call.
+        A grammar that isn't held any more is passed over.
         """
         held = {key: self._grammars[key] for key in keys if key in self._grammars}
         for key in held.keys() & news.keys():
