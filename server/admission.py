@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 
 from server.protocol.errors import ApiError, ErrorCode
+
+
+class Stage(IntEnum):
+    """Stage of a server on its way to its end; see `server.shutdown`."""
+
+    OPEN = 0
+    DRAINING = 1
+    """Stage in which the server says that it isn't ready, and answers all the same."""
+    CLOSED = 2
+    """Stage in which what has been let in is answered, and nothing else."""
+    FINISHING = 3
+    """Answers end now."""
 
 
 class Admission:

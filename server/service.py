@@ -16,7 +16,7 @@ from uuid import uuid4
 from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.store.sharing import SharedGrammars
-from server.admission import Admission
+from server.admission import Admission, Stage
 from server.backends.backend import Backend, DoesNotFit, Piece, State, Unavailable, UnsupportedWork, Work
 from server.decoding.answer import Answer
 from server.decoding.forced_text import ForcedText
@@ -36,7 +36,6 @@ from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
-from server.stage import Stage
 from server.stopping import check_stops, check_tokens
 from server.thinking.plan import ThinkingPlan, plan_of
 from server.thinking.thoughts import ThoughtPiece, thought_and_answer

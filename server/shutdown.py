@@ -14,8 +14,8 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
+from server.admission import Stage
 from server.service import Service
-from server.stage import Stage
 
 FINISH_SECONDS = 6.0
 """Seconds for the last step; the backend gives up before."""

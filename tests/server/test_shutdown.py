@@ -15,13 +15,13 @@ from typing import Any
 import httpx
 import pytest
 
+from server.admission import Stage
 from server.app import create_app
 from server.backends import loop
 from server.backends.loop import EngineLoop
 from server.engines.contract import EngineError, Forward
 from server.service import Service
 from server.settings import Settings
-from server.stage import Stage
 from tests.server import running
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import ScriptedError, seeded

@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
+from server.admission import Stage
 from server.service import Service
 from server.settings import Settings
-from server.stage import Stage
 from tests.server.backends.vllm.conftest import START_SECONDS, MakeEngine, Serving
 from tests.server.backends.vllm.test_engine import body
 from tests.server.running import error_of, eventually, serving_backend
