@@ -1,4 +1,4 @@
-"""Admission of answers, by their number. Knows nothing of what they are."""
+"""Admission of answers, by their number, and the stages of a server's life. Knows nothing of what answers are."""
 
 from __future__ import annotations
 
