@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
+from grammar_cache.expression import Grammar, Repeat, char_class
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -185,7 +186,8 @@ def test_a_witness_is_told() -> None:
 @pytest.mark.parametrize("room", [1, 200, 2_000, 20_000])
 def test_a_trace_is_bounded(room: int) -> None:
     """Where there is no more room, the last step says so, and the answers stay what they are."""
-    grammar = compiled(LETTERS, Vocabulary([b"a", b"b", b"\x00" * 9, None], [3]))
+    letters = Grammar({"root": Repeat(char_class([(0, 2)]), 50, 50)}, "root")
+    grammar = compiled(letters, Vocabulary([b"\0", b"\1", b"\2" * 3, b"\2", None], [4]))
     model = seeded_model(5, grammar, 2.0)
     parameters = Parameters(60, 3, 2, seed=3)
     plain = decoded(grammar, parameters, model)
