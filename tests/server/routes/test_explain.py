@@ -25,7 +25,7 @@ def explained(running: Running, **fields: Any) -> dict[str, Any]:
 
 
 def test_explanations(running: Running) -> None:
-    """By id and by text, with a bound and without; the end of a text by its id."""
+    """Tokens are asked about by id and by text, with a bound and without, and so is the end of a text."""
     told = explained(running, **DATE, prefix="2026-", token="7", tokens_left=9)
     assert told == {
         "object": "explanation",

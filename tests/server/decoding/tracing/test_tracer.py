@@ -185,7 +185,7 @@ def test_a_witness_is_told() -> None:
 
 @pytest.mark.parametrize("room", [1, 200, 2_000, 20_000])
 def test_a_trace_is_bounded(room: int) -> None:
-    """Where there is no more room, the last step says so, and the answers stay what they are."""
+    """The last step says so where there is no more room, and the answers stay what they are."""
     letters = Grammar({"root": Repeat(char_class([(0, 2)]), 50, 50)}, "root")
     grammar = compiled(letters, Vocabulary([b"\0", b"\1", b"\2" * 3, b"\2", None], [4]))
     model = seeded_model(5, grammar, 2.0)
