@@ -213,7 +213,7 @@ def test_plain_texts_are_traced() -> None:
 
 
 def test_pieces_carry_the_steps_since_the_piece_before() -> None:
-    """Where the beams agree on nothing new, a piece has no text."""
+    """A piece has no text where the beams agree on nothing new."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     parameters = Parameters(4, 2, trace_bytes=ROOM)
     decoding = Decoding(Work((), grammar, parameters), AnyText(grammar.vocabulary))
