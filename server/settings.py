@@ -45,7 +45,7 @@ class Intake:
 
     connections: int = option(1024, positive, "connections that may be open; more are closed (429)", metavar="N")
     header_seconds: int = option(10, positive, "seconds for a request's headers to come", metavar="S")
-    """From the headers' first byte on, or from the connection's beginning."""
+    """Seconds from the first byte of the headers on, or from the beginning of the connection."""
 
     body_seconds: int = option(60, positive, "seconds for a request's body to come", metavar="S")
     bodies: int = option(
@@ -173,13 +173,13 @@ class Settings:
         shape="repeated",
     )
     drain_seconds: float = option(
-        5.0,
+        5,
         seconds,
         "told to end by SIGTERM, it is not ready, but answers new requests for so long",
         metavar="SECONDS",
     )
     shutdown_seconds: float = option(
-        10.0,
+        10,
         seconds,
         "then it takes no new ones, and answers may go on for so long before they are completed at once",
         metavar="SECONDS",
