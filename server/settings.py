@@ -85,6 +85,9 @@ class Settings:
     docs: bool = True
     """Whether `/docs` and `/openapi.json` are there, which need no key."""
 
+    playground: bool = True
+    """Whether browsers get the page to try the server with, at `/` and `/playground`; its files need no key."""
+
     cors_origins: tuple[str, ...] = ()
     """Origins of pages that browsers let read the answers; `*`: all. Without one, browsers let none."""
 

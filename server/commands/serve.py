@@ -164,6 +164,7 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         intake=intake_of(arguments),
         unknown_fields=arguments.unknown_fields,
         docs=not arguments.no_docs,
+        playground=not arguments.no_playground,
         cors_origins=tuple(arguments.cors_origin),
         cached_grammars=arguments.grammars,
         prefix_cache_bytes=prefix_cache,

@@ -51,6 +51,11 @@ def add_intake(parser: ArgumentParser) -> None:
         "--no-docs", action="store_true", help="no /docs and no /openapi.json, which need no key (default: both)"
     )
     parser.add_argument(
+        "--no-playground",
+        action="store_true",
+        help="no page to try the server with at / and /playground, whose files need no key (default: there is one)",
+    )
+    parser.add_argument(
         "--cors-origin",
         action="append",
         default=[],

@@ -1,0 +1,67 @@
+// Chart of the tokens left against the distance: an answer that fits stays below the falling line.
+
+import { counted, svg } from "../dom.js";
+
+const HEIGHT = 190;
+const EDGE = { left: 34, right: 10, top: 12, bottom: 28 };
+
+/** Draws into an SVG element. `ours`, `masks`: ways of the two answers; `at`: a token to point at, or null. */
+export function drawChart(chart, { budget, ours, masks, at }) {
+  const width = Math.max(240, chart.clientWidth);
+  const far = Math.max(4, ...[...ours, ...masks].map((place) => place.distance ?? 0));
+  const top = Math.min(budget, Math.max(12, Math.ceil(far * 2.2)));
+  const x = (token) => EDGE.left + (token / budget) * (width - EDGE.left - EDGE.right);
+  const y = (tokens) => HEIGHT - EDGE.bottom - (Math.min(tokens, top) / top) * (HEIGHT - EDGE.top - EDGE.bottom);
+  const lost = masks.findIndex((place, index) => place.distance > budget - index - 1);
+  chart.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+  chart.setAttribute("height", String(HEIGHT));
+  chart.setAttribute("aria-label", described(budget, ours, masks, lost));
+  chart.replaceChildren(
+    ...axes(x, y, budget, top),
+    svg("polygon", { class: "room", points: `${x(0)},${y(0)} ${x(0)},${y(top)} ${x(budget - top)},${y(top)} ${x(budget)},${y(0)}` }),
+    svg("line", { class: "left", x1: x(budget - top), y1: y(top), x2: x(budget), y2: y(0) }),
+    curve("masks", masks, x, y),
+    curve("ours", ours, x, y),
+    ...head("masks", masks, x, y),
+    ...head("ours", ours, x, y),
+    ...(lost < 0 ? [] : [svg("circle", { class: "lost", cx: x(lost + 1), cy: y(masks[lost].distance), r: 5 })]),
+    ...(at === null ? [] : [svg("line", { class: "at", x1: x(at), y1: y(0), x2: x(at), y2: y(top) })]),
+  );
+}
+
+function axes(x, y, budget, top) {
+  const steps = [0, Math.round(budget / 2), budget];
+  const levels = [0, Math.round(top / 2), top];
+  return [
+    ...levels.map((level) => svg("line", { class: "grid", x1: x(0), x2: x(budget), y1: y(level), y2: y(level) })),
+    ...levels.map((level) => svg("text", { x: x(0) - 8, y: y(level) + 4, "text-anchor": "end" }, String(level))),
+    ...steps.map((step, index) => {
+      const anchor = ["start", "middle", "end"][index];
+      return svg("text", { x: x(step), y: HEIGHT - 8, "text-anchor": anchor }, index === 1 ? `${step} tokens used` : String(step));
+    }),
+  ];
+}
+
+/** Points behind each token: how many are then still needed. */
+function points(way) {
+  return way.map((place, index) => [index + 1, place.distance]).filter(([, distance]) => distance != null);
+}
+
+function curve(name, way, x, y) {
+  const text = points(way).map(([token, distance]) => `${x(token)},${y(distance)}`).join(" ");
+  return svg("polyline", { class: name, points: text });
+}
+
+function head(name, way, x, y) {
+  const last = points(way).at(-1);
+  return last ? [svg("circle", { class: `${name} head`, cx: x(last[0]), cy: y(last[1]), r: 3.5 })] : [];
+}
+
+function described(budget, ours, masks, lost) {
+  const last = ours.at(-1);
+  const parts = [`Tokens left against tokens needed, of a budget of ${budget}.`];
+  if (last) parts.push(`SWYB: ${counted(ours.length, "token")} used, ${counted(last.distance ?? 0, "token")} needed.`);
+  if (lost >= 0) parts.push(`Masks alone need more than is left from token ${lost + 1} on.`);
+  else if (masks.length) parts.push(`Masks alone: ${counted(masks.length, "token")} used.`);
+  return parts.join(" ");
+}
