@@ -3,7 +3,7 @@
 import { Trace, textOf, wayTo } from "./trace.js";
 
 export class Answer {
-  state = "running"; // then: ended, cut, stopped, failed
+  state = "running"; // then: ended, cut, stopped, failed, untold
   text = "";
   thought = "";
   calls = [];
@@ -21,12 +21,7 @@ export class Answer {
   /** Asks, and follows the stream to its end. `changed` is called after each event. Throws nothing. */
   async run(api, body, signal, changed) {
     try {
-      for await (const chunk of api.stream("v1/chat/completions", body, signal)) {
-        this.#take(chunk);
-        changed();
-        if (this.state === "cut") break;
-      }
-      if (this.state === "running") this.state = "ended";
+      await this.#follow(api, body, signal, changed);
     } catch (error) {
       this.state = signal.aborted ? "stopped" : "failed";
       this.failure = signal.aborted ? null : error;
@@ -34,9 +29,25 @@ export class Answer {
     changed();
   }
 
-  /** Whether a budget has chosen none of these tokens, so that masks alone give the same. */
+  /** Whether no budget has chosen any of these tokens, so that masks alone give the same. */
   get untouched() {
-    return this.way.every((place) => place.by !== "budget" && place.by !== "witness");
+    return this.way.every((token) => token.by !== "budget" && token.by !== "witness");
+  }
+
+  async #follow(api, body, signal, changed) {
+    try {
+      for await (const chunk of api.stream("v1/chat/completions", body, signal)) {
+        this.#take(chunk);
+        changed();
+        if (this.state !== "running") return;
+      }
+      this.state = "ended";
+    } catch (error) {
+      if (error.problem?.param !== "swyb.trace" || this.#limit !== null) throw error;
+      // An engine that tells no trace still answers.
+      const { trace, ...options } = body.swyb;
+      await this.#follow(api, { ...body, swyb: options }, signal, changed);
+    }
   }
 
   #take(chunk) {
@@ -45,22 +56,22 @@ export class Answer {
     this.text += delta.content ?? "";
     this.thought += delta.reasoning_content ?? "";
     for (const call of delta.tool_calls ?? []) this.#call(call);
-    const steps = chunk.swyb?.trace;
-    if (steps?.length) this.trace.add(steps);
-    if (chunk.swyb?.truncated) this.trace.truncated = true;
-    if (chunk.swyb && "tokens_used" in chunk.swyb) this.certificate = chunk.swyb;
-    this.#follow(choice?.finish_reason ?? null);
+    this.trace.add(chunk.swyb?.trace ?? []);
+    if (choice?.finish_reason) this.certificate = chunk.swyb ?? null;
+    this.way = this.trace.told && !this.trace.truncated ? wayTo(this.trace.best) : [];
+    if (this.#limit !== null) this.#cut();
   }
 
-  #follow(finish) {
-    if (!this.trace.told) return;
-    const end = finish === null ? null : this.trace.endOf(this.text);
-    this.way = wayTo(end ?? this.trace.best);
-    if (this.#limit === null) return;
-    const whole = finish !== null && (this.certificate?.tokens_used ?? this.way.length) <= this.#limit;
-    if (whole || this.way.length < this.#limit) return;
+  #cut() {
+    if (this.thought || this.trace.truncated) {
+      this.state = "untold"; // nobody says how many tokens there are
+      return;
+    }
+    const ended = this.trace.best?.ended === true;
+    if (this.way.length < this.#limit || (ended && this.way.length === this.#limit)) return;
     this.way = this.way.slice(0, this.#limit);
     this.text = textOf(this.way);
+    this.calls = [];
     this.state = "cut";
   }
 

@@ -44,6 +44,7 @@ async function run() {
   const form = controls.form;
   Object.assign(shown, { ours: new Answer(), masks: new Answer(form.budget), members, form, kind: controls.kind, selected: null });
   byId("results").dataset.state = "running";
+  if (byId("results").getBoundingClientRect().top > innerHeight - 200) byId("results").scrollIntoView();
   byId("run").textContent = "Stop";
   why.clear();
   // Ours is asked first: a budget that can't be enough is refused before the other one costs anything.
@@ -68,7 +69,7 @@ function drawAnswers() {
   setText(byId("masks-note"), noteOn(shown.masks));
   drawChart(byId("chart"), { budget: form.budget, ours: shown.ours.way, masks: shown.masks.way, at: shown.selected });
   byId("beams-part").hidden = form.beams < 2;
-  if (form.beams > 1) beams.draw(shown.ours.trace, shown.ours.way);
+  if (form.beams > 1) beams.draw(shown.ours.trace, form.budget);
   const certificate = shown.ours.certificate;
   byId("certificate-part").hidden = certificate === null;
   if (certificate !== null && byId("certificate").dataset.of !== certificate.grammar_id + certificate.tokens_used) {
@@ -80,15 +81,17 @@ function drawAnswers() {
 /** How the left answer was got. */
 function noteOn(answer) {
   const how = "This server's answer to the same request with room to spare, for one text, stopped after T tokens.";
+  if (answer.thought) return "A thought comes first, and its tokens aren't told one by one: so masks alone aren't shown.";
+  if (answer.trace.truncated) return "There are too many tokens to trace: so masks alone aren't shown.";
   if (answer.state === "failed" || !answer.way.length) return how;
   return answer.untouched
     ? `${how} Its trace shows that no budget chose any of them: masks alone would write the same.`
     : `${how} Even so its budget was near: masks alone might differ.`;
 }
 
-function select(place, before) {
+function select(token, before) {
   shown.selected = before.length;
-  why.show(place, before);
+  why.show(token, before);
   draw();
 }
 
@@ -139,7 +142,8 @@ byId("request").addEventListener("submit", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
 });
-byId("key").addEventListener("change", () => {
+byId("key-form").addEventListener("submit", (event) => {
+  event.preventDefault();
   api.key = byId("key").value;
   begin();
 });

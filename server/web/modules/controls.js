@@ -15,7 +15,7 @@ export class Controls {
   kind = "json_schema";
   model = null;
   room = null;
-  #texts = {};
+  #drafts = {};
   #timer = null;
   #asking = null;
 
@@ -82,12 +82,14 @@ export class Controls {
   }
 
   #turnTo(kind) {
-    this.#texts[this.kind] = this.editor.text;
+    if (this.editor.text) {
+      const { prompt, budget } = this.form;
+      this.#drafts[this.kind] = { text: this.editor.text, prompt, budget };
+    }
     this.kind = kind;
     const options = SAMPLES[kind].map((sample, index) => element("option", { value: index }, sample.name));
     this.samples.replaceChildren(...options);
-    this.#take(SAMPLES[kind][0]);
-    if (this.#texts[kind]) this.editor.text = this.#texts[kind];
+    this.#take(this.#drafts[kind] ?? SAMPLES[kind][0]);
   }
 
   #take(sample) {

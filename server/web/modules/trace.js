@@ -1,4 +1,4 @@
-// Trace of an answer: the steps that the server told, and the way from its first token to any row.
+// Trace of an answer: the steps that the server told, and the way of tokens to any of their rows.
 
 /** Who chose a token, in words. */
 export const CHOSEN_BY = {
@@ -10,58 +10,72 @@ export const CHOSEN_BY = {
 };
 
 export class Trace {
-  steps = [];
+  /** Places by step and row: the server's rows, each with its `step`, the place `before` it and its `tokens`. */
+  places = [];
   truncated = false;
-  #places = [];
 
   get told() {
-    return this.steps.length > 0;
+    return this.places.length > 0;
   }
 
-  /** Adds steps; each row is linked with the place before it. */
   add(steps) {
-    for (const step of steps) {
-      const before = this.#places.at(-1) ?? new Map();
-      const places = new Map();
-      for (const row of step.rows) {
-        const parent = before.get(row.parent) ?? null;
-        places.set(row.row, { ...row, step: this.steps.length, left: step.tokens_left, before: parent });
-      }
-      this.steps.push(step);
-      this.#places.push(places);
+    for (const { rows, truncated } of steps) {
+      this.truncated ||= truncated === true;
+      if (!rows.length) continue;
+      const before = this.last;
+      this.places.push(
+        rows.map((row) => {
+          const parent = before.find((place) => place.row === row.parent) ?? null;
+          const place = { ...row, step: this.places.length, before: parent };
+          place.tokens = tokensOf(place);
+          return place;
+        }),
+      );
     }
   }
 
-  /** Places of a step, by row. */
-  at(step) {
-    return [...(this.#places[step]?.values() ?? [])];
+  get last() {
+    return this.places.at(-1) ?? [];
   }
 
-  /** The likeliest place of the last step. */
+  /** Place of the answer, once it is there; until then the best of the last step. */
   get best() {
-    return this.at(this.steps.length - 1).reduce((best, place) => {
-      return best === null || (place.score ?? -Infinity) > (best.score ?? -Infinity) ? place : best;
-    }, null);
-  }
-
-  /** The last place whose text is an answer's; null where no row has it, because its text was bounded, say. */
-  endOf(text) {
-    for (let step = this.steps.length - 1; step >= 0; step -= 1) {
-      const found = this.at(step).find((place) => textOf(wayTo(place)) === text);
-      if (found) return found;
-    }
-    return null;
+    const score = (place) => (place.answer === 0 ? Infinity : (place.score ?? 0));
+    return this.last.reduce((best, place) => (best === null || score(place) > score(best) ? place : best), null);
   }
 }
 
-/** Places from the first token to this one. */
+/** Tokens that a place adds, each with what was left and needed behind it. */
+function tokensOf(place) {
+  const added = [...(place.token ? [{ ...place.token, by: place.by }] : []), ...place.jumped];
+  return added.map((token, at) => {
+    const later = added.length - 1 - at;
+    const asked = at === 0 && place.token !== null;
+    // Forced tokens have one way to go on, so that each needs one less than the one before.
+    const [left, distance] = [place.tokens_left + later, place.distance + later];
+    const ends = later === 0 && place.ended && place.text === place.before?.text;
+    const text = ends ? "" : whole(token.text, place, added.length);
+    return { text, by: token.by, left, distance, ends, place, candidates: asked ? place.candidates : [] };
+  });
+}
+
+/** A token's text; of one that ends within a character, what it adds to the text that can be shown. */
+function whole(text, place, count) {
+  if (count > 1 || !text.includes("\ufffd")) return text;
+  const known = (place.before?.text ?? "").replace(/\ufffd+$/, "");
+  const [tail, now] = [known.slice(-40), place.text.replace(/\ufffd+$/, "")];
+  const at = now.lastIndexOf(tail);
+  return at < 0 ? text : now.slice(at + tail.length);
+}
+
+/** Tokens from the beginning to those of a place. */
 export function wayTo(place) {
   const way = [];
-  for (let at = place; at !== null; at = at.before) way.push(at);
-  return way.reverse();
+  for (let at = place; at !== null; at = at.before) way.unshift(...at.tokens);
+  return way;
 }
 
-/** Text of such places. */
+/** Text of such tokens. */
 export function textOf(way) {
-  return way.map((place) => place.token.text).join("");
+  return way.map((token) => token.text).join("");
 }

@@ -5,14 +5,14 @@ import { counted, svg } from "../dom.js";
 const HEIGHT = 190;
 const EDGE = { left: 34, right: 10, top: 12, bottom: 28 };
 
-/** Draws into an SVG element. `ours`, `masks`: ways of the two answers; `at`: a token to point at, or null. */
+/** Draws into an SVG element. `ours`, `masks`: tokens of the two answers; `at`: a token to point at, or null. */
 export function drawChart(chart, { budget, ours, masks, at }) {
   const width = Math.max(240, chart.clientWidth);
-  const far = Math.max(4, ...[...ours, ...masks].map((place) => place.distance ?? 0));
+  const far = Math.max(4, ...[...ours, ...masks].map((token) => token.distance));
   const top = Math.min(budget, Math.max(12, Math.ceil(far * 2.2)));
   const x = (token) => EDGE.left + (token / budget) * (width - EDGE.left - EDGE.right);
   const y = (tokens) => HEIGHT - EDGE.bottom - (Math.min(tokens, top) / top) * (HEIGHT - EDGE.top - EDGE.bottom);
-  const lost = masks.findIndex((place, index) => place.distance > budget - index - 1);
+  const lost = masks.findIndex((token, index) => token.distance > budget - index - 1);
   chart.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
   chart.setAttribute("height", String(HEIGHT));
   chart.setAttribute("aria-label", described(budget, ours, masks, lost));
@@ -44,7 +44,7 @@ function axes(x, y, budget, top) {
 
 /** Points behind each token: how many are then still needed. */
 function points(way) {
-  return way.map((place, index) => [index + 1, place.distance]).filter(([, distance]) => distance != null);
+  return way.map((token, index) => [index + 1, token.distance]);
 }
 
 function curve(name, way, x, y) {
@@ -60,7 +60,7 @@ function head(name, way, x, y) {
 function described(budget, ours, masks, lost) {
   const last = ours.at(-1);
   const parts = [`Tokens left against tokens needed, of a budget of ${budget}.`];
-  if (last) parts.push(`SWYB: ${counted(ours.length, "token")} used, ${counted(last.distance ?? 0, "token")} needed.`);
+  if (last) parts.push(`SWYB: ${counted(ours.length, "token")} used, ${counted(last.distance, "token")} needed.`);
   if (lost >= 0) parts.push(`Masks alone need more than is left from token ${lost + 1} on.`);
   else if (masks.length) parts.push(`Masks alone: ${counted(masks.length, "token")} used.`);
   return parts.join(" ");

@@ -35,6 +35,8 @@ function statusOf(answer, used, budget, whole) {
       return `Cut after ${counted(used, "token")}`;
     case "stopped":
       return "Stopped";
+    case "untold":
+      return "Not shown";
     case "failed":
       return "Refused";
     default:

@@ -8,7 +8,7 @@ export class Tokens {
   #way = [];
   #current = 0;
 
-  /** `selected` is called with a place and the places before it. */
+  /** `selected` is called with a token and the tokens before it. */
   constructor(list, selected) {
     this.list = list;
     this.selected = selected;
@@ -23,23 +23,24 @@ export class Tokens {
   draw(way) {
     const kept = this.#spans.splice(way.length);
     kept.forEach((span) => span.remove());
-    way.forEach((place, at) => {
-      if (this.#way[at] !== place || !this.#spans[at]) this.#put(place, at);
+    way.forEach((token, at) => {
+      if (this.#way[at] !== token || !this.#spans[at]) this.#put(token, at);
     });
     this.#way = way;
     this.#tab(Math.min(this.#current, Math.max(0, way.length - 1)));
   }
 
-  #put(place, at) {
+  #put(token, at) {
     if (!this.#spans[at]) {
       this.#spans[at] = element("span", { role: "option", tabindex: -1 });
       this.list.append(this.#spans[at]);
     }
     const span = this.#spans[at];
-    span.className = `token by-${place.by in CHOSEN_BY ? place.by : "model"}`;
-    span.setAttribute("aria-label", `${at + 1}: ${shown(place.token.text)}, ${CHOSEN_BY[place.by] ?? place.by}`);
-    span.title = `${CHOSEN_BY[place.by] ?? place.by}`;
-    setText(span, place.token.text);
+    const text = token.ends ? "end" : shown(token.text);
+    span.className = `token by-${token.by}${token.ends ? " ends" : ""}`;
+    span.setAttribute("aria-label", `${at + 1}: ${text}, ${CHOSEN_BY[token.by]}`);
+    span.title = CHOSEN_BY[token.by];
+    setText(span, token.ends ? "end" : token.text);
   }
 
   #key(event) {
@@ -71,6 +72,5 @@ export class Tokens {
 
 /** A token's text in one line, with its spaces visible. */
 export function shown(text) {
-  if (text === "") return "end";
   return text.replaceAll("\n", "↵").replaceAll("\t", "⇥").replace(/^ +| +$/g, (spaces) => "␣".repeat(spaces.length));
 }

@@ -1,0 +1,153 @@
+"""`python -m scripts.playground`: pictures of the playground, from a real run of the embedded model in a browser.
+
+Writes docs/pictures/playground.png, and docs/pictures/playground.gif, in which a budget is chosen and an answer of four
+beams streams. Needs Chromium, playwright and Pillow (the `dev` extra).
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+import threading
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+from PIL import Image
+
+from server.app import create_app
+from server.backends.loop import EngineLoop
+from server.engines.embedded import default_cache, ensure_embedded_model
+from server.settings import Settings
+
+if TYPE_CHECKING:  # loaded when a picture is made
+    from playwright.sync_api import Page
+
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+CHROMIUM = "/usr/bin/chromium"
+WINDOW = (1280, 880)
+WIDTH = 960
+"""Pixels of the animation; the screenshot is of the window's own size."""
+
+COLOURS = 96
+BEAMS = 4
+BUDGETS = (48, 44, 40, 36, 32, 28, 26, 24)
+"""Places of the slider as it is moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A picture of the window, and for how long it is shown, in milliseconds."""
+
+    png: bytes
+    shown: int
+
+
+def main(words: Sequence[str]) -> int:
+    """Makes both pictures in the folder `--out`."""
+    parser = ArgumentParser(prog="python -m scripts.playground", description=__doc__)
+    parser.add_argument("--out", type=Path, default=PICTURES, help="the folder of both pictures")
+    parser.add_argument("--browser", default=CHROMIUM, help="Chromium's program (default: %(default)s)")
+    arguments = parser.parse_args(words)
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
+    with embedded_server() as base, playground(base, arguments.browser) as page:
+        frames = list(told(page))
+        page.locator("#ours .tokens .token").nth(-2).click()
+        (out / "playground.png").write_bytes(compact(page.screenshot(full_page=True)))
+    (out / "playground.gif").write_bytes(animation(frames))
+    return 0
+
+
+@contextmanager
+def embedded_server() -> Iterator[str]:
+    """Address of a server with the embedded model, unpacked if it isn't there, until the block ends."""
+    from server.engines.hugging_face.engine import TransformersEngine
+
+    folder = ensure_embedded_model(default_cache(), lambda line: print(line, file=sys.stderr))
+    app = create_app(Settings(), EngineLoop(TransformersEngine(folder)))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def playground(base: str, browser: str) -> Iterator[Page]:
+    """The page, once the first constraint is certified."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        try:
+            page = chromium.new_page(viewport={"width": WINDOW[0], "height": WINDOW[1]})
+            until_ready(page, base)
+            yield page
+        finally:
+            chromium.close()
+
+
+def until_ready(page: Page, base: str, seconds: float = 120) -> None:
+    """Opens the page as soon as the server answers. Raises TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while not page.request.get(f"{base}/ready", fail_on_status_code=False).ok:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the server did not get ready")
+        time.sleep(0.2)
+    page.goto(f"{base}/")
+    page.locator("#minimum").filter(has_text=re.compile(r"\d")).wait_for()
+
+
+def told(page: Page) -> Iterator[Frame]:
+    """Frames of one request: the slider is moved, and two answers stream."""
+    page.locator("#beams").fill(str(BEAMS))
+    for budget in BUDGETS:
+        page.locator("#budget").fill(str(budget))
+        yield Frame(page.screenshot(), 90)
+    yield Frame(page.screenshot(), 700)
+    page.get_by_role("button", name="Run").click()
+    while page.locator("#results[data-state=running]").count():
+        yield Frame(page.screenshot(), 130)
+    page.wait_for_timeout(600)  # what has died is folded
+    yield Frame(page.screenshot(), 4000)
+
+
+def compact(png: bytes) -> bytes:
+    """The same picture with a palette."""
+    with Image.open(BytesIO(png)) as picture, BytesIO() as file:
+        picture.convert("RGB").quantize(256).save(file, "PNG", optimize=True)
+        return file.getvalue()
+
+
+def animation(frames: Sequence[Frame]) -> bytes:
+    """Frames as a GIF that is repeated for ever; what doesn't change is stored once, and equal frames are one."""
+    pictures, shown = list[Image.Image](), list[int]()
+    for frame, before in zip(frames, (None, *frames), strict=False):
+        if before is not None and frame.png == before.png:
+            shown[-1] += frame.shown
+            continue
+        with Image.open(BytesIO(frame.png)) as picture:
+            height = round(WIDTH * picture.height / picture.width)
+            pictures.append(picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS))
+        shown.append(frame.shown)
+    palette = pictures[-1].quantize(COLOURS)
+    first, *others = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    with BytesIO() as file:
+        first.save(file, "GIF", save_all=True, append_images=others, duration=shown, loop=0, optimize=True)
+        return file.getvalue()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
