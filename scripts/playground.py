@@ -1,7 +1,7 @@
 """`python -m scripts.playground`: pictures of the playground, from a real run of the embedded model in a browser.
 
 Writes docs/pictures/playground.png, and docs/pictures/playground.gif, in which a budget is chosen and an answer of four
-beams streams. Needs Chromium, playwright and Pillow (the `dev` extra).
+beams streams, slowed down so that eyes can follow. Needs Chromium, playwright and Pillow (the `dev` extra).
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import uvicorn
+from numpy.typing import NDArray
 from PIL import Image
 
 from server.app import create_app
 from server.backends.loop import EngineLoop
+from server.engines.contract import EngineError, Forward
 from server.engines.embedded import default_cache, ensure_embedded_model
+from server.engines.hugging_face.engine import TransformersEngine
 from server.settings import Settings
 
 if TYPE_CHECKING:  # loaded when a picture is made
@@ -36,10 +40,20 @@ WINDOW = (1280, 880)
 WIDTH = 960
 """Pixels of the animation; the screenshot is of the window's own size."""
 
-COLOURS = 96
+COLOURS = 128
+SECONDS = 0.22
+"""Seconds that a step takes more than it would."""
 BEAMS = 4
 BUDGETS = (48, 44, 40, 36, 32, 28, 26, 24)
 """Places of the slider as it is moved."""
+
+
+class Slowed(TransformersEngine):
+    """Engine whose steps take longer, and answer the same."""
+
+    def step(self, forwards: Sequence[Forward]) -> list[NDArray[np.float32] | EngineError]:
+        time.sleep(SECONDS)
+        return super().step(forwards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,7 @@ def main(words: Sequence[str]) -> int:
     with embedded_server() as base, playground(base, arguments.browser) as page:
         frames = list(told(page))
         page.locator("#ours .tokens .token").nth(-2).click()
+        page.evaluate("scrollTo(0, 0)")
         (out / "playground.png").write_bytes(compact(page.screenshot(full_page=True)))
     (out / "playground.gif").write_bytes(animation(frames))
     return 0
@@ -69,10 +84,8 @@ def main(words: Sequence[str]) -> int:
 @contextmanager
 def embedded_server() -> Iterator[str]:
     """Address of a server with the embedded model, unpacked if it isn't there, until the block ends."""
-    from server.engines.hugging_face.engine import TransformersEngine
-
     folder = ensure_embedded_model(default_cache(), lambda line: print(line, file=sys.stderr))
-    app = create_app(Settings(), EngineLoop(TransformersEngine(folder)))
+    app = create_app(Settings(), EngineLoop(Slowed(folder)))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -117,9 +130,12 @@ def told(page: Page) -> Iterator[Frame]:
         page.locator("#budget").fill(str(budget))
         yield Frame(page.screenshot(), 90)
     yield Frame(page.screenshot(), 700)
-    page.get_by_role("button", name="Run").click()
+    page.keyboard.press("Control+Enter")
     while page.locator("#results[data-state=running]").count():
-        yield Frame(page.screenshot(), 130)
+        begun = time.monotonic()
+        png = page.screenshot()
+        page.wait_for_timeout(40)
+        yield Frame(png, round(1000 * (time.monotonic() - begun)))
     page.wait_for_timeout(600)  # what has died is folded
     yield Frame(page.screenshot(), 4000)
 
@@ -142,7 +158,7 @@ def animation(frames: Sequence[Frame]) -> bytes:
             height = round(WIDTH * picture.height / picture.width)
             pictures.append(picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS))
         shown.append(frame.shown)
-    palette = pictures[-1].quantize(COLOURS)
+    palette = pictures[-1].quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
     first, *others = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     with BytesIO() as file:
         first.save(file, "GIF", save_all=True, append_images=others, duration=shown, loop=0, optimize=True)
