@@ -40,7 +40,7 @@ WINDOW = (1280, 880)
 WIDTH = 960
 """Pixels of the animation; the screenshot is of the window's own size."""
 
-COLOURS = 128
+COLOURS = 256
 SECONDS = 0.22
 """Seconds that a step takes more than it would."""
 BEAMS = 4
@@ -130,6 +130,7 @@ def told(page: Page) -> Iterator[Frame]:
         page.locator("#budget").fill(str(budget))
         yield Frame(page.screenshot(), 90)
     yield Frame(page.screenshot(), 700)
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Control+Enter")
     while page.locator("#results[data-state=running]").count():
         begun = time.monotonic()

@@ -62,6 +62,7 @@ def test_a_schema_is_typed_and_answered_within_its_budget(chromium: Browser, tal
         assert len(page.screenshot()) > 20_000
 
 
+@pytest.mark.full
 def test_errors_stand_at_their_line(chromium: Browser, talkative: Running) -> None:
     """A broken text is told by the page, a refused one by the server, each at its line, and goes when it is mended."""
     with opened(chromium, talkative.base) as page:
@@ -84,6 +85,7 @@ def test_errors_stand_at_their_line(chromium: Browser, talkative: Running) -> No
         assert area.get_attribute("aria-invalid") is None
 
 
+@pytest.mark.full
 def test_by_keyboard_alone(chromium: Browser, talkative: Running) -> None:
     """Everything is reached and done without a pointer: constraint, run, tokens, the explanation of one."""
     with opened(chromium, talkative.base) as page:
@@ -118,6 +120,7 @@ def test_texts_are_never_markup(chromium: Browser) -> None:
         assert page.locator("main img, main script").count() == 0
 
 
+@pytest.mark.full
 def test_a_key_is_asked_for_and_stays_in_memory(chromium: Browser) -> None:
     with serving(settings=Settings(api_key="s3cret")) as keyed, opened(chromium, keyed.base, certified=False) as page:
         page.get_by_text("This server asks for a key").wait_for()
