@@ -118,15 +118,17 @@ def test_a_budget_that_no_answer_fits_is_refused(chromium: Browser, server: Runn
 
 
 def test_a_failing_model_is_told(chromium: Browser) -> None:
-    """Constrained answers are completed by their witness, in a colour of its own."""
+    """An error within a stream is told, beside the tokens that came before it."""
     with (
         serving(fail_at(6, follow(VOCABULARY.size, [THE, QUICK] * 50))) as failing,
         opened(chromium, failing.base) as page,
     ):
         page.locator("#tokens").fill("60")
         run(page)
-        assert state_of(page, "ours") == "ended"
-        json.loads(page.locator("#ours .text").inner_text())
+        assert state_of(page, "ours") == "failed"
+        assert page.locator("#ours .status").inner_text() == "Failed"
+        assert "scripted to fail" in page.locator("#ours .failure").inner_text()
+        assert text_of(page, "ours").startswith("{")
 
 
 def test_the_request_as_text_runs(chromium: Browser) -> None:

@@ -38,7 +38,7 @@ function statusOf(answer, used, budget, whole) {
     case "untold":
       return "Not shown";
     case "failed":
-      return "Refused";
+      return answer.failure.status >= 400 && answer.failure.status < 500 ? "Refused" : "Failed";
     default:
       return whole ? `Complete · ${used} of ${budget} tokens` : `Cut after ${counted(used, "token")}`;
   }
