@@ -142,7 +142,7 @@ def told(page: Page) -> Iterator[Frame]:
 
 
 def compact(png: bytes) -> bytes:
-    """The same picture with a palette."""
+    """Picture with a palette."""
     with Image.open(BytesIO(png)) as picture, BytesIO() as file:
         picture.convert("RGB").quantize(256).save(file, "PNG", optimize=True)
         return file.getvalue()

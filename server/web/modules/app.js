@@ -14,7 +14,7 @@ import { Panel } from "./views/panel.js";
 import { Why } from "./views/why.js";
 
 const api = new Api();
-const controls = new Controls(api, framed(drawSnippet));
+const controls = new Controls(api, framed(drawRequest));
 const why = new Why(
   { box: byId("place"), form: byId("why"), field: byId("why-token"), answer: byId("why-answer") },
   (prefix, token, left) => api.post("v1/explain", { ...shown.members, prefix, token, tokens_left: left }),
@@ -25,7 +25,7 @@ const beams = new Beams({ box: byId("beams-box"), tree: byId("tree"), list: byId
 const draw = framed(drawAnswers);
 
 /** What is shown: both answers, and the request that they are of. */
-const shown = { ours: null, masks: null, members: {}, form: null, kind: null, selected: null };
+const shown = { ours: null, masks: null, members: {}, form: null, kind: null, minimum: null, selected: null };
 let running = null;
 let snippet = "curl";
 
@@ -42,7 +42,9 @@ async function run() {
   }
   const signal = (running = new AbortController()).signal;
   const form = controls.form;
-  Object.assign(shown, { ours: new Answer(), masks: new Answer(form.budget), members, form, kind: controls.kind, selected: null });
+  const { kind, budget } = controls;
+  const answers = { ours: new Answer(), masks: new Answer(form.budget) };
+  Object.assign(shown, { ...answers, members, form, kind, minimum: budget.minimum, selected: null });
   byId("results").dataset.state = "running";
   if (byId("results").getBoundingClientRect().top > innerHeight - 200) byId("results").scrollIntoView();
   byId("run").textContent = "Stop";
@@ -56,7 +58,8 @@ async function run() {
   running = null;
   byId("run").textContent = "Run";
   byId("results").dataset.state = "ended";
-  setText(byId("announcement"), `${byId("ours").querySelector(".status").textContent}. Masks alone: ${byId("masks").querySelector(".status").textContent}.`);
+  const status = (answer) => byId(answer).querySelector(".status").textContent;
+  setText(byId("announcement"), `${status("ours")}. Masks alone: ${status("masks")}.`);
   if (shown.ours.failure instanceof ApiFailure) controls.refuse(shown.ours.failure);
 }
 
@@ -67,7 +70,8 @@ function drawAnswers() {
   ours.draw(shown.ours, form.budget, { kind, whole: complete });
   masks.draw(shown.masks, form.budget, { kind, whole: shown.masks.state === "ended" });
   setText(byId("masks-note"), noteOn(shown.masks));
-  drawChart(byId("chart"), { budget: form.budget, ours: shown.ours.way, masks: shown.masks.way, at: shown.selected });
+  const { minimum, selected: at } = shown;
+  drawChart(byId("chart"), { budget: form.budget, minimum, ours: shown.ours.way, masks: shown.masks.way, at });
   byId("beams-part").hidden = form.beams < 2;
   if (form.beams > 1) beams.draw(shown.ours.trace, form.budget);
   const certificate = shown.ours.certificate;
@@ -93,6 +97,14 @@ function select(token, before) {
   shown.selected = before.length;
   why.show(token, before);
   draw();
+}
+
+/** Draws what follows from the controls alone; the chart shows them until there is an answer. */
+function drawRequest() {
+  drawSnippet();
+  if (shown.form !== null) return;
+  const { tokens, minimum } = controls.budget;
+  drawChart(byId("chart"), { budget: tokens, minimum, ours: [], masks: [], at: null });
 }
 
 function drawSnippet() {

@@ -60,7 +60,7 @@ def test_nothing_else_is_given_out(running: Running, name: str) -> None:
 
 
 def test_off_by_option() -> None:
-    """Without the playground its addresses are 404s, and `/` tells browsers what it tells programs."""
+    """Addresses of a playground that is off are 404s, and `/` tells browsers what it tells programs."""
     with serving(settings=Settings(playground=False)) as closed:
         for path in ("/playground", "/playground/style.css", "/playground/modules/app.js"):
             assert closed.client.get(path, headers=BROWSER).status_code == 404

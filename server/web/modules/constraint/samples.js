@@ -2,6 +2,8 @@
 
 const pretty = (value) => JSON.stringify(value, null, 2);
 
+const lines = (...texts) => `${texts.join("\n")}\n`;
+
 const strings = (...names) => ({
   type: "object",
   properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
@@ -67,27 +69,44 @@ export const SAMPLES = {
     {
       name: "Arithmetic",
       prompt: "Write a long sum of products.",
-      text: 'start: sum\nsum: product (("+" | "-") product)*\nproduct: atom (("*" | "/") atom)*\natom: NUMBER | "(" sum ")"\nNUMBER: /[1-9][0-9]{0,3}/\n',
+      text: lines(
+        "start: sum",
+        'sum: product (("+" | "-") product)*',
+        'product: atom (("*" | "/") atom)*',
+        'atom: NUMBER | "(" sum ")"',
+        "NUMBER: /[1-9][0-9]{0,3}/",
+      ),
       budget: 16,
     },
     {
       name: "A SQL query",
       prompt: "Write a SQL query for the names and ages of all people older than 30.",
-      text: 'start: "SELECT " column (", " column)* " FROM people" (" WHERE " condition)? ";"\ncolumn: "name" | "age" | "city"\ncondition: column " " OPERATOR " " value (" AND " condition)?\nvalue: /[0-9]{1,3}/ | "\'" /[A-Za-z ]{1,20}/ "\'"\nOPERATOR: "=" | "<" | ">"\n',
-      budget: 18,
+      text: lines(
+        'start: "SELECT " column (", " column)* " FROM people" (" WHERE " condition)? ";"',
+        'column: "name" | "age" | "city"',
+        'condition: column " " OPERATOR " " value (" AND " condition)?',
+        `value: /[0-9]{1,3}/ | "'" /[A-Za-z ]{1,20}/ "'"`,
+        'OPERATOR: "=" | "<" | ">"',
+      ),
+      budget: 9,
     },
   ],
   gbnf: [
     {
       name: "Nested lists",
       prompt: "Write a nested list of numbers.",
-      text: 'root ::= list\nlist ::= "[" (item (", " item)*)? "]"\nitem ::= number | list\nnumber ::= [0-9]{1,3}\n',
+      text: lines(
+        "root ::= list",
+        'list ::= "[" (item (", " item)*)? "]"',
+        "item ::= number | list",
+        "number ::= [0-9]{1,3}",
+      ),
       budget: 20,
     },
     {
       name: "A to-do list",
       prompt: "Write a short to-do list for moving house.",
-      text: 'root ::= entry entry+\nentry ::= "- [" [ x] "] " [A-Z] [a-z ,]{2,60} "\\n"\n',
+      text: lines("root ::= entry entry+", 'entry ::= "- [" [ x] "] " [A-Z] [a-z ,]{2,60} "\\n"'),
       budget: 32,
     },
   ],

@@ -5,10 +5,12 @@ import { counted, svg } from "../dom.js";
 const HEIGHT = 190;
 const EDGE = { left: 34, right: 10, top: 12, bottom: 28 };
 
-/** Draws into an SVG element. `ours`, `masks`: tokens of the two answers; `at`: a token to point at, or null. */
-export function drawChart(chart, { budget, ours, masks, at }) {
+/**
+ * Draws into an SVG element. `ours`, `masks`: tokens of the two answers; `minimum`: tokens of a shortest
+ * answer, or null; `at`: a token to point at, or null. */
+export function drawChart(chart, { budget, minimum, ours, masks, at }) {
   const width = Math.max(240, chart.clientWidth);
-  const far = Math.max(4, ...[...ours, ...masks].map((token) => token.distance));
+  const far = Math.max(4, minimum ?? 0, ...[...ours, ...masks].map((token) => token.distance));
   const top = Math.min(budget, Math.max(12, Math.ceil(far * 2.2)));
   const x = (token) => EDGE.left + (token / budget) * (width - EDGE.left - EDGE.right);
   const y = (tokens) => HEIGHT - EDGE.bottom - (Math.min(tokens, top) / top) * (HEIGHT - EDGE.top - EDGE.bottom);
@@ -18,10 +20,11 @@ export function drawChart(chart, { budget, ours, masks, at }) {
   chart.setAttribute("aria-label", described(budget, ours, masks, lost));
   chart.replaceChildren(
     ...axes(x, y, budget, top),
-    svg("polygon", { class: "room", points: `${x(0)},${y(0)} ${x(0)},${y(top)} ${x(budget - top)},${y(top)} ${x(budget)},${y(0)}` }),
+    svg("polygon", { class: "room", points: corners([[0, 0], [0, top], [budget - top, top], [budget, 0]], x, y) }),
     svg("line", { class: "left", x1: x(budget - top), y1: y(top), x2: x(budget), y2: y(0) }),
     curve("masks", masks, x, y),
     curve("ours", ours, x, y),
+    ...(minimum === null ? [] : least(minimum, x, y)),
     ...head("masks", masks, x, y),
     ...head("ours", ours, x, y),
     ...(lost < 0 ? [] : [svg("circle", { class: "lost", cx: x(lost + 1), cy: y(masks[lost].distance), r: 5 })]),
@@ -37,7 +40,8 @@ function axes(x, y, budget, top) {
     ...levels.map((level) => svg("text", { x: x(0) - 8, y: y(level) + 4, "text-anchor": "end" }, String(level))),
     ...steps.map((step, index) => {
       const anchor = ["start", "middle", "end"][index];
-      return svg("text", { x: x(step), y: HEIGHT - 8, "text-anchor": anchor }, index === 1 ? `${step} tokens used` : String(step));
+      const told = index === 1 ? `${step} tokens used` : String(step);
+      return svg("text", { x: x(step), y: HEIGHT - 8, "text-anchor": anchor }, told);
     }),
   ];
 }
@@ -48,8 +52,19 @@ function points(way) {
 }
 
 function curve(name, way, x, y) {
-  const text = points(way).map(([token, distance]) => `${x(token)},${y(distance)}`).join(" ");
-  return svg("polyline", { class: name, points: text });
+  return svg("polyline", { class: name, points: corners(points(way), x, y) });
+}
+
+function corners(pairs, x, y) {
+  return pairs.map(([token, tokens]) => `${x(token)},${y(tokens)}`).join(" ");
+}
+
+/** Mark of the minimum where nothing is used yet. */
+function least(minimum, x, y) {
+  return [
+    svg("circle", { class: "least", cx: x(0), cy: y(minimum), r: 3.5 }),
+    svg("text", { x: x(0) + 9, y: y(minimum) + 4 }, `minimum ${minimum}`),
+  ];
 }
 
 function head(name, way, x, y) {
