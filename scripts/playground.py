@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import uvicorn
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageColor
 
 from server.app import create_app
 from server.backends.loop import EngineLoop
@@ -34,13 +34,17 @@ from server.settings import Settings
 if TYPE_CHECKING:  # loaded when a picture is made
     from playwright.sync_api import Page
 
-PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+STYLE = ROOT / "server" / "web" / "style.css"
 CHROMIUM = "/usr/bin/chromium"
 WINDOW = (1280, 880)
 WIDTH = 960
 """Pixels of the animation; the screenshot is of the window's own size."""
 
 COLOURS = 256
+STRIP = 16
+"""Pixels of height by which a colour of the style sheet counts for the palette."""
 SECONDS = 0.22
 """Seconds that a step takes more than it would."""
 BEAMS = 4
@@ -74,7 +78,7 @@ def main(words: Sequence[str]) -> int:
     out.mkdir(parents=True, exist_ok=True)
     with embedded_server() as base, playground(base, arguments.browser) as page:
         frames = list(told(page))
-        page.locator("#ours .tokens .token").nth(-2).click()
+        page.locator("#ours .tokens .token").last.click()
         page.evaluate("scrollTo(0, 0)")
         (out / "playground.png").write_bytes(compact(page.screenshot(full_page=True)))
     (out / "playground.gif").write_bytes(animation(frames))
@@ -159,11 +163,22 @@ def animation(frames: Sequence[Frame]) -> bytes:
             height = round(WIDTH * picture.height / picture.width)
             pictures.append(picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS))
         shown.append(frame.shown)
-    palette = pictures[-1].quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+    palette = with_accents(pictures[-1]).quantize(COLOURS)
     first, *others = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     with BytesIO() as file:
         first.save(file, "GIF", save_all=True, append_images=others, duration=shown, loop=0, optimize=True)
         return file.getvalue()
+
+
+def with_accents(picture: Image.Image) -> Image.Image:
+    """Picture with a strip of each colour of the style sheet below it, so that a palette has the rare ones too."""
+    told = STYLE.read_text(encoding="utf-8").partition("@media")[0]
+    accents = [ImageColor.getrgb(found) for found in re.findall(r"--[\w-]+: (#[0-9a-f]{6});", told)]
+    made = Image.new("RGB", (picture.width, picture.height + STRIP * len(accents)))
+    made.paste(picture)
+    for number, accent in enumerate(accents):
+        made.paste(accent, (0, picture.height + STRIP * number, picture.width, picture.height + STRIP * (number + 1)))
+    return made
 
 
 if __name__ == "__main__":

@@ -173,3 +173,28 @@ def test_a_run_is_stopped(chromium: Browser) -> None:
         until_ended(page)
         assert state_of(page, "ours") in ("stopped", "ended")
         page.get_by_role("button", name="Run").wait_for()
+
+
+def test_why_not_another_token(chromium: Browser, server: Running) -> None:
+    """At any place the server says of any token whether grammar or budget forbids it, and what could come."""
+    with opened(chromium, server.base) as page:
+        type_constraint(page, "Regex", "[ab]{2,9}")
+        assert until_certified(page) == 2
+        page.locator("#tokens").fill("2")
+        run(page)
+        page.locator("#ours .tokens .token").first.click()
+        answer = page.locator("#why-answer")
+        for token, verdict in (("x", "refused"), ("a", "fits")):
+            page.locator("#why-token").fill(token)
+            page.keyboard.press("Enter")
+            answer.locator(f".{verdict}").wait_for()
+        page.locator("#budget").fill("9")
+        type_constraint(page, "Regex", "a{2}|b{9}")
+        until_certified(page)
+        page.locator("#tokens").fill("2")
+        run(page)
+        page.locator("#ours .tokens .token").first.click()
+        page.locator("#why-token").fill("b")
+        page.get_by_role("button", name="Ask").click()
+        answer.get_by_text("fits the grammar").wait_for()
+        assert answer.locator(".refused").count() == 1

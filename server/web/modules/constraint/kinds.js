@@ -13,7 +13,7 @@ export class ConstraintError extends Error {
 
 const schemaFormat = (schema) => ({ type: "json_schema", json_schema: { name: "answer", schema } });
 
-/** By name: label, `members` of a request for a text, and whether the server can certify it without a chat. */
+/** By name: label, `members` of a request for a text, and whether the server certifies and explains it without a chat. */
 export const KINDS = {
   json_schema: {
     label: "JSON Schema",

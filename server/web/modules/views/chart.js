@@ -24,7 +24,7 @@ export function drawChart(chart, { budget, minimum, ours, masks, at }) {
     svg("line", { class: "left", x1: x(budget - top), y1: y(top), x2: x(budget), y2: y(0) }),
     curve("masks", masks, x, y),
     curve("ours", ours, x, y),
-    ...(minimum === null ? [] : least(minimum, x, y)),
+    ...(minimum === null ? [] : least(minimum, ours.length + masks.length === 0, x, y)),
     ...head("masks", masks, x, y),
     ...head("ours", ours, x, y),
     ...(lost < 0 ? [] : [svg("circle", { class: "lost", cx: x(lost + 1), cy: y(masks[lost].distance), r: 5 })]),
@@ -59,12 +59,10 @@ function corners(pairs, x, y) {
   return pairs.map(([token, tokens]) => `${x(token)},${y(tokens)}`).join(" ");
 }
 
-/** Mark of the minimum where nothing is used yet. */
-function least(minimum, x, y) {
-  return [
-    svg("circle", { class: "least", cx: x(0), cy: y(minimum), r: 3.5 }),
-    svg("text", { x: x(0) + 9, y: y(minimum) + 4 }, `minimum ${minimum}`),
-  ];
+/** Mark of the minimum where nothing is used yet, with its name as long as no curve is in the way. */
+function least(minimum, named, x, y) {
+  const name = svg("text", { x: x(0) + 9, y: y(minimum) + 4 }, `minimum ${minimum}`);
+  return [svg("circle", { class: "least", cx: x(0), cy: y(minimum), r: 3.5 }), ...(named ? [name] : [])];
 }
 
 function head(name, way, x, y) {

@@ -40,10 +40,10 @@ export class Why {
     this.box.replaceChildren(element("p", { class: "muted" }, "Choose a token of an answer, by pointer or arrow keys."));
   }
 
-  /** Shows a token and what might have stood there; `before`: the tokens before it. */
-  show(token, before) {
+  /** Shows a token and what might have stood there; `before`: the tokens before it; `asks`: others may be asked for. */
+  show(token, before, asks) {
     [this.#token, this.#before] = [token, before];
-    this.form.hidden = false;
+    this.form.hidden = !asks;
     this.answer.replaceChildren();
     const text = textOf(before);
     const after = text ? element("code", {}, text.length > 48 ? `…${text.slice(-48)}` : text) : "the beginning";
@@ -59,11 +59,7 @@ export class Why {
     this.answer.replaceChildren("…");
     const told = await this.explain(textOf(this.#before), this.field.value, this.#token.left + 1).catch((error) => error);
     if (asked !== this.#asked) return;
-    const next = (told.next ?? []).slice(0, 8).flatMap((text) => [" ", element("code", {}, shown(text))]);
-    this.answer.replaceChildren(
-      element("p", { class: told.allowed === true ? "fits" : "refused" }, told.message),
-      next.length ? element("p", { class: "muted" }, "Next could be", ...next) : "",
-    );
+    this.answer.replaceChildren(element("p", { class: told.allowed === true ? "fits" : "refused" }, told.message));
   }
 }
 
