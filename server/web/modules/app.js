@@ -54,7 +54,7 @@ async function run() {
     shown.ours.run(api, traced(bodyOf(form, members)), signal, draw),
     shown.masks.run(api, traced(bodyOfMasks(form, members)), signal, draw),
   ]);
-  if (running.signal !== signal) return;
+  if (running?.signal !== signal) return;
   running = null;
   byId("run").textContent = "Run";
   byId("results").dataset.state = "ended";

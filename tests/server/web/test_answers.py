@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Literal
 import jsonschema
 import pytest
 
+from benchmarks.promise import BUDGET, masks_alone
+from grammar_cache import Constraint, compile_grammar
 from server.settings import Settings
+from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import fail_at, follow, seeded
 from tests.server.running import SCHEMA, VOCABULARY, Running, serving
 from tests.server.thinking.engines import END, thinking_server
@@ -198,3 +201,22 @@ def test_why_not_another_token(chromium: Browser, server: Running) -> None:
         page.get_by_role("button", name="Ask").click()
         answer.get_by_text("fits the grammar").wait_for()
         assert answer.locator(".refused").count() == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_masks_alone_are_what_masks_give(chromium: Browser, seed: int) -> None:
+    """Tokens under *Masks alone* are those that a mask and an argmax give, without this server's decoder."""
+    grammar = compile_grammar(Constraint("json_schema", json.dumps(SCHEMA)), VOCABULARY)
+    script = seeded(VOCABULARY.size, seed, spread=3.0)
+    engine = ScriptedEngine(VOCABULARY, script)
+    expected = masks_alone(engine, grammar, engine.encode([{"role": "user", "content": "hi"}]))
+    with serving(script) as server, opened(chromium, server.base) as page:
+        type_constraint(page, "JSON Schema", json.dumps(SCHEMA))
+        page.locator("#facts").get_by_text('"age"').wait_for()
+        page.locator("#tokens").fill(str(BUDGET))
+        run(page)
+        assert "masks alone would write the same" in page.locator("#masks-note").inner_text()
+        assert state_of(page, "masks") == ("cut" if len(expected) == BUDGET else "ended")
+        # A character that is cut stands as one mark, whatever its bytes.
+        ours, theirs = text_of(page, "masks"), VOCABULARY.text(expected).decode(errors="replace")
+        assert re.sub("\ufffd+", "", ours) == re.sub("\ufffd+", "", theirs)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.settings import Settings
-from server.web.files import names
+from server.web.files import PAGE, names
 from tests.documents import ROOT
 from tests.server.running import Running, error_of, serving
 
@@ -36,7 +36,8 @@ def test_each_file_keeps_the_browser_to_this_server(running: Running) -> None:
     assert set(names()) == {path.relative_to(WEB).as_posix() for path in files()}
     types = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
     for path in files():
-        answer = running.client.get(f"/playground/{path.relative_to(WEB).as_posix()}")
+        name = path.relative_to(WEB).as_posix()
+        answer = running.client.get(f"/playground/{name}" if name != PAGE else "/playground")
         assert (answer.status_code, answer.content) == (200, path.read_bytes())
         assert answer.headers["content-type"].startswith(types[path.suffix])
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -54,7 +55,9 @@ def test_what_the_page_loads_is_there(running: Running) -> None:
     assert all(running.client.get(f"/{name}").status_code == 200 for name in loaded)
 
 
-@pytest.mark.parametrize("name", ["nothing.js", "__init__.py", "..%2fapp.py", "modules/../../app.py", "modules", ""])
+@pytest.mark.parametrize(
+    "name", ["nothing.js", "__init__.py", "..%2fapp.py", "modules/../../app.py", "modules", "index.html", ""]
+)
 def test_nothing_else_is_given_out(running: Running, name: str) -> None:
     assert error_of(running.client.get(f"/playground/{name}"))["code"] == "not_found"
 
