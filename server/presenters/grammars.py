@@ -53,13 +53,19 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
     )
 
 
-async def certified(service: Service, request: CertifyRequest) -> Certified:
-    """Compiles the constraint, and tells what it needs. Raises ApiError."""
+async def asked_in(service: Service, request: CertifyRequest) -> Asked:
+    """The constraint of a request that is about one. Raises ApiError."""
     service.check_model(request.model)
     asked = await service.asked(request)
     if asked is None:
         message = "there is no constraint: send response_format, grammar or json_schema"
         raise ApiError(ErrorCode.MISSING_PARAMETER, message, param="response_format")
+    return asked
+
+
+async def certified(service: Service, request: CertifyRequest) -> Certified:
+    """Compiles the constraint, and tells what it needs. Raises ApiError."""
+    asked = await asked_in(service, request)
     found = await service.certify(asked)
     return Certified(
         model=service.model.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -58,6 +58,32 @@ class CertifyRequest(ConstraintFields):
     model: str | None = None
     """Name of the served model. Another name is a 404."""
     swyb: ConstraintOptions | None = None
+
+
+class ExplainRequest(CertifyRequest):
+    """`POST /v1/explain`: one constraint, told as in a chat request, a text of it, and a token that may follow."""
+
+    prefix: str = ""
+    """Text so far."""
+    token: str | Annotated[int, Field(ge=0)]
+    """Token by its id, by its text, or by its name if it is special."""
+    tokens_left: int | None = Field(default=None, ge=0)
+    """Tokens that may still come, this one included; null: any number."""
+
+
+class Explained(AnswerModel):
+    """Verdict on a token. `reason`: what forbids it, null if nothing does. `distance`: tokens that a complete text still
+    needs behind it, at most; null where the grammar forbids it. `next`: texts of which one may come in its place, by the
+    grammar, or ranges of their first characters; `may_end`: whether the text may end there.
+    """
+
+    object: Literal["explanation"] = "explanation"
+    allowed: bool
+    reason: Literal["grammar", "budget"] | None
+    message: str
+    distance: int | None
+    next: list[str]
+    may_end: bool
 
 
 class Certified(AnswerModel):
