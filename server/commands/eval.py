@@ -35,6 +35,7 @@ EXPERIMENTS = {
     "json": "JSON for a schema, at growing budgets",
     "sql": "SQL for a question over a database",
     "ltl": "temporal logic for an instruction",
+    "tight": "what is left of JSON near the fewest tokens of an answer, member by member",
     "budget": "whether more budget cures those that don't plan for it",
     "think": "sums in words, with a thought before the answer and without",
     "ablation": "what each part of decoding adds",

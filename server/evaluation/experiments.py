@@ -63,6 +63,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "json": Experiment(("json-mode", "functions"), budgets.PAPER, METHODS),
     "sql": Experiment(("spider", "spider-schema"), "120", METHODS),
     "ltl": Experiment(("drone",), "120", METHODS),
+    "tight": Experiment(("json-mode", "functions"), budgets.TIGHT, "swyb:defaults=server,swyb:M=4:defaults=server"),
     "budget": Experiment(tuple(SETS), budgets.FINE, "swyb,base", "server,base"),
     "think": Experiment(
         ("arithmetic",),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from grammar_cache import Constraint
+from server.evaluation.members import Members
 
 Form: TypeAlias = Literal["json_schema", "gbnf", "lark", "regex"]
 
@@ -17,12 +18,14 @@ class Verdict:
 
     `syntax`: the text is one of the format (JSON, SQL, LTL). `valid`: it meets the task's constraint too (the schema).
     `correct`: it means what the gold answer means; None where nobody can tell. `detail`: why not, in a few words.
+    `members`: how those of the answer are, where it is JSON that is compared with a reference.
     """
 
     syntax: bool
     valid: bool
     correct: bool | None = None
     detail: str = ""
+    members: Members | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,14 @@ from server.evaluation.budgets import level
 from server.evaluation.description import Description, read_description
 from server.evaluation.records import read_rows
 from server.evaluation.reporting import plots, tables
+from server.evaluation.reporting.member_table import member_table
 from server.evaluation.reporting.summary import Cell, at_level, cells
 
 USUAL_BUDGETS = ("120", "1.1x")
 """Budgets that the paper and TruncProof compare at: where one was run, so does the report; else at the largest."""
+
+BY_MEMBERS = "tight"
+"""Experiment whose answers are compared by members: with ample budgets few are wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,8 @@ def compared(of: Sequence[Cell]) -> list[Cell]:
 def _group(files: Files, description: Description, of: Sequence[Cell], suffix: str) -> str:
     """Tables and pictures of absolute budgets, or of those relative to the reference answers."""
     parts = [tables.results(of, description.sweeps)]
+    if description.experiment == BY_MEMBERS and (compared_members := member_table(of)):
+        parts.append(compared_members)
     note = f"{description.model}, {description.data}, n = {max(cell.n for cell in of)}; bands: 95 % intervals"
     if len({cell.level for cell in of}) > 1:
         path = files.plot(f"validity{suffix}")
