@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from grammar_cache import Constraint
 from server.evaluation.members import Members
 
-Form: TypeAlias = Literal["json_schema", "gbnf", "lark", "regex"]
+Form: TypeAlias = Literal["json_schema", "gbnf", "lark", "regex", "structural_tag"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +28,6 @@ class Verdict:
     members: Members | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One question of a dataset.
-
-    `messages`: the chat, in the shape of OpenAI's API. `constraint`: what our engine enforces. `forms`: the same
-    language in the dialects of other engines, as far as it was written in them; an engine without a form that it reads
-    can't take part. `gold`: the reference answer. `judge` takes the text after `cleaned`. `shorter`: more texts that
-    may be valid, made without any grammar: with `gold` they say how few tokens are known to be enough.
-    """
-
-    name: str
-    messages: tuple[Mapping[str, str], ...]
-    constraint: Constraint
-    gold: str
-    judge: Callable[[str], Verdict] = field(repr=False, compare=False)
-    forms: Mapping[Form, str] = field(default_factory=dict, repr=False)
-    shorter: tuple[str, ...] = field(default=(), repr=False)
-
-
 def cleaned(text: str) -> str:
     """A model's answer without what chat models put around it: the first fenced block if there is one, stripped.
 
@@ -60,3 +41,25 @@ def cleaned(text: str) -> str:
         first, newline, rest = body.partition("\n")
         text = rest if (newline and first.strip().isalnum()) or not first.strip() else body
     return text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One question of a dataset.
+
+    `messages`: the chat, in the shape of OpenAI's API. `constraint`: what our engine enforces. `forms`: the same
+    language in the dialects of other engines, as far as it was written in them; an engine without a form that it reads
+    can't take part. `gold`: the reference answer. `judge` takes what `read` makes of the text. `shorter`: more texts
+    that may be valid, made without any grammar: with `gold` they say how few tokens are known to be enough. `tools`:
+    those that the prompt shows, in the shape of OpenAI's API.
+    """
+
+    name: str
+    messages: tuple[Mapping[str, str], ...]
+    constraint: Constraint
+    gold: str
+    judge: Callable[[str], Verdict] = field(repr=False, compare=False)
+    forms: Mapping[Form, str] = field(default_factory=dict, repr=False)
+    shorter: tuple[str, ...] = field(default=(), repr=False)
+    tools: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
+    read: Callable[[str], str] = field(default=cleaned, repr=False, compare=False)

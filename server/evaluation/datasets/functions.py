@@ -49,7 +49,7 @@ def _task(item: dict[str, Any]) -> Task:
     several = "parallel" in item["category"]
     schema = call_schema(functions, several=several)
     required = {function["name"]: function["parameters"].get("required", ()) for function in functions}
-    calls = [_reference(call, required) for call in expected]
+    calls = [reference(call, required) for call in expected]
     gold = compact(calls if several else calls[0])
     text = json.dumps(schema, ensure_ascii=False)
     count = partial(members, reference=json.loads(gold), known=json.dumps(item["messages"], ensure_ascii=False))
@@ -134,7 +134,7 @@ def _plain(text: str) -> str:
     return "".join(character for character in text.lower() if character not in " ,./-_*^").replace("'", '"')
 
 
-def _reference(call: Call, required: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def reference(call: Call, required: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """One accepted call: the first value of each argument that may not be left out."""
     [(name, arguments)] = call.items()
     needed = {
