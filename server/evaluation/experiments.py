@@ -73,7 +73,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "ltl": Experiment(("drone",), "120", METHODS),
     "tight": Experiment(("json-mode", "functions"), budgets.TIGHT, "swyb:defaults=server,swyb:M=4:defaults=server"),
     "budget": Experiment(tuple(SETS), budgets.FINE, "swyb,base", "server,base"),
-    "tools": Experiment(("bfcl", "bfcl-auto"), "32,64,128", "swyb,base"),
+    "tools": Experiment(("bfcl", "bfcl-auto"), "32,64,128", "swyb,base", "server"),
     "think": Experiment(
         ("arithmetic",),
         "96,160,256",

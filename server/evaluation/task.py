@@ -51,7 +51,7 @@ class Task:
     language in the dialects of other engines, as far as it was written in them; an engine without a form that it reads
     can't take part. `gold`: the reference answer. `judge` takes what `read` makes of the text. `shorter`: more texts
     that may be valid, made without any grammar: with `gold` they say how few tokens are known to be enough. `tools`:
-    those that the prompt shows, in the shape of OpenAI's API.
+    those that the prompt shows, in the shape of OpenAI's API; `tool_choice`: whether one has to be called.
     """
 
     name: str
@@ -62,4 +62,5 @@ class Task:
     forms: Mapping[Form, str] = field(default_factory=dict, repr=False)
     shorter: tuple[str, ...] = field(default=(), repr=False)
     tools: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
+    tool_choice: Literal["auto", "required"] = "auto"
     read: Callable[[str], str] = field(default=cleaned, repr=False, compare=False)

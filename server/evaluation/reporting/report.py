@@ -18,6 +18,8 @@ USUAL_BUDGETS = ("120", "1.1x")
 
 BY_MEMBERS = "tight"
 """Experiment whose answers are compared by members: with ample budgets few are wrong."""
+AT_EVERY_BUDGET = ("tools",)
+"""Experiments that ask at each of their budgets how methods differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,15 @@ def _group(files: Files, description: Description, of: Sequence[Cell], suffix: s
         path = files.plot(f"validity{suffix}")
         plots.validity(of, f"Valid answers within the budget: {description.experiment}", note, path)
         parts.append(f"![Valid answers by budget]({path.name})")
-    [default, *others] = compared(of)
-    if others:
+    usual = compared(of)
+    labels = dict.fromkeys(cell.level for cell in (of if description.experiment in AT_EVERY_BUDGET else usual))
+    for default, *others in (at_level(of, label) for label in labels):
+        if others:
+            parts.append(f"Beside {default.method} at T = {default.level}:")
+            parts.append(tables.comparisons(default, others))
+    if usual[1:]:
         path = files.plot(f"methods{suffix}")
-        plots.methods([default, *others], f"Methods at T = {default.level}: {description.experiment}", note, path)
-        parts.append(f"Beside {default.method} at T = {default.level}:")
-        parts.append(tables.comparisons(default, others))
+        plots.methods(usual, f"Methods at T = {usual[0].level}: {description.experiment}", note, path)
         parts.append(f"![Methods side by side]({path.name})")
     return "\n\n".join(parts)
 

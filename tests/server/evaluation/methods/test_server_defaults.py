@@ -26,7 +26,7 @@ def test_beams_are_those_of_a_request() -> None:
 
 
 def test_methods_have_them(tmp_path: Path) -> None:
-    """Four beams with the server's defaults write another text than the paper's, from the same model."""
+    """Methods have either defaults, and no third."""
     tasks = read_tasks(tmp_path / "jme")[:1]
     paper, served = evaluated(tasks, tmp_path / "rows", "swyb:M=4,swyb:M=4:defaults=server", "12")
     assert paper.outcome == served.outcome == "answered"
