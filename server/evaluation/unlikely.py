@@ -70,16 +70,15 @@ def _logits(engine: Engine, prompt: Sequence[int], tokens: Sequence[int]) -> NDA
     """Logits behind a prompt and tokens. Raises EngineError."""
     sequence = engine.open(prompt)
     try:
-        for forward in _forwards(sequence, tokens):
-            [rows] = engine.step([forward])
-            if isinstance(rows, EngineError):
-                raise rows
-        return rows[0]
+        logits = _step(engine, Forward(sequence, (0,), ((),)))
+        return _step(engine, Forward(sequence, (0,), (tuple(tokens),))) if tokens else logits
     finally:
         engine.close(sequence)
 
 
-def _forwards(sequence: int, tokens: Sequence[int]) -> list[Forward]:
-    """Steps of a sequence: its prompt, and the tokens behind it in one."""
-    behind = [Forward(sequence, (0,), (tuple(tokens),))] if tokens else []
-    return [Forward(sequence, (0,), ((),)), *behind]
+def _step(engine: Engine, forward: Forward) -> NDArray[np.float32]:
+    [rows] = engine.step([forward])
+    if isinstance(rows, EngineError):
+        raise rows
+    row: NDArray[np.float32] = rows[0]
+    return row

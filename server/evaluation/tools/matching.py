@@ -72,18 +72,24 @@ def _is_accepted(value: Any, accepted: Accepted, schema: Mapping[str, Any]) -> b
     known = _type_of(accepted)
     if type(value) is not wanted:
         return known is not None and type(value) is known and value in accepted
-    items = _type(schema.get("items", {})) if wanted is list else None
-    if items is not None and not _items_fit(value, accepted, items):
+    items = _type(schema.get("items", {})) if isinstance(value, list) else None
+    if isinstance(value, list) and items is not None and not _items_fit(value, accepted, items):
         return False
     if known is not None and known is not wanted:  # a variable's name, or an integer for a number
         return value in accepted
-    if wanted is dict:
-        return any(_object_matches(value, one) for one in accepted if one != OMITTED)
-    if wanted is list and items is dict:
-        return any(_objects_match(value, one) for one in accepted)
-    if wanted is list:
-        return [_plain(item) for item in value] in [[_plain(item) for item in one] for one in accepted]
-    return _plain(value) in [_plain(one) for one in accepted]
+    return any(_equal(value, one, items) for one in accepted)
+
+
+def _equal(value: Any, accepted: Any, items: type | None) -> bool:
+    """Whether a value of the schema's type is this accepted one. `items`: type of a list's items."""
+    match value:
+        case dict():
+            return isinstance(accepted, dict) and _object_matches(value, accepted)
+        case list() if items is dict:
+            return _objects_match(value, accepted)
+        case list():
+            return [_plain(item) for item in value] == [_plain(item) for item in accepted or ()]
+    return bool(_plain(value) == _plain(accepted))
 
 
 def _type(schema: Any) -> type:

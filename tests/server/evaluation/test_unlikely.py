@@ -59,7 +59,7 @@ def test_counts(tmp_path: Path, text: bytes, budget: int, unlikely: int | None) 
 
 
 def test_what_the_budget_forces_is_not_counted(tmp_path: Path) -> None:
-    """With the fewest tokens, `{"` is the only viable token, however unlikely."""
+    """Tokens that the fewest ones leave no choice from are not counted, however unlikely."""
     tokens = _fewest()
     assert counted(tmp_path, tokens, FEWEST) == 0
     assert counted(tmp_path, tokens, 12) == 1

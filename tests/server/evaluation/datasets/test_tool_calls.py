@@ -64,7 +64,7 @@ def test_answers_are_valid_or_text(tmp_path: Path, choice: str) -> None:
 
 @pytest.mark.skipif(not (DATA / "bfcl").is_dir(), reason=f"no evaluation data at {DATA} (set SWYB_DATA)")
 def test_the_real_set() -> None:
-    """Of the leaderboard's 207 questions those whose answer meets the tool's own parameters; all references right."""
+    """Questions whose answer meets the tool's own parameters are 199 of 207; all references are right."""
     tasks = read(DATA / "bfcl")
     assert len(tasks) == 199
     assert [task.name for task in tasks if not task.judge(task.gold).correct] == []
