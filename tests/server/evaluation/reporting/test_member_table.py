@@ -29,7 +29,7 @@ def table(rows: list[Row]) -> list[dict[str, str]]:
 
 
 def test_members_are_of_the_tasks_that_the_first_method_answers() -> None:
-    """What another method answers beside them doesn't count; what it doesn't answer lacks all members."""
+    """Answers of another method beside them don't count; where it has none, it lacks all members."""
     made = [
         *(answered("1", "a", HALF, unlikely=1), answered("2", "a", HALF), refused("3", "a")),
         *(answered("1", "b", replace(HALF, right=3)), refused("2", "b"), answered("3", "b", HALF)),
