@@ -95,8 +95,8 @@ def _forbidden(grammar: CompiledGrammar, configuration: int, token: int, text: b
         return configuration, f"token {token} is a special one, which spells no text"
     read, at = leaves_at(grammar, configuration, data)
     if read == len(data):
-        beginning = _shown(text + data)
-        return configuration, f"no complete text is known that this model's tokens spell and that begins with {beginning}"
+        known = f"no complete text is known that begins with {_shown(text + data)}"
+        return configuration, f"{known} and that this model's tokens spell"
     following = next_texts(grammar, at)
     return at, forbids(text + data[:read], data[read:], following, may_end=grammar.accepts(at))
 

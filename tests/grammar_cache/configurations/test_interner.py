@@ -162,9 +162,7 @@ def test_chosen_texts_are_followed_whatever_their_bytes_cost(case: Case) -> None
 def test_a_chosen_byte_of_rules_in_a_circle_costs_no_square() -> None:
     """Two thousand rules that call each other last, the last one the first: a byte looks at each a few times."""
     count = 2_000
-    rules: dict[str, Expression] = {
-        f"r{i}": Alt((Ref(f"r{i + 1}"), Seq((A, Ref(f"r{i + 1}"))))) for i in range(count)
-    }
+    rules: dict[str, Expression] = {f"r{i}": Alt((Ref(f"r{i + 1}"), Seq((A, Ref(f"r{i + 1}"))))) for i in range(count)}
     rules[f"r{count}"] = Alt((Seq((Ref("r0"), B)), A))
     table = Configurations(build(Grammar(rules, "r0"), Limits()), 1_000_000, widest=100)
     spent = int(table.arena.used[SPENT])
