@@ -29,6 +29,7 @@ from server.routes import (
     health,
     messages,
     models,
+    playground,
     responses,
     tokens,
 )
@@ -62,6 +63,8 @@ def create_app(settings: Settings, backend: Backend) -> FastAPI:
         app.include_router(resource.router)
     if settings.docs:
         app.include_router(docs.router)
+    if settings.playground:
+        app.include_router(playground.router)
     return app
 
 
