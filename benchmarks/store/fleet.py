@@ -32,7 +32,7 @@ from server.settings import LIMITS, Settings
 
 SIZES = (1, 10, 100)
 REQUESTS = 2000
-FINDINGS = 2000
+FINDINGS = 1000
 KEPT = Settings().cached_grammars
 PATIENT = Timing(wait_least=10.0, wait_most=10.0)
 """Waits of the simulation: a machine that does other work doesn't turn answers that come into misses."""
