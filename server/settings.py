@@ -164,6 +164,7 @@ class Settings:
         "names that look like a constraint are refused in any case",
     )
     docs: bool = option(True, switch, "/docs and /openapi.json, which need no key")
+    playground: bool = option(True, switch, "the page to try the server with, for browsers at / and /playground")
     cors_origins: tuple[str, ...] = option(
         (),
         text,
