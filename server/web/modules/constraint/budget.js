@@ -29,16 +29,23 @@ export class Budget {
     this.slider.value = String(value);
   }
 
-  /** Shows that the minimum isn't known yet, or can't be. */
-  forget() {
+  /** Shows that the minimum may be another one by now. */
+  doubt() {
+    this.lowest.setAttribute("aria-busy", "true");
+  }
+
+  /** Shows that there is no minimum, or none yet. */
+  forget(why = "minimum …") {
     this.minimum = null;
-    setText(this.lowest, "minimum …");
+    this.lowest.removeAttribute("aria-busy");
+    setText(this.lowest, why);
     this.facts.replaceChildren();
   }
 
   /** Takes what the server told of the constraint. `room`: tokens of the context window. */
   learn(told, room) {
     this.minimum = told.min_tokens;
+    this.lowest.removeAttribute("aria-busy");
     this.room = room;
     setText(this.lowest, `minimum ${told.min_tokens}${told.exact === false ? " at most" : ""}`);
     this.#bound();
