@@ -55,6 +55,10 @@ def _ranges(first: list[int]) -> list[str]:
     """Ranges of characters, by their first bytes: ASCII as it is, of all others that there are some."""
     told = []
     for _, group in groupby(enumerate(byte for byte in first if byte < 0x80), lambda pair: pair[1] - pair[0]):
-        members = [chr(byte) for _, byte in group]
+        members = [_character(byte) for _, byte in group]
         told += members if len(members) < 3 else [f"{members[0]}–{members[-1]}"]
     return told + ([ANY_OTHER] if first[-1] >= 0x80 else [])
+
+
+def _character(byte: int) -> str:
+    return chr(byte) if chr(byte).isprintable() else f"\\x{byte:02x}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from grammar_cache.analysis.report import report
 from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.grammars.shipped import names
 from grammar_cache.store.contract import Info, StoreError
@@ -67,6 +68,7 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
     """Compiles the constraint, and tells what it needs. Raises ApiError."""
     asked = await asked_in(service, request)
     found = await service.certify(asked)
+    known = await asyncio.to_thread(report, asked.constraint, found.grammar)
     return Certified(
         model=service.model.name,
         kind=asked.constraint.kind,
@@ -75,6 +77,10 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
         min_tokens=found.minimum.tokens,
         exact=found.minimum.exact,
         example=found.witness_text,
+        finite=known.finite,
+        largest_tokens=known.largest_tokens,
+        largest_exact=known.largest_exact,
+        unreachable_rules=list(known.unreachable_rules),
         ignored=[*unknown_fields(request.unknown_fields), *found.ignored],
         size=found.grammar.size,
         distance_version=ALGORITHM_VERSION,

@@ -13,7 +13,9 @@ from grammar_cache.grammar import CompiledGrammar
 from tests.grammar_cache.distances.test_additive import boundaries
 from tests.strategies import LITTLE, SEARCH, Case, cases, examples
 
-VOCABULARY = Vocabulary([*(bytes([byte]) for byte in range(128)), b'{"', b'":', b"true", "é".encode(), None, None], [133])
+VOCABULARY = Vocabulary(
+    [*(bytes([byte]) for byte in range(128)), b'{"', b'":', b"true", "é".encode(), None, None], [133]
+)
 SPECIAL = len(VOCABULARY.token_bytes) - 2
 
 
@@ -48,7 +50,7 @@ def check(case: Case, grammar: CompiledGrammar, text: bytes, configuration: int,
 @given(cases(), st.sampled_from([SEARCH, LITTLE]))
 @examples(15)
 def test_explanations_are_what_masks_do(case: Case, limits: Limits) -> None:
-    """Of every token: allowed as the mask has it, the grammar blamed only where no word goes on so, distances sound."""
+    """Every token is allowed as the mask has it, the grammar is blamed where no word goes on so, distances are sound."""
     grammar = case.compiled(limits)
     if grammar is None:
         return
@@ -57,7 +59,9 @@ def test_explanations_are_what_masks_do(case: Case, limits: Limits) -> None:
             check(case, grammar, text, configuration, budget)
         told = next_texts(grammar, configuration)
         if not any("–" in one for one in told):
-            ways = {chr(byte) for byte in case.letters if any(word.startswith(text + bytes([byte])) for word in case.words)}
+            ways = {
+                chr(byte) for byte in case.letters if any(word.startswith(text + bytes([byte])) for word in case.words)
+            }
             assert ways <= {one[0] for one in told}
 
 
