@@ -71,7 +71,7 @@ function* facts(told) {
   }
   const size = [];
   if (told.finite === true) {
-    size.push(told.largest_tokens == null ? "finitely many answers" : `largest answer ${counted(told.largest_tokens, "token")}`);
+    size.push(`largest answer ${counted(told.largest_tokens, "token")}${told.largest_exact ? "" : " at most"}`);
   }
   if (told.finite === false) size.push("answers of any length");
   if (told.ambiguous === true) size.push("ambiguous");
@@ -80,7 +80,7 @@ function* facts(told) {
   }
   if (size.length) yield element("p", {}, size.join(" · "));
   if (told.unreachable_rules?.length) {
-    yield element("p", { class: "warn" }, `Rules that no answer uses: ${told.unreachable_rules.join(", ")}`);
+    yield element("p", { class: "warn" }, `Rules that the start doesn't lead to: ${told.unreachable_rules.join(", ")}`);
   }
   if (told.ignored?.length) {
     yield element("p", { class: "warn" }, `Not enforced: ${told.ignored.join("; ")}`);
