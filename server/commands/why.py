@@ -10,10 +10,11 @@ from dataclasses import asdict
 
 from grammar_cache.errors import GrammarError
 from server.console.models import add_model, model_folder
-from server.console.options import add_constraint, constraint, print_json, whole
+from server.console.options import add_constraint, constraint, print_json
 from server.console.parser import examples
 from server.console.refusals import refused
 from server.engines.embedded import default_cache
+from server.options.readers import whole
 from server.settings import Settings
 
 REFUSED = 2
