@@ -56,9 +56,9 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
 async def certified(service: Service, request: CertifyRequest) -> Certified:
     """Compiles the constraint, and tells what it needs. Raises ApiError."""
     service.check_model(request.model)
-    asked = await service.asked(request)
+    asked = await service.asked(request, service.calling(request))
     if asked is None:
-        message = "there is no constraint: send response_format, grammar or json_schema"
+        message = "there is no constraint: send response_format, grammar, json_schema, or tools that may be called"
         raise ApiError(ErrorCode.MISSING_PARAMETER, message, param="response_format")
     found = await service.certify(asked)
     return Certified(

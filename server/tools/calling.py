@@ -1,4 +1,4 @@
-"""Calling: the tools that an answer may call, how many of them and in which form, read from a chat request."""
+"""Calling: the tools that an answer may call, how many of them and in which form, read from a request."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.tools.choices import AllowedTools, NamedCustom, NamedFunction
 from server.protocol.tools.definitions import CustomDefinition, FunctionDefinition, definition_of, grammar_of
+from server.protocol.tools.fields import ToolFields
 from server.tools.forms import CallForm
 from server.tools.parameters import Unwritable, format_of
 
@@ -60,7 +60,7 @@ class Calling:
         return frozenset(tool.name for tool in self.tools if tool.takes_text)
 
 
-def calling_of(request: ChatRequest, form: CallForm) -> Calling | None:
+def calling_of(request: ToolFields, form: CallForm) -> Calling | None:
     """Calls that a request allows; None: none. Raises ApiError for tools that can't be, and for a choice of tools that
     aren't there.
     """

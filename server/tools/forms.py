@@ -164,6 +164,18 @@ FORMS: Mapping[str, CallForm] = {
         text_end="<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         marks=("<｜tool▁calls▁begin｜>",),
     ),
+    "harmony": CallForm(
+        trigger="<|end|><|start|>assistant<|channel|>commentary",
+        begin="<|end|><|start|>assistant<|channel|>commentary to=functions.",
+        open="",
+        middle=" <|constrain|>json<|message|>",
+        close="",
+        separator="",
+        text_middle=" <|message|>",
+        text_end="",
+        parallel=False,
+        marks=("<|channel|>", "to=functions."),
+    ),
     "llama": _LLAMA,
     "python_tag": replace(_LLAMA, trigger="<|python_tag|>", begin="<|python_tag|>", marks=()),
 }

@@ -18,6 +18,7 @@ TEMPLATES = {
     "qwen_coder": r"""{{- '<tool_call>\n<function=' + tool_call.name }}{{- '<parameter=' + args_name + '>\n' }}""",
     "glm": "{{ '<tool_call>' + tc.name }}\n<arg_key>{{ k }}</arg_key>\n<arg_value>{{ v }}</arg_value>",
     "glm_4_7": "{{- '<tool_call>' + tc.name -}}<arg_key>{{ k }}</arg_key><arg_value>{{ v }}</arg_value>",
+    "harmony": """{{- "<|start|>assistant to=functions." + name + "<|channel|>commentary json<|message|>" }}""",
     "deepseek": r"""{{'<｜tool▁calls▁begin｜>' + tool['type'] + '<｜tool▁sep｜>' + '```json' + '\n'}}""",
     "deepseek_3_1": """{{'<｜tool▁calls▁begin｜>' + tool['function']['name'] + '<｜tool▁sep｜>'}}""",
 }
