@@ -46,8 +46,8 @@ def held(prompt: int, budget: int, beams: int) -> tuple[int, int]:
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--prompt", type=int, default=400, help="tokens of the prompt")
-    parser.add_argument("--budget", type=int, default=100, help="tokens of the answer")
+    parser.add_argument("--prompt", type=int, default=160, help="tokens of the prompt")
+    parser.add_argument("--budget", type=int, default=60, help="tokens of the answer")
     options = parser.parse_args()
     one = ceil((options.prompt + options.budget) / BLOCK)
     rows = []
