@@ -57,9 +57,9 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
 async def asked_in(service: Service, request: CertifyRequest) -> Asked:
     """The constraint of a request that is about one. Raises ApiError."""
     service.check_model(request.model)
-    asked = await service.asked(request)
+    asked = await service.asked(request, service.calling(request))
     if asked is None:
-        message = "there is no constraint: send response_format, grammar or json_schema"
+        message = "there is no constraint: send response_format, grammar, json_schema, or tools that may be called"
         raise ApiError(ErrorCode.MISSING_PARAMETER, message, param="response_format")
     return asked
 

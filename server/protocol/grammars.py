@@ -10,6 +10,7 @@ from pydantic import Field
 from server.protocol.completion import AnswerModel
 from server.protocol.constraints.fields import ConstraintFields, ConstraintOptions
 from server.protocol.strict import StrictModel
+from server.protocol.tools.fields import ToolFields
 
 
 class Precompute(StrictModel):
@@ -52,8 +53,8 @@ class Registered(AnswerModel):
     shared: bool
 
 
-class CertifyRequest(ConstraintFields):
-    """`POST /v1/certify`: one constraint, told as in a chat request."""
+class CertifyRequest(ConstraintFields, ToolFields):
+    """`POST /v1/certify`: one constraint, or tools, told as in a chat request."""
 
     model: str | None = None
     """Name of the served model. Another name is a 404."""
