@@ -1,7 +1,7 @@
 """Blocks of keys and values that beams hold in vLLM: reserved before an answer begins, and held at most while it runs.
 
 `python -m benchmarks.vllm.kv_blocks`, in the environment with vLLM: its own scheduler with ours, over workers in
-miniature. No model is computed, so the texts are those of random logits, whose beams part early: the worst case.
+miniature. No model is computed: the texts are those of random logits.
 """
 
 from __future__ import annotations
