@@ -80,6 +80,8 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
         finite=known.finite,
         largest_tokens=known.largest_tokens,
         largest_exact=known.largest_exact,
+        ambiguous=known.ambiguous,
+        ambiguous_example=known.ambiguous_example,
         unreachable_rules=list(known.unreachable_rules),
         ignored=[*unknown_fields(request.unknown_fields), *found.ignored],
         size=found.grammar.size,
