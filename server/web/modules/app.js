@@ -56,6 +56,7 @@ async function run() {
   ]);
   if (running?.signal !== signal) return;
   running = null;
+  drawAnswers(); // what ends is told as it is drawn, not a frame before
   byId("run").textContent = "Run";
   byId("results").dataset.state = "ended";
   const status = (answer) => byId(answer).querySelector(".status").textContent;
