@@ -49,7 +49,7 @@ async function run() {
   if (byId("results").getBoundingClientRect().top > innerHeight - 200) byId("results").scrollIntoView();
   byId("run").textContent = "Stop";
   why.clear();
-  // Ours is asked first: a budget that can't be enough is refused before the other one costs anything.
+  // Both at once: requests that run together share the model's steps.
   await Promise.all([
     shown.ours.run(api, traced(bodyOf(form, members)), signal, draw),
     shown.masks.run(api, traced(bodyOfMasks(form, members)), signal, draw),
