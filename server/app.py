@@ -24,10 +24,12 @@ from server.routes import (
     chat,
     completions,
     docs,
+    explain,
     grammars,
     health,
     messages,
     models,
+    playground,
     responses,
     tokens,
 )
@@ -55,12 +57,14 @@ def create_app(settings: Settings, backend: Backend) -> FastAPI:
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     errors.install(app)
     _add_middleware(app, settings)
-    for resource in (chat, completions, responses, messages, certify, tokens, grammars, models, absent):
+    for resource in (chat, completions, responses, messages, certify, explain, tokens, grammars, models, absent):
         app.include_router(resource.router, dependencies=[Depends(require_key)])
     for resource in (health, about):
         app.include_router(resource.router)
     if settings.docs:
         app.include_router(docs.router)
+    if settings.playground:
+        app.include_router(playground.router)
     return app
 
 

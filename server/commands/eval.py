@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from server.console.backends import add_engine, backend_of, check_engine, engine_name
 from server.console.models import MODEL, add_model, model_folder
-from server.console.options import positive, report
+from server.console.options import report
 from server.console.parser import examples
 from server.evaluation import budgets
 from server.evaluation.datasets.samples import samples
 from server.evaluation.methods.spec import specs
+from server.options.readers import positive
 from server.settings import Settings
 
 if TYPE_CHECKING:

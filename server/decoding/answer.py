@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from server.decoding.logprobs import TokenLogprobs
+from server.decoding.tracing.steps import TraceStep
 
 FinishReason: TypeAlias = Literal["stop", "length"]
 Interruption: TypeAlias = Literal["shutdown", "failure", "configurations"]
@@ -44,7 +45,8 @@ class Answer:
     `budget_affected` False: a budget without a bound would have given the same text, from the same logits and draws;
     None: not known here. `budget_ended`: JSON Pointers of the values that the budget ended, where the text is JSON and
     that is known. `logprobs`: where they were asked for, of all tokens that the model chose. `thought`: what came
-    before; no other field counts it.
+    before; no other field counts it. `trace`: where it was asked for, of all beams; told with the best answer of a
+    search.
     """
 
     text: bytes
@@ -61,6 +63,7 @@ class Answer:
     logprobs: tuple[TokenLogprobs, ...] = ()
     tight_steps: int | None = None
     thought: Thought | None = None
+    trace: tuple[TraceStep, ...] | None = None
 
     @property
     def tokens_spent(self) -> int:

@@ -80,6 +80,11 @@ class Decoder:
         return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), places)
 
     @property
+    def beams(self) -> tuple[Beam, ...]:
+        """Beams that are kept, those that have ended too."""
+        return tuple(self._beams)
+
+    @property
     def prefixes(self) -> tuple[tuple[int, ...], ...]:
         """The tokens of the texts that go on, in the order of `wanted`."""
         return tuple(beam.tokens for beam in self._beams if not beam.ended)

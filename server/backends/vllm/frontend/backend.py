@@ -62,6 +62,8 @@ class VllmBackend(Backend):
         return self._active
 
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
+        if parameters.trace_bytes:
+            raise UnsupportedWork("swyb.trace", "swyb.trace: vLLM's steps aren't seen from here: leave it out")
         if is_searched(parameters):
             self._check_search(parameters)
         else:
