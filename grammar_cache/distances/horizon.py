@@ -93,7 +93,7 @@ class _Visit:
 
 
 class HorizonSearch:
-    """Searches over the tables of one grammar. `searches` counts them."""
+    """Searches over the tables of one grammar. `searches` counts them, `effort` says what they cost."""
 
     def __init__(
         self, tables: SuccessorTables, vocabulary: Vocabulary, fuel: int, cache_bytes: int, claims: Claims | None
@@ -109,6 +109,8 @@ class HorizonSearch:
         self._untold: list[tuple[int, int, list[Route]]] = []
         self._vouched: dict[int, tuple[int, int]] = {}
         self.searches = 0
+        self._fuel_spent = 0
+        self._seconds = 0.0
 
     def of(self, configuration: int, tokens: int, bounds_of: Bounds) -> Horizon:
         """Horizon of a configuration: what fits behind one token, so many being left behind it."""
@@ -137,6 +139,11 @@ class HorizonSearch:
         return {} if self._claims is None else dict(self._claims.stated_horizon(*one) for one in told)
 
     @property
+    def effort(self) -> Effort:
+        """Effort of all searches so far."""
+        return Effort(self.searches, self._fuel_spent, self._seconds)
+
+    @property
     def remembered(self) -> int:
         """Number of configurations that were vouched for, and of searches that wait to be told."""
         return len(self._vouched) + len(self._untold)
@@ -155,7 +162,9 @@ class HorizonSearch:
                 return distances
             self._claims.rejected += 1
         self.searches += 1
+        begun = perf_counter()
         ways = self._searched(first, tokens, bounds_of)
+        self._seconds += perf_counter() - begun
         if self._claims is not None and len(self._untold) < UNTOLD:
             told = [self._way(configuration, on_way) for _, on_way in ways.values()]
             self._untold.append((configuration, tokens, told))
@@ -244,6 +253,7 @@ class HorizonSearch:
         Where that is below 0, it didn't last for all of them.
         """
         found: dict[int, _Visit] = {}
+        given = fuel
         self._tables.expand([at for at in level if at not in charged], fuel)
         for at in level:
             known = charged.get(at)
@@ -254,6 +264,7 @@ class HorizonSearch:
             if fuel < 0:
                 break
             found[at] = self._visit(at, known.configurations, tokens, slack, bounds_of)
+        self._fuel_spent += given - fuel
         return found, fuel
 
     def _visit(self, configuration: int, following: Ints, tokens: int, slack: int, bounds_of: Bounds) -> _Visit:

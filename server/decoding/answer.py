@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from server.decoding.cost import Cost
 from server.decoding.logprobs import TokenLogprobs
 
 FinishReason: TypeAlias = Literal["stop", "length"]
@@ -44,7 +45,8 @@ class Answer:
     `budget_affected` False: a budget without a bound would have given the same text, from the same logits and draws;
     None: not known here. `budget_ended`: JSON Pointers of the values that the budget ended, where the text is JSON and
     that is known. `logprobs`: where they were asked for, of all tokens that the model chose. `thought`: what came
-    before; no other field counts it.
+    before; no other field counts it. `cost`: cost of all answers of the work, where it was decoded here; equal answers may
+    differ in it.
     """
 
     text: bytes
@@ -61,6 +63,7 @@ class Answer:
     logprobs: tuple[TokenLogprobs, ...] = ()
     tight_steps: int | None = None
     thought: Thought | None = None
+    cost: Cost | None = field(default=None, compare=False, repr=False)
 
     @property
     def tokens_spent(self) -> int:

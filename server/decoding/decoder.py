@@ -53,7 +53,7 @@ class Decoder:
 
     def __init__(self, language: Language, parameters: Parameters) -> None:
         """Needs parameters.budget ≥ the distance of the language's start. There are answers at once where a grammar has
-        no room to look what has no alternative.
+        no room to look what has no alternative. `jumped` counts the tokens taken without the model.
         """
         self.language = language
         self.parameters = parameters.seeded()
@@ -63,6 +63,7 @@ class Decoder:
         self._over_text = parameters.jump_forward == "text"
         self._shared = 0
         self._further: list[Beam] = []
+        self.jumped = 0
         self._interrupted: Interruption | None = None
         ended = parameters.budget <= 0 or self._over(language, language.start)
         self._start = Beam(language.start, ended=ended, greedy=parameters.keep_greedy)
@@ -286,6 +287,7 @@ class Decoder:
                 return beam
             [child] = self._children(beam, taken(self.language, self._place_of(beam), Draw(token, forced)))
             beam = self._born(child)
+            self.jumped += 1
         return beam
 
 
