@@ -9,13 +9,17 @@ from contextlib import asynccontextmanager
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
+from server.access.caller import Accounts
+from server.access.keyring import Keyring
 from server.api import errors
-from server.api.access import require_key
+from server.api.access import Door, require_key
 from server.api.bodies import Bodies
 from server.api.description import described
 from server.api.heads import Heads
+from server.api.observing import Observing
 from server.api.request_ids import ANTHROPIC_HEADER, HEADER, RequestIds
 from server.backends.backend import Backend
+from server.presenters.gauges import state_of
 from server.presenters.grammars import warm_up
 from server.routes import (
     about,
@@ -27,17 +31,21 @@ from server.routes import (
     grammars,
     health,
     messages,
+    metrics,
     models,
     responses,
     tokens,
 )
 from server.service import Service
 from server.settings import Settings
+from server.telemetry.telemetry import Telemetry
 
 
 def create_app(settings: Settings, backend: Backend) -> FastAPI:
     """The application's life span starts and stops the backend."""
     service = Service(settings, backend)
+    keys = Keyring(settings.api_key, settings.access.keys)
+    telemetry = Telemetry(settings.telemetry, service.model.name, lambda: state_of(service, keys_stale=keys.stale))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -47,25 +55,31 @@ def create_app(settings: Settings, backend: Backend) -> FastAPI:
             yield
         finally:
             await asyncio.to_thread(service.stop)
+            await asyncio.to_thread(telemetry.close)
 
     # FastAPI's own pages load scripts from elsewhere: see server.routes.docs.
     app = FastAPI(lifespan=lifespan, openapi_url=None)
     app.state.service = service
+    app.state.door = Door(service, keys, Accounts())
+    app.state.telemetry = telemetry
     app.state.bodies = Bodies(settings)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     errors.install(app)
-    _add_middleware(app, settings)
+    _add_middleware(app, settings, telemetry)
     for resource in (chat, completions, responses, messages, certify, tokens, grammars, models, absent):
         app.include_router(resource.router, dependencies=[Depends(require_key)])
     for resource in (health, about):
         app.include_router(resource.router)
+    if telemetry.metrics is not None:
+        app.include_router(metrics.router)
     if settings.docs:
         app.include_router(docs.router)
     return app
 
 
-def _add_middleware(app: FastAPI, settings: Settings) -> None:
+def _add_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry) -> None:
     """The last one is asked first."""
+    app.add_middleware(Observing, telemetry=telemetry)
     app.add_middleware(Heads)
     app.add_middleware(RequestIds)
     if settings.cors_origins:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grammar_cache.limits import Limits
 from grammar_cache.store.patience import Timing
+from server.access.options import AccessOptions
+from server.telemetry.options import TelemetryOptions
 
 if TYPE_CHECKING:  # the defaults are told by texts of help, which are there at once
     from server.protocol.grammars import GrammarRequest
@@ -56,6 +58,10 @@ class Settings:
 
     api_key: str | None = field(default=None, repr=False)
     """Asked for on every `/v1` route if set."""
+
+    access: AccessOptions = field(default_factory=AccessOptions)
+
+    telemetry: TelemetryOptions = field(default_factory=TelemetryOptions)
 
     default_max_tokens: int = 1024
     """Tokens of an answer whose request names no number. A constraint that needs more gets what it needs."""

@@ -6,7 +6,8 @@ One event loop writes it. Nothing that a client has written is in it: neither pr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic, time
 from typing import Literal, TypeAlias
@@ -74,6 +75,29 @@ class Record:
     def mark(self, moment: Moment, at: float | None = None) -> None:
         """Notes the first time that a moment comes."""
         self.moments.setdefault(moment, self.clock() if at is None else at)
+
+    @contextmanager
+    def compiling(self) -> Iterator[Callable[[str, int, str, float], None]]:
+        """Scope in which the grammar is waited for; to be told its id, its minimum, its source and milliseconds."""
+
+        def compiled(grammar_id: str, minimum: int, source: str, milliseconds: float) -> None:
+            self.grammar_id, self.minimum, self.source = grammar_id, minimum, source
+            self.compile_seconds = milliseconds / 1000
+
+        self.mark("compiling")
+        try:
+            yield compiled
+        finally:
+            self.mark("compiled")
+
+    def ask(self, answers: int, *, stream: bool) -> None:
+        """Takes in what a client asks for."""
+        self.answers, self.stream = answers, stream
+
+    def plan(self, prompt_tokens: int, budget: int, beam_width: int) -> None:
+        """Takes in what a prompt is to be answered with."""
+        self.prompt_tokens += prompt_tokens
+        self.budget, self.beam_width = budget, beam_width
 
     def take_cost(self, answer: Answer) -> None:
         """Takes in what decoding an answer, or a part of its thought, has cost; answers of one work share it."""

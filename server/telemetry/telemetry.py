@@ -30,6 +30,7 @@ class Telemetry:
         traces: Traces | None = None,
     ) -> None:
         """`log`, `traces`: in place of those that the options name. Raises RuntimeError where packages are missing."""
+        self.metrics_need_key = options.metrics == "key"
         self.metrics = None if options.metrics == "off" else Metrics(model, state)
         self._log = log if log is not None else _log_of(options)
         self._traces = traces
