@@ -43,8 +43,8 @@ class Constrained(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A constraint and the request field that it came from; or the calls that it is made of. `name`: that of the grammar,
-    if it was sent so.
+    """A constraint and the request field that it came from; or the calls that it is made of. `name`: the grammar's, if
+    it was sent so.
     """
 
     constraint: Constraint

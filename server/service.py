@@ -147,7 +147,7 @@ class Service:
 
     @contextmanager
     def metered(self, jobs: Sequence[Job]) -> Iterator[None]:
-        """Charges the caller for the tokens of jobs, as long as they run for all that they may come to. Raises ApiError."""
+        """Charges the caller for the tokens of jobs: while they run, for the most that it may be. Raises ApiError."""
         record = self.caller.record
         prompts = sum(len(job.prompt) for job in jobs)
         most = prompts + sum(job.answers * job.parameters.budget for job in jobs)

@@ -137,6 +137,11 @@ class Settings:
     """Limits of one grammar."""
 
     @property
+    def asks_for_key(self) -> bool:
+        """Whether `/v1` routes ask for a key."""
+        return self.api_key is not None or self.access.keys is not None
+
+    @property
     def reports_unknown(self) -> bool:
         """Whether unknown fields are let through."""
         return self.unknown_fields == "report"

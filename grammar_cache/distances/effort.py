@@ -13,9 +13,12 @@ class Effort(NamedTuple):
     seconds: float = 0.0
 
     def plus(self, other: Effort) -> Effort:
-        return Effort(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return Effort(self.searches + other.searches, self.fuel + other.fuel, self.seconds + other.seconds)
 
     def since(self, before: Effort) -> Effort:
         """Effort made after `before`; none where a grammar that was begun anew counts from 0 again."""
-        found = Effort(*(now - then for now, then in zip(self, before, strict=True)))
-        return found if found.searches >= 0 and found.fuel >= 0 and found.seconds >= 0 else Effort()
+        found = Effort(self.searches - before.searches, self.fuel - before.fuel, self.seconds - before.seconds)
+        return found if min(found) >= 0 else Effort()
+
+
+NO_EFFORT = Effort()

@@ -3,8 +3,8 @@
 Virtual token counters (Sheng et al., "Fairness in Serving Large Language Models", OSDI 2024): each key has a counter of
 the tokens that it was served, by its share, and the next turn is that of the waiting key with the least. A key that
 comes back is lifted to the least of those that are busy, so nobody saves up turns. Works that run count with the most
-that they may take, and works that have ended with what they took. Within a key, requests have counters of their own: one
-with 128 answers holds up no other.
+that they may take, and works that have ended with what they took. Within a key, requests have counters of their own:
+one with 128 answers holds up no other.
 """
 
 from __future__ import annotations

@@ -92,9 +92,10 @@ def read_keys(path: Path) -> tuple[Key, ...]:
     except ValidationError as error:
         raise ValueError(f"{path}: {_first_fault(error)}") from None
     keys = tuple(entry.as_key for entry in found.keys)
-    for what, values in {"names": [key.name for key in keys], "keys": [key.digest for key in keys]}.items():
-        if len(set(values)) < len(values):
-            raise ValueError(f"{path}: two {what} are the same")
+    if len({key.name for key in keys}) < len(keys):
+        raise ValueError(f"{path}: two names are the same")
+    if len({key.digest for key in keys}) < len(keys):
+        raise ValueError(f"{path}: two keys are the same")
     return keys
 
 

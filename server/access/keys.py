@@ -19,7 +19,7 @@ class KeyLimits:
     """Requests in a minute; as many may come at once."""
 
     tokens_per_minute: int | None = None
-    """Tokens of prompts and answers in a minute. A request is charged for its whole budgets, and given back the rest."""
+    """Tokens of prompts and answers in a minute. A request is charged for its whole budgets, then refunded."""
 
     concurrency: int | None = None
     """Answers in preparation, waiting or running at the same time."""

@@ -10,7 +10,7 @@ from time import monotonic, perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.distances.effort import Effort
+from grammar_cache.distances.effort import NO_EFFORT, Effort
 from grammar_cache.grammar import CompiledGrammar
 from server.backends.backend import Piece, Work
 from server.backends.budget_ended import ended_by_budget
@@ -151,7 +151,7 @@ class Request:
 def _effort(language: Language) -> Effort:
     """Effort of a grammar's searches so far; a language without one has none."""
     grammar = language.grammar if isinstance(language, ForcedText) else language
-    return grammar.effort if isinstance(grammar, CompiledGrammar) else Effort()
+    return grammar.effort if isinstance(grammar, CompiledGrammar) else NO_EFFORT
 
 
 def _language(work: Work, any_text: AnyText) -> Language:

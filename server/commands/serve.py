@@ -19,6 +19,7 @@ from server.commands.warm_list import check_names, listed
 from server.console.backends import EngineName, add_engine, backend_of, check_engine, engine_name
 from server.console.intake import add_intake, intake_of
 from server.console.models import MODEL, add_model, hub_name, model_folder
+from server.console.operating import access_of, add_operating, telemetry_of
 from server.console.options import add_store, port, positive, report, seconds, store_options, whole
 from server.console.parser import examples
 from server.settings import ENGINE_FAILED, EngineFailure, Settings
@@ -61,6 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars "
         "(default: none)",
     )
+    add_operating(parser)
     add_intake(parser)
     _add_end(parser)
     add_engine(parser)
@@ -158,6 +160,8 @@ def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
         name=arguments.name or hub_name(arguments.model),
         tool_form=arguments.tool_form,
         api_key=arguments.api_key or os.environ.get(API_KEY_VARIABLE) or None,
+        access=access_of(arguments),
+        telemetry=telemetry_of(arguments),
         default_max_tokens=arguments.max_tokens,
         running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),
         waiting=arguments.waiting,
@@ -218,7 +222,7 @@ def _serve(settings: Settings, arguments: Namespace, folder: Path, listening: so
 def _tell(listening: socket.socket, service: Service) -> None:
     host, port = listening.getsockname()[:2]
     report(f"swyb: {service.model.name} is ready at {address(host, port)}. Try:\n")
-    print(example(address(host, port), service.model.name, keyed=service.settings.api_key is not None))
+    print(example(address(host, port), service.model.name, keyed=service.settings.asks_for_key))
     sys.stdout.flush()
 
 

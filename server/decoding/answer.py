@@ -45,8 +45,8 @@ class Answer:
     `budget_affected` False: a budget without a bound would have given the same text, from the same logits and draws;
     None: not known here. `budget_ended`: JSON Pointers of the values that the budget ended, where the text is JSON and
     that is known. `logprobs`: where they were asked for, of all tokens that the model chose. `thought`: what came
-    before; no other field counts it. `cost`: cost of all answers of the work, where it was decoded here; equal answers may
-    differ in it.
+    before; no other field counts it. `cost`: cost of all answers of the work, where it was decoded here; equal answers
+    may differ in it.
     """
 
     text: bytes

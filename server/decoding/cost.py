@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grammar_cache.distances.effort import Effort
+from grammar_cache.distances.effort import NO_EFFORT, Effort
 
 
 @dataclass(slots=True, eq=False)
@@ -19,7 +19,7 @@ class Cost:
     steps: int = 0
     rows: int = 0
     jumped: int = 0
-    effort: Effort = Effort()
+    effort: Effort = NO_EFFORT
     model_seconds: float = 0.0
     constraint_seconds: float = 0.0
     first_step: float | None = None

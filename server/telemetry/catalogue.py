@@ -22,7 +22,7 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. `name`: without the prefix, of a counter without `_total`. `like`: the server that has it by that name."""
+    """A metric. `name`: without the prefix, of a counter without `_total`. `like`: the server that names it so."""
 
     name: str
     kind: Kind

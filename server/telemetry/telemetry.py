@@ -14,7 +14,7 @@ from server.telemetry.state import ServerState
 from server.telemetry.traces import Traces, otlp_exporter
 
 PROBES = frozenset(("/health", "/ping", "/ready", "/metrics"))
-"""Routes that are asked every few seconds: counted, but neither logged nor traced unless they fail."""
+"""Routes that are asked every few seconds: counted, but neither logged nor traced."""
 
 
 class Telemetry:
@@ -42,7 +42,7 @@ class Telemetry:
         record.end()
         if self.metrics is not None:
             self.metrics.observe(record)
-        if record.route in PROBES and record.status < 400:
+        if record.route in PROBES:
             return
         if self._log is not None:
             self._log.tell(record)

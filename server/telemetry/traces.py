@@ -79,7 +79,7 @@ class Traces:
         self._provider.shutdown()
 
     def _attributes(self, record: Record) -> dict[str, str | int]:
-        told = {
+        told: dict[str, str | int | None] = {
             "http.request.method": record.method,
             "http.route": record.route,
             "http.response.status_code": record.status,
