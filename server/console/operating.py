@@ -38,7 +38,7 @@ def add_operating(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--traces",
         metavar="URL",
-        help="an OpenTelemetry collector, OTLP by HTTP: http://localhost:4318/v1/traces; needs swyb[otel] (default: none)",
+        help="OpenTelemetry collector by OTLP, http://localhost:4318/v1/traces say; needs swyb[otel] (default: none)",
     )
 
 
