@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -39,13 +40,25 @@ from server.routes import (
 from server.service import Service
 from server.settings import Settings
 from server.telemetry.telemetry import Telemetry
+from server.telemetry.traces import Traces
+
+if TYPE_CHECKING:  # an extra
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 
-def create_app(settings: Settings, backend: Backend) -> FastAPI:
-    """The application's life span starts and stops the backend."""
+def create_app(settings: Settings, backend: Backend, *, exporter: SpanExporter | None = None) -> FastAPI:
+    """The application's life span starts and stops the backend. `exporter`: for traces, in place of the settings' own.
+
+    Raises OSError or ValueError for keys that can't be read, RuntimeError where packages are missing.
+    """
     service = Service(settings, backend)
     keys = Keyring(settings.api_key, settings.access.keys)
-    telemetry = Telemetry(settings.telemetry, service.model.name, lambda: state_of(service, keys_stale=keys.stale))
+    telemetry = Telemetry(
+        settings.telemetry,
+        service.model.name,
+        lambda: state_of(service, keys_stale=keys.stale),
+        traces=None if exporter is None else Traces(exporter, service.model.name),
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -141,6 +141,7 @@ class Service:
         """Places for so many answers of the caller's, to be held until they are out. Raises ApiError."""
         self._check(below=Stage.CLOSED)
         caller = self.caller
+        caller.account.check_request()  # counted below: one that finds no place is none
         with caller.account.places(answers), self.admission.places(answers, caller.key.name, among=caller.among):
             caller.account.take_request()
             yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.reference import command_line, fields, http, python
+from scripts.reference import command_line, fields, http, metrics, python
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -16,4 +16,5 @@ def pages() -> dict[str, str]:
         "fields.md": fields.page(),
         "cli.md": command_line.page(),
         "python.md": python.page(),
+        "metrics.md": metrics.page(),
     }

@@ -29,14 +29,17 @@ class Account:
         self._requests = _bucket(key.limits.requests_per_minute, self._requests, self._clock)
         self._tokens = _bucket(key.limits.tokens_per_minute, self._tokens, self._clock)
 
-    def take_request(self) -> None:
-        """Counts a request. Raises ApiError with the time after which one is taken again."""
+    def check_request(self) -> None:
+        """Raises ApiError, with the time after which a request is taken, unless one is taken now."""
         bucket = self._requests
-        if bucket is None:
-            return
-        if (seconds := bucket.wait(1)) > 0:
+        if bucket is not None and (seconds := bucket.wait(1)) > 0:
             raise _limited("requests_per_minute", f"{bucket.per_minute} requests a minute", seconds)
-        bucket.take(1)
+
+    def take_request(self) -> None:
+        """Counts a request. Raises ApiError."""
+        self.check_request()
+        if self._requests is not None:
+            self._requests.take(1)
 
     @contextmanager
     def places(self, answers: int) -> Iterator[None]:

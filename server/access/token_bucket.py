@@ -6,6 +6,8 @@ from collections.abc import Callable
 from time import monotonic
 
 MINUTE = 60.0
+ROUNDING = 1e-6
+"""Share of a unit that may be missing: sums of times are not exact, and a client that was told when isn't refused."""
 
 
 class TokenBucket:
@@ -20,7 +22,8 @@ class TokenBucket:
     def wait(self, amount: float) -> float:
         """Seconds until so much, at most `per_minute`, can be taken if nobody else takes any; 0: now."""
         self._fill()
-        return max(0.0, amount - self._level) * MINUTE / self.per_minute
+        missing = amount - self._level
+        return missing * MINUTE / self.per_minute if missing > ROUNDING else 0.0
 
     def take(self, amount: float) -> None:
         """Takes so much; what is not there is owed."""

@@ -55,7 +55,7 @@ def refused_tokens(one: Account, most: int, used: int) -> ApiError | None:
 
 @given(st.integers(1, 200), st.lists(st.floats(0, 40), max_size=60))
 def test_after_the_time_that_is_told_a_request_is_taken(per_minute: int, pauses: list[float]) -> None:
-    """Whatever came before, a request that comes when the header says is taken, and one that comes long before isn't."""
+    """Whatever came before, a request that comes when the header says is taken, and one long before isn't."""
     clock = Clock()
     one = account(clock, requests_per_minute=per_minute)
     for pause in pauses:
