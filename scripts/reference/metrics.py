@@ -11,9 +11,9 @@ _ABOUT = f"""# Metrics
 Made by `python -m scripts.reference` from `server/telemetry/catalogue.py`. How to use them:
 [Observe a server](../how-to/observe.md).
 
-Every metric has the label `{MODEL}`, the one model's name. Other labels come from closed lists, or are names that the operator
-gives: hostile traffic makes no more series than any other. A histogram's samples end in `_bucket`, `_sum` and `_count`.
-The last column names the server that has the metric by this name, behind its own prefix.
+Every metric has the label `{MODEL}`, the one model's name. Other labels come from closed lists, or are names that the
+operator gives: hostile traffic makes no more series than any other. A histogram's samples end in `_bucket`, `_sum` and
+`_count`. The last column names the server that has the metric by this name, behind its own prefix.
 """
 
 
