@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from grammar_cache.analysis.explanation import Explanation, explain
     from grammar_cache.compile import compile_grammar
     from grammar_cache.constraint import Constraint
     from grammar_cache.distances.searched_distances import Minimum
@@ -42,6 +43,7 @@ __all__ = [
     "Constraint",
     "Cursor",
     "EmptyLanguage",
+    "Explanation",
     "Generation",
     "GrammarError",
     "GrammarSyntaxError",
@@ -52,6 +54,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "compile_grammar",
+    "explain",
     "generate",
     "shipped",
     "shipped_names",
@@ -64,11 +67,13 @@ _PLACES = {
     "CompiledGrammar": ("grammar", "CompiledGrammar"),
     "Constraint": ("constraint", "Constraint"),
     "Cursor": ("hosts.cursor", "Cursor"),
+    "Explanation": ("analysis.explanation", "Explanation"),
     "Generation": ("hosts.transformers.generation", "Generation"),
     "Limits": ("limits", "Limits"),
     "Minimum": ("distances.searched_distances", "Minimum"),
     "Vocabulary": ("vocabulary.vocabulary", "Vocabulary"),
     "compile_grammar": ("compile", "compile_grammar"),
+    "explain": ("analysis.explanation", "explain"),
     "generate": ("hosts.transformers.generation", "generate"),
     "shipped": ("grammars.shipped", "shipped"),
     "shipped_names": ("grammars.shipped", "names"),

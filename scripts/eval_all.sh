@@ -24,6 +24,10 @@ evaluate sql --methods swyb,swyb:M=4,base,sample-verify,xgrammar,llguidance
 evaluate sql --set spider-schema --methods swyb,swyb:M=4
 evaluate ltl --methods swyb,swyb:M=4,base,sample-verify,xgrammar,llguidance
 evaluate budget --set json-mode --methods "swyb,$methods"
+evaluate tight --methods swyb:defaults=server,swyb:M=4:defaults=server,xgrammar
+evaluate tight --set functions --methods swyb:defaults=server,swyb:M=4:defaults=server,xgrammar
+evaluate tools --methods swyb,base,xgrammar
+evaluate tools --set bfcl-auto --methods swyb,base,xgrammar
 evaluate think
 evaluate ablation --set drone
 evaluate ablation --set spider

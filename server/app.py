@@ -29,11 +29,13 @@ from server.routes import (
     chat,
     completions,
     docs,
+    explain,
     grammars,
     health,
     messages,
     metrics,
     models,
+    playground,
     responses,
     tokens,
 )
@@ -52,7 +54,7 @@ def create_app(settings: Settings, backend: Backend, *, exporter: SpanExporter |
     Raises OSError or ValueError for keys that can't be read, RuntimeError where packages are missing.
     """
     service = Service(settings, backend)
-    keys = Keyring(settings.api_key, settings.access.keys)
+    keys = Keyring(settings.api_key, settings.keys)
     telemetry = Telemetry(
         settings.telemetry,
         service.model.name,
@@ -79,7 +81,7 @@ def create_app(settings: Settings, backend: Backend, *, exporter: SpanExporter |
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     errors.install(app)
     _add_middleware(app, settings, telemetry)
-    for resource in (chat, completions, responses, messages, certify, tokens, grammars, models, absent):
+    for resource in (chat, completions, responses, messages, certify, explain, tokens, grammars, models, absent):
         app.include_router(resource.router, dependencies=[Depends(require_key)])
     for resource in (health, about):
         app.include_router(resource.router)
@@ -87,6 +89,8 @@ def create_app(settings: Settings, backend: Backend, *, exporter: SpanExporter |
         app.include_router(metrics.router)
     if settings.docs:
         app.include_router(docs.router)
+    if settings.playground:
+        app.include_router(playground.router)
     return app
 
 

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "generate": "answer one prompt, without HTTP",
         "certify": "how many tokens does a constraint need at least?",
         "check": "does a text belong, and where does it leave the language?",
+        "why": "may a token follow a text, and if not, why?",
         "grammars": "what is in a store of compiled grammars?",
         "precompute": "distances offline, for a store that servers share",
         "eval": "the paper's experiments, on any model or server",

@@ -27,6 +27,9 @@ EPSILON = 0.001
 OUTPUT_WEIGHT = 2
 """Weight of a token of an answer beside one of a prompt, where turns are shared (Sheng et al., OSDI 2024)."""
 
+TRACE_BYTES = 1 << 20
+"""Bytes of the traces of a request's answers together."""
+
 DEFAULT_TEMPERATURE = 1.0
 """Temperature of a single answer, as with OpenAI; beams are deterministic unless a temperature scales their logits."""
 
@@ -105,6 +108,7 @@ def parameters_for(request: AnswerRequest, budget: int, *, constrained: bool) ->
         min_tokens=request.min_tokens or 0,
         ignore_end=request.ignore_eos or False,
         logprobs=request.told_logprobs,
+        trace_bytes=_trace_bytes(options, request.n or 1),
     )
     _check(parameters, request.n or 1)
     _check_beams(parameters)
@@ -159,6 +163,13 @@ def works_of(work: Work, answers: int) -> tuple[Work, ...]:
         return (work,) * answers
     seeds = ((parameters.seed + number) % (1 << 64) for number in range(answers))
     return tuple(replace(work, parameters=replace(parameters, seed=seed)) for seed in seeds)
+
+
+def _trace_bytes(options: SwybOptions, answers: int) -> int:
+    """Room for the trace of one search, or of each of so many drawn answers."""
+    if not options.trace:
+        return 0
+    return TRACE_BYTES if options.beam_width > 1 else TRACE_BYTES // answers
 
 
 def _check(parameters: Parameters, answers: int) -> None:

@@ -33,7 +33,8 @@ class NetworkArrays(NamedTuple):
     """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`.
 
     `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges, and
-    all bytes of a token together that cost more than `dear` each. `stop[0]`: give up.
+    all bytes of a token together that cost more than `dear` each. `lean`: calls at the end of a rule are like any other
+    call, and `tail` is false throughout. `stop[0]`: give up.
     """
 
     classes: NDArray[np.uint8]
@@ -52,6 +53,7 @@ class NetworkArrays(NamedTuple):
     limit: int
     widest: int
     dear: int
+    lean: bool
     stop: NDArray[np.uint8]
 
     @staticmethod
@@ -74,6 +76,7 @@ class NetworkArrays(NamedTuple):
             limit,
             widest,
             widest // DEAR_SHARE,
+            False,
             stop,
         )
 

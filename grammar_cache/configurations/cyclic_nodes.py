@@ -1,7 +1,8 @@
 """Nodes of rules that call each other before reading anything: they lean on each other, and are made together.
 
 A *group* of such nodes is identified by the edges that lead out of it, rule by rule. They are kept as a node that
-nothing names, in which -2 - rule goes before the edges of that rule; the group's own nodes follow it.
+nothing names, in which -2 - rule goes before the edges of that rule; the group's own nodes follow it. A rule that there
+isn't goes last where calls are lean (`NetworkArrays`): the nodes of such a group have other edges.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct, repeated_once
-from grammar_cache.array_types import Longs
+from grammar_cache.array_types import Flags, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CRAMPED,
@@ -31,7 +32,7 @@ ENTERED, OUTSIDE, SEEN = range(3)
 
 @jit
 def room_for(keys: Longs, size: int) -> Longs:
-    """Keys with a place number `size`: the argument, or a longer copy. there is a place number `size`."""
+    """Keys with a place number `size`: the argument, or a longer copy."""
     if size < len(keys):
         return keys
     grown = np.empty(2 * size, np.int64)
@@ -53,15 +54,22 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
         return 0, CRAMPED
     arena.scratch[ENTERED, : len(entered)] = entered
     nodes, edges = arena.used[NODES], arena.used[EDGES]
-    key = node_of(arena, outside)
+    name = outside
+    if rules.lean:
+        if marks == arena.scratch.shape[1]:
+            return 0, CRAMPED
+        name = arena.scratch[OUTSIDE, : marks + 1]
+        name[marks] = -2 - len(rules.entry)
+    key = node_of(arena, name)
     if key < nodes:
         return len(entered), key if key == FULL else key + 1
     members, keys, callers, callees = _inside(rules, outside, entered, key + 1)
     first, own = _by_place(members, keys, len(entered))
     calling, before = _by_place(callees, callers, len(entered))
     handed, work = np.empty(len(keys), np.int64), 0
+    known, todo = np.zeros(len(entered), np.bool_), np.empty(len(entered), np.int64)
     for i in range(len(entered)):
-        handed, size, looked_at = _handed(i, first, own, calling, before, handed)
+        handed, size, looked_at = _handed(i, first, own, calling, before, known, todo, handed)
         work += looked_at
         if work > rules.widest:
             forget(arena, key)
@@ -150,19 +158,17 @@ def _by_place(places: Longs, values: Longs, count: int) -> tuple[Longs, Longs]:
 
 @jit
 def _handed(
-    member: int, first: Longs, own: Longs, calling: Longs, before: Longs, into: Longs
+    member: int, first: Longs, own: Longs, calling: Longs, before: Longs, known: Flags, todo: Longs, into: Longs
 ) -> tuple[Longs, int, int]:
     """Edges of a member: its own, and those of who calls it at the end. They are written to a row, or to a longer one.
 
-    Returns it, how many they are, and how much was looked at.
+    Returns it, how many they are, and how much was looked at. `known`, false throughout, and `todo` are for its work.
     """
-    known = np.zeros(len(first) - 1, np.bool_)
-    todo = np.empty(len(known), np.int64)
-    todo[0], waiting, size, looked_at = member, 1, 0, len(known) // 64
+    todo[0], met, done, size, looked_at = member, 1, 0, 0, len(known) // 64
     known[member] = True
-    while waiting > 0:
-        waiting -= 1
-        at = todo[waiting]
+    while done < met:
+        at = todo[done]
+        done += 1
         looked_at += 1 + first[at + 1] - first[at] + calling[at + 1] - calling[at]
         for k in range(first[at], first[at + 1]):
             into = room_for(into, size)
@@ -171,6 +177,8 @@ def _handed(
         for k in range(calling[at], calling[at + 1]):
             if not known[before[k]]:
                 known[before[k]] = True
-                todo[waiting] = before[k]
-                waiting += 1
+                todo[met] = before[k]
+                met += 1
+    for i in range(met):
+        known[todo[i]] = False
     return into, size, looked_at

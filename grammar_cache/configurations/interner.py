@@ -255,8 +255,7 @@ class Configurations:
         rules = self.rules
         while (size := step_kernels.expansion(rules, self.arena, configuration)) < 0:
             if size == WIDE:
-                lean = np.zeros_like(rules.tail) if not rules.cyclic.any() else rules.tail
-                rules = rules._replace(widest=UNLIMITED, tail=lean)
+                rules = rules._replace(widest=UNLIMITED, tail=np.zeros_like(rules.tail), lean=True)
             else:
                 self.outcome(size)
         found: Longs = self.arena.scratch[step_kernels.READING, :size].copy()

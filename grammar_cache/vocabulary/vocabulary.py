@@ -13,7 +13,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from hashlib import sha256
-from importlib import resources
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -27,14 +26,13 @@ from grammar_cache.arrays.disk_cache import load, save
 from grammar_cache.errors import VocabularyError
 from grammar_cache.special_tokens import ESCAPE, SpecialTokens, special_terminal
 from grammar_cache.vocabulary import gguf_file
+from grammar_cache.vocabulary.cache_key import key_of
+from grammar_cache.vocabulary.distinct_strings import by_string, string_of
 from grammar_cache.vocabulary.tokenizer_file import Files, read
 from grammar_cache.vocabulary.trie import Children, Trie, flatten
 
 C = TypeVar("C")
 
-_FORMAT = 2
-"""Version of the format in a cache folder."""
-_CODE = ("vocabulary.py", "tokenizer_file.py", "token_spelling.py", "trie.py")
 _KEPT = ("data", "data_offsets", "token_offsets", "token_list", "string_of")
 
 
@@ -132,8 +130,8 @@ class Vocabulary:
     def _spell(self, spelling: tuple[bytes | None, ...]) -> None:
         self.spelling = spelling
         self.data, self.data_offsets = flatten([token or b"" for token in spelling])
-        self.strings, self.token_offsets, self.token_list = _by_string(spelling)
-        self.string_of = _string_of(self.size, self.token_offsets, self.token_list)
+        self.strings, self.token_offsets, self.token_list = by_string(spelling)
+        self.string_of = string_of(self.size, self.token_offsets, self.token_list)
         self.trie = Trie.of(self.strings)
         self._measure()
 
@@ -158,7 +156,7 @@ class Vocabulary:
         there is a `cache` folder, what is made is kept in it for the next time, by the contents of the files.
         """
         files, extra = Files.of(Path(path)), frozenset(extra_stop_ids)
-        key = _key(files, extra) if cache is not None else None
+        key = key_of(files, extra) if cache is not None else None
         if cache is None or key is None:
             return _read(files, extra)
         kept = cache / "vocabularies"
@@ -260,21 +258,6 @@ def _read(files: Files, extra_stop_ids: frozenset[int]) -> Vocabulary:
     return Vocabulary(tokens.token_bytes, tokens.stop_ids | extra_stop_ids, tokens.markers, tokens.special)
 
 
-def _key(files: Files, extra_stop_ids: frozenset[int]) -> str | None:
-    """Key of a cached vocabulary: the files, the stop ids, and the code that reads them.
-
-    None where the code isn't there as text: another version couldn't be told from it.
-    """
-    digest = sha256(f"{_FORMAT} {sorted(extra_stop_ids)}\n".encode())
-    for name in _CODE:
-        code = resources.files("grammar_cache.vocabulary") / name
-        if not code.is_file():
-            return None
-        digest.update(sha256(code.read_bytes()).digest())
-    digest.update(files.digest())
-    return digest.hexdigest()
-
-
 def _arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     """Arrays from which `_restored` makes the same vocabulary."""
     told = {
@@ -315,21 +298,3 @@ def _text_tokens(tokens: Sequence[bytes | None], stop_ids: Sequence[int], size: 
     for stop in stop_ids:
         cleaned[stop] = None
     return tuple(cleaned)
-
-
-def _by_string(
-    tokens: Sequence[bytes | None],
-) -> tuple[tuple[bytes, ...], NDArray[np.int32], NDArray[np.int32]]:
-    """The distinct strings, and for each the ids that spell it as offsets into one list."""
-    # Sorted pairs put equal strings side by side with their ids ascending.
-    pairs = sorted((token, number) for number, token in enumerate(tokens) if token is not None)
-    starts = [at for at, (token, _) in enumerate(pairs) if at == 0 or token != pairs[at - 1][0]]
-    strings = tuple(pairs[at][0] for at in starts)
-    token_list = np.fromiter((number for _, number in pairs), np.int32, len(pairs))
-    return strings, np.array([*starts, len(pairs)], np.int32), token_list
-
-
-def _string_of(size: int, offsets: NDArray[np.int32], token_list: NDArray[np.int32]) -> NDArray[np.int32]:
-    string_of = np.full(size, -1, np.int32)
-    string_of[token_list] = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    return string_of

@@ -26,9 +26,9 @@ from server.protocol.errors import ErrorCode
 from server.protocol.foreign.engines import OPTIONS
 from server.protocol.foreign.field import Foreign
 from server.protocol.foreign.names import IN_OPTIONS, OTHER_NAMES, OtherName, honours_options
-from server.protocol.foreign.unanswered import CERTIFY, TOKENIZE
+from server.protocol.foreign.unanswered import CERTIFY, EXPLAIN, TOKENIZE
 from server.protocol.foreign_fields import MESSAGE, REQUEST
-from server.protocol.grammars import CertifyRequest, GrammarRequest
+from server.protocol.grammars import CertifyRequest, ExplainRequest, GrammarRequest
 from server.protocol.messages import ChatMessage
 from server.protocol.problem import ProblemBody
 from server.protocol.responses import request as responses
@@ -44,6 +44,7 @@ TAKEN: tuple[type[StrictModel], ...] = (
     MessagesRequest,
     CountRequest,
     CertifyRequest,
+    ExplainRequest,
     TokenizeRequest,
     DetokenizeRequest,
     GrammarRequest,
@@ -63,6 +64,7 @@ FOREIGN: Mapping[type[StrictModel], Mapping[str, Foreign]] = {
     MessagesRequest: messages.FOREIGN,
     CountRequest: messages.COUNT_FOREIGN,
     CertifyRequest: CERTIFY,
+    ExplainRequest: EXPLAIN,
     TokenizeRequest: TOKENIZE,
 }
 """Fields of other servers, by the model that meets them."""

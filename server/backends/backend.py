@@ -20,6 +20,7 @@ from server.decoding.answer import Answer, Interruption
 from server.decoding.language import Language
 from server.decoding.logprobs import TokenLogprobs
 from server.decoding.parameters import Parameters
+from server.decoding.tracing.steps import TraceStep
 from server.engines.contract import ChatModel, EngineError
 from server.grammars.exchange import Exchange
 
@@ -52,11 +53,13 @@ class Work:
 class Piece:
     """Newly agreed text, whole code points: what the answer begins with, so far as it wasn't told before.
 
-    `logprobs`: where they were asked for, of the tokens since the piece before.
+    `logprobs` and `trace`: where they were asked for, of the tokens and steps since the piece before; then the text may
+    be empty.
     """
 
     text: bytes
     logprobs: tuple[TokenLogprobs, ...] = ()
+    trace: tuple[TraceStep, ...] = ()
 
 
 class State(StrEnum):

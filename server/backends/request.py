@@ -22,6 +22,7 @@ from server.decoding.language import AnyText, Language
 from server.decoding.logprobs import TokenLogprobs, token_logprobs
 from server.decoding.penalties import penalised
 from server.decoding.step import Successors, steps
+from server.decoding.tracing.tracer import Tracer
 from server.decoding.unlimited import UnlimitedSearch
 from server.engines.contract import Forward, SequenceId
 
@@ -42,9 +43,11 @@ class Decoding:
         self._free: UnlimitedSearch | None = None
         if work.grammar is not None and work.parameters.beam_width > 1:
             self._free = UnlimitedSearch(self.decoder)
+        self._tracer = Tracer(self.decoder) if work.parameters.trace_bytes else None
         self._logprobs: list[TokenLogprobs] = []
         self._sent = 0
         self._told = 0
+        self._traced = 0
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -52,7 +55,7 @@ class Decoding:
         answers = self.decoder.answers
         if self._free is not None and answers:
             answers = self._free.judged(answers)
-        return tuple(map(self._described, answers))
+        return tuple(self._described(answer, first=not place) for place, answer in enumerate(answers))
 
     def forward(self, sequence: SequenceId) -> Forward:
         """Forward pass that the engine is asked for next."""
@@ -78,24 +81,34 @@ class Decoding:
         changed = penalised(logits, self.work.prompt, prefixes, parameters.penalties)
         found = steps(decoder.language, decoder.wanted.places, changed, parameters)
         told = [] if parameters.logprobs is None else self._told_of(found[0], logits[0], parameters.logprobs)
+        if self._tracer is not None:
+            self._tracer.before()
         decoder.advance(found)
+        if self._tracer is not None:
+            self._tracer.after(found, logits, changed)
         self._logprobs += told
         if self._free is not None:
             self._free.advance(prefixes, changed)
 
     def finish_by_witness(self, reason: Interruption) -> None:
         """Ends the search: see `Decoder.finish_by_witness`."""
+        if self._tracer is not None:
+            self._tracer.before()
         self.decoder.finish_by_witness(reason)
+        if self._tracer is not None:
+            self._tracer.completed()
 
     def piece(self) -> Piece | None:
-        """Newly agreed text, if there is some, for who reads the text as it comes."""
-        if not self.work.pieces or self.decoder.parameters.answers > 1:
+        """Newly agreed text and steps, if there are some, for who reads the text as it comes."""
+        if not self.work.pieces:
             return None
-        text = self.decoder.agreed
-        if len(text) <= self._sent:
+        text = self.decoder.agreed if self.decoder.parameters.answers == 1 else b""
+        trace = () if self._tracer is None else tuple(self._tracer.steps[self._traced :])
+        if len(text) <= self._sent and not trace:
             return None
-        found = Piece(text[self._sent :], tuple(self._logprobs[self._told :]))
-        self._sent, self._told = len(text), len(self._logprobs)
+        found = Piece(text[self._sent :], tuple(self._logprobs[self._told :]), trace)
+        self._sent, self._told = max(self._sent, len(text)), len(self._logprobs)
+        self._traced += len(trace)
         return found
 
     def _told_of(self, found: Successors, row: NDArray[np.float32], count: int) -> list[TokenLogprobs]:
@@ -109,10 +122,11 @@ class Decoding:
             if way.token not in ends
         ]
 
-    def _described(self, answer: Answer) -> Answer:
+    def _described(self, answer: Answer, *, first: bool) -> Answer:
+        trace = tuple(self._tracer.steps) if self._tracer is not None and first else None
         self.cost.jumped = self.decoder.jumped
         ended = ended_by_budget(self.work, answer)
-        return replace(answer, logprobs=tuple(self._logprobs), budget_ended=ended, cost=self.cost)
+        return replace(answer, logprobs=tuple(self._logprobs), budget_ended=ended, trace=trace, cost=self.cost)
 
 
 class Request:

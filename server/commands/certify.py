@@ -6,6 +6,7 @@ Functions import what needs numba, which takes a second to load: help needs none
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ def run(arguments: Namespace) -> int:
 
 def certify(wanted: Constraint, vocabulary: Vocabulary) -> dict[str, object]:
     """Raises GrammarError."""
+    from grammar_cache.analysis.report import report
     from grammar_cache.compile import compile_grammar, constraint_id
     from grammar_cache.grammar import ALGORITHM_VERSION
     from server.grammars.compiled import witness_text
@@ -67,6 +69,7 @@ def certify(wanted: Constraint, vocabulary: Vocabulary) -> dict[str, object]:
         "min_tokens": minimum.tokens,
         "exact": minimum.exact,
         "witness": witness_text(grammar, LONGEST_WITNESS),
+        **asdict(report(wanted, grammar)),
         "grammar_id": constraint_id(wanted, vocabulary),
         "distance_version": ALGORITHM_VERSION,
         "compile_ms": spent,

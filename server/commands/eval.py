@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING
 
 from server.console.backends import add_engine, backend_of, check_engine, engine_name
 from server.console.models import MODEL, add_model, model_folder
-from server.console.options import positive, report
+from server.console.options import report
 from server.console.parser import examples
 from server.evaluation import budgets
 from server.evaluation.datasets.samples import samples
 from server.evaluation.methods.spec import specs
+from server.options.readers import positive
 from server.settings import Settings
 
 if TYPE_CHECKING:
     from server.evaluation.feasible import Split
     from server.evaluation.model import LocalModel
     from server.evaluation.remote import RemoteModel
+    from server.tools.forms import CallForm
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 PREFIX_CACHE_BYTES = 1 << 30
@@ -35,7 +37,9 @@ EXPERIMENTS = {
     "json": "JSON for a schema, at growing budgets",
     "sql": "SQL for a question over a database",
     "ltl": "temporal logic for an instruction",
+    "tight": "what is left of JSON near the fewest tokens of an answer, member by member",
     "budget": "whether more budget cures those that don't plan for it",
+    "tools": "calls of tools in the model's own form",
     "think": "sums in words, with a thought before the answer and without",
     "ablation": "what each part of decoding adds",
 }
@@ -135,7 +139,7 @@ def _run(arguments: Namespace, stack: ExitStack) -> int:
     asked = Asked(
         arguments.experiment,
         data if arguments.data or experiments.SETS[data].folder is None else f"{data} (sample)",
-        experiments.tasks(data, folder, arguments.n or 0, arguments.seed),
+        experiments.tasks(data, folder, arguments.n or 0, arguments.seed, _form(arguments)),
         methods,
         budgets.levels(arguments.budgets or (budgets.HARD if arguments.hard else chosen.budgets)),
         arguments.seed,
@@ -175,6 +179,17 @@ def _model(arguments: Namespace) -> LocalModel | RemoteModel:
     ready_loops()
     backend = backend_of(arguments, folder, Settings(prefix_cache_bytes=PREFIX_CACHE_BYTES))
     return LocalModel(backend, splitter(folder), folder)
+
+
+def _form(arguments: Namespace) -> CallForm:
+    """Form in which the model calls tools, where the experiment has some; behind a server nobody needs to know it."""
+    from server.tools.forms import FORMS, NEUTRAL, form_of
+
+    if arguments.experiment != "tools" or arguments.base_url:
+        return FORMS[NEUTRAL]
+    from server.engines.chat import ChatEncoder
+
+    return form_of(ChatEncoder(model_folder(arguments, MODEL)).template)
 
 
 def splitter(folder: Path) -> Split:

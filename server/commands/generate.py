@@ -15,9 +15,10 @@ from grammar_cache.constraint import Constraint
 from grammar_cache.errors import GrammarError
 from server.console.backends import add_engine, backend_of, check_engine, engine_name
 from server.console.models import MODEL, add_model, model_folder
-from server.console.options import STDIN, add_constraint, add_store, constraint, positive, read, report, store_options
+from server.console.options import STDIN, add_constraint, add_store, constraint, read, report, stored
 from server.console.parser import examples
 from server.console.refusals import refused
+from server.options.readers import positive
 from server.protocol.errors import ApiError
 from server.settings import Settings
 
@@ -68,7 +69,7 @@ def run(arguments: Namespace) -> int:
     from server.protocol.reading import parse_chat
     from server.service import Service
 
-    settings = store_options(arguments).settings()
+    settings = stored(arguments)
     check_store(settings)
     try:
         body = request_body(arguments, wanted)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from grammar_cache.store.contract import StoreError
-from server.console.options import add_store, print_json, store_options
+from server.console.options import add_store, print_json, stored
 from server.console.parser import examples
 from server.console.table import table
 
@@ -45,7 +45,7 @@ def run(arguments: Namespace) -> int:
     """Prints what there is. Raises ValueError without a store, and where there is no such thing or no answer."""
     from server.grammars.opening import opened_store
 
-    database = opened_store(store_options(arguments).settings())
+    database = opened_store(stored(arguments))
     if database is None:
         raise ValueError("there is no store: name one by --store")
     try:

@@ -21,20 +21,11 @@ from grammar_cache.errors import GrammarError
 from grammar_cache.limits import NODES
 from grammar_cache.store.contract import StoreError, StoreLimits
 from server.console.models import add_model, model_folder
-from server.console.options import (
-    StoreOptions,
-    add_constraint,
-    add_store,
-    constraint,
-    positive,
-    print_json,
-    report,
-    store_options,
-    whole,
-)
+from server.console.options import add_constraint, add_store, constraint, print_json, report, stored
 from server.console.parser import examples
 from server.console.refusals import refused
 from server.engines.embedded import default_cache
+from server.options.readers import positive, whole
 from server.progress import Progress
 from server.settings import Settings
 
@@ -65,7 +56,7 @@ class Task:
     height: int
     nodes: int
     ends: float
-    store: StoreOptions
+    settings: Settings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -93,7 +84,7 @@ def run(arguments: Namespace) -> int:
     ready_loops()
     begun = monotonic()
     ends = begun + (arguments.seconds or inf)
-    task = Task(wanted, folder, arguments.height, arguments.nodes, ends, store_options(arguments))
+    task = Task(wanted, folder, arguments.height, arguments.nodes, ends, stored(arguments))
     try:
         told = precompute(task, arguments.workers)
     except GrammarError as error:
@@ -129,7 +120,7 @@ def precompute(task: Task, workers: int = 1) -> dict[str, object]:
         database.keep_table(grammar_id, table.data)
     if database.counters.snapshot["dropped"]:
         raise RuntimeError("the store hasn't taken everything: perhaps not the table, or a part of the work")
-    tabled = _found(task.store.settings(), grammar, grammar_id, table)
+    tabled = _found(task.settings, grammar, grammar_id, table)
     return _report(tabled, grammar_id, precomputation, table, outcome)
 
 
@@ -153,17 +144,16 @@ def _prepared(task: Task) -> tuple[CompiledGrammar, str, Precomputation]:
     from grammar_cache.offline.precompute import Precomputation
 
     vocabulary = Vocabulary.from_pretrained(task.folder, cache=default_cache())
-    grammar = compile_grammar(task.constraint, vocabulary, Settings().limits)
+    grammar = compile_grammar(task.constraint, vocabulary, task.settings.limits)
     grammar_id = constraint_id(task.constraint, vocabulary)
     return grammar, grammar_id, Precomputation(grammar, task.height, task.nodes)
 
 
 def _patient(task: Task) -> Settings:
     """A server's, but for how long it waits."""
-    settings = task.store.settings()
-    timing = settings.store_timing
+    timing = task.settings.store_timing
     longest = max(PATIENCE_SECONDS, timing.wait_most)
-    return replace(settings, store_timing=replace(timing, wait_least=longest, wait_most=longest))
+    return replace(task.settings, store_timing=replace(timing, wait_least=longest, wait_most=longest))
 
 
 @contextmanager

@@ -10,28 +10,27 @@ import os
 import shlex
 import socket
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from server.commands.warm_list import check_names, listed
-from server.console.backends import EngineName, add_engine, backend_of, check_engine, engine_name
-from server.console.intake import add_intake, intake_of
-from server.console.models import MODEL, add_model, hub_name, model_folder
-from server.console.operating import access_of, add_operating, telemetry_of
-from server.console.options import add_store, port, positive, report, seconds, store_options, whole
+from server.console.backends import backend_of, check_engine, engine_name
+from server.console.models import MODEL, hub_name, model_folder
+from server.console.options import report, with_store
 from server.console.parser import examples
-from server.settings import ENGINE_FAILED, EngineFailure, Settings
-from server.tools.forms import FORMS
+from server.options.command_line import add_options
+from server.options.option import options_of
+from server.options.shown import shown
+from server.options.sources import FILE, Configuration, configured
+from server.settings import VLLM_RUNNING, EngineName, Settings
 
 if TYPE_CHECKING:  # all else is loaded when it runs: texts of help are there at once
     from server.service import Service
 
 API_KEY_VARIABLE = "SWYB_API_KEY"
-DRAIN_VARIABLE, SHUTDOWN_VARIABLE = "SWYB_DRAIN_SECONDS", "SWYB_SHUTDOWN_SECONDS"
-ENGINE_FAILURE_VARIABLE = "SWYB_ON_ENGINE_FAILURE"
-VLLM_RUNNING = 256
 _EXAMPLE_SCHEMA = {
     "type": "object",
     "properties": {"city": {"type": "string"}, "population": {"type": "integer"}},
@@ -41,157 +40,82 @@ _EXAMPLE_SCHEMA = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    default = Settings()
-    add_model(parser)
-    parser.add_argument("--name", help="the model's name in requests (default: as it is called by --model)")
-    parser.add_argument("--host", default=default.host, help="the address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=port, default=default.port, help="0: any free one (default: %(default)s)")
-    parser.add_argument("--api-key", metavar="KEY", help=f"the key of /v1 requests (default: ${API_KEY_VARIABLE})")
-    parser.add_argument(
-        "--tool-form",
-        choices=tuple(FORMS),
-        help="the form in which the model writes calls of tools (default: the one of its chat template)",
+    """Adds the options of all settings. Each is a variable and a key of a file too, which is told once."""
+    parser.description = (
+        "Serve a model over HTTP. Each option is an environment variable too, SWYB_MAX_TOKENS for\n"
+        "--max-tokens, and a key of the YAML file that --config names, max_tokens. A flag goes before a\n"
+        "variable, a variable before the file."
     )
-    _add_limits(parser, default)
-    add_store(parser)
+    parser.add_argument("--config", type=Path, metavar="FILE", help=f"settings, as YAML (default: ${FILE}, or none)")
     parser.add_argument(
-        "--warm",
-        nargs="+",
-        default=[],
-        metavar="FILE|NAME",
-        help="grammars to compile before it is ready: names, or JSON files, each a list of bodies of POST /v1/grammars "
-        "(default: none)",
+        "--print-config",
+        action="store_true",
+        help="print the settings that hold, where each comes from, and no secret; and end (default: serve)",
     )
-    add_operating(parser)
-    add_intake(parser)
-    _add_end(parser)
-    add_engine(parser)
+    add_options(parser, options_of(Settings))
     examples(
         parser,
         "swyb serve --port 8000",
         "swyb serve --model Qwen/Qwen2.5-Coder-1.5B-Instruct --warm sql",
+        "swyb serve --config swyb.yaml --print-config",
         "swyb serve --engine vllm --model FOLDER -- --tensor-parallel-size 2",
     )
 
 
-def _add_limits(parser: ArgumentParser, default: Settings) -> None:
-    parser.add_argument(
-        "--max-tokens",
-        type=positive,
-        metavar="T",
-        default=default.default_max_tokens,
-        help="the token budget of requests that name none (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--running",
-        type=positive,
-        metavar="N",
-        help=f"requests decoded together (default: {default.running}, with vLLM {VLLM_RUNNING})",
-    )
-    parser.add_argument(
-        "--waiting",
-        type=positive,
-        metavar="N",
-        default=default.waiting,
-        help="requests that may wait; more are turned away (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--grammars",
-        type=positive,
-        metavar="N",
-        default=default.cached_grammars,
-        help="compiled grammars that are kept in memory (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--prefix-cache",
-        type=whole,
-        metavar="MIB",
-        help="memory of transformers for prompts that later ones begin like; 0: none "
-        f"(default: {default.prefix_cache_bytes >> 20})",
-    )
+def configuration(arguments: Namespace) -> Configuration[Settings]:
+    """Settings as the command line, the environment and the file say. Raises OSError, ValueError."""
+    named = os.environ.get(FILE)
+    file = arguments.config or (Path(named) if named else None)
+    return configured(Settings(), list(options_of(Settings)), arguments, file, strict=True)
 
 
-def _add_end(parser: ArgumentParser) -> None:
-    """Adds the options of the server's end. A default that is a text is read as if it stood on the command line."""
-    default, given = Settings(), os.environ.get
-    parser.add_argument(
-        "--drain-seconds",
-        type=seconds,
-        default=given(DRAIN_VARIABLE) or default.drain_seconds,
-        metavar="SECONDS",
-        help="told to end by SIGTERM, it is not ready, but answers new requests for so long "
-        f"(default: ${DRAIN_VARIABLE}, or {default.drain_seconds:g})",
-    )
-    parser.add_argument(
-        "--shutdown-seconds",
-        type=seconds,
-        default=given(SHUTDOWN_VARIABLE) or default.shutdown_seconds,
-        metavar="SECONDS",
-        help="then it takes no new ones, and answers may go on for so long before they are completed at once "
-        f"(default: ${SHUTDOWN_VARIABLE}, or {default.shutdown_seconds:g})",
-    )
-    parser.add_argument(
-        "--on-engine-failure",
-        type=engine_failure,
-        default=given(ENGINE_FAILURE_VARIABLE) or default.on_engine_failure,
-        metavar="|".join(get_args(EngineFailure)),
-        help=f"once the engine can't recover, end with status {ENGINE_FAILED}, or stay and say so under /health "
-        f"(default: ${ENGINE_FAILURE_VARIABLE}, or {default.on_engine_failure})",
-    )
+def settings_of(wanted: Configuration[Settings], engine: EngineName) -> Settings:
+    """Settings with all that is worked out: what depends on the engine, the store, the model's name, grammars to warm.
 
-
-def engine_failure(text: str) -> str:
-    """Value of `Settings.on_engine_failure`, read from a text."""
-    if text not in get_args(EngineFailure):
-        raise ArgumentTypeError(f"{text!r} is none of {', '.join(get_args(EngineFailure))}")
-    return text
-
-
-def settings_of(arguments: Namespace, engine: EngineName) -> Settings:
-    """The settings that the command line and the environment ask for. Raises ValueError for what the engine hasn't."""
-    default = Settings()
-    if engine == "vllm" and arguments.prefix_cache is not None:
+    Raises ValueError for what the engine hasn't, OSError for a file that can't be read.
+    """
+    settings = wanted.settings
+    if engine == "vllm" and "prefix_cache" in wanted.origins:
         raise ValueError("--prefix-cache is for transformers; vLLM has --no-enable-prefix-caching, behind --")
-    prefix_cache = default.prefix_cache_bytes if arguments.prefix_cache is None else arguments.prefix_cache << 20
-    settings = Settings(
-        host=arguments.host,
-        port=arguments.port,
-        model=arguments.model,
-        name=arguments.name or hub_name(arguments.model),
-        tool_form=arguments.tool_form,
-        api_key=arguments.api_key or os.environ.get(API_KEY_VARIABLE) or None,
-        access=access_of(arguments),
-        telemetry=telemetry_of(arguments),
-        default_max_tokens=arguments.max_tokens,
-        running=arguments.running or (VLLM_RUNNING if engine == "vllm" else default.running),
-        waiting=arguments.waiting,
-        intake=intake_of(arguments),
-        unknown_fields=arguments.unknown_fields,
-        docs=not arguments.no_docs,
-        cors_origins=tuple(arguments.cors_origin),
-        cached_grammars=arguments.grammars,
-        prefix_cache_bytes=prefix_cache,
-        drain_seconds=arguments.drain_seconds,
-        shutdown_seconds=arguments.shutdown_seconds,
-        on_engine_failure=arguments.on_engine_failure,
-        warm=tuple(grammar for wanted in arguments.warm for grammar in listed(wanted)),
+    if engine == "vllm" and "running" not in wanted.origins:
+        settings = replace(settings, running=VLLM_RUNNING)
+    return replace(
+        with_store(settings),
+        name=settings.name or hub_name(settings.model),
+        warm=tuple(grammar for name in settings.warm for grammar in listed(str(name))),
     )
-    return store_options(arguments).settings(settings)
 
 
 def run(arguments: Namespace) -> int:
     """Serves until SIGINT, SIGTERM or a failure of the engine; returns what `serving.serve` does."""
-    engine = engine_name(arguments)
+    wanted = configuration(arguments)
+    engine = engine_name(wanted.settings)
+    settings = settings_of(wanted, engine)
+    if arguments.print_config:
+        as_written = replace(settings, warm=wanted.settings.warm, store_secret=wanted.settings.store_secret)
+        print(shown(replace(wanted, settings=as_written)))
+        return 0
     check_engine(engine)
-    settings = settings_of(arguments, engine)
+    _check_operation(settings)
     check_names(settings)
-    folder = model_folder(arguments, MODEL)
+    folder = model_folder(settings, MODEL)
     try:
         listening = _listen(settings.host, settings.port)
     except OSError as error:
         raise ValueError(f"can't listen on {settings.host}:{settings.port}: {error.strerror}") from error
     with listening:
-        return _serve(settings, arguments, folder, listening)
+        return _serve(settings, folder, listening)
+
+
+def _check_operation(settings: Settings) -> None:
+    """Raises OSError or ValueError for keys that can't be read, RuntimeError where packages for traces are missing."""
+    from server.access.key_file import read_keys
+    from server.telemetry.traces import check_traces
+
+    if settings.keys is not None:
+        read_keys(settings.keys)
+    if settings.telemetry.traces is not None:
+        check_traces()
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -207,13 +131,13 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _serve(settings: Settings, arguments: Namespace, folder: Path, listening: socket.socket) -> int:
+def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
     from grammar_cache.warm_up import warm_up
     from server.commands.serving import serve
     from server.console.loops import announced
 
     report(f"swyb: loading {folder}")
-    backend = backend_of(arguments, folder, settings)
+    backend = backend_of(settings, folder, settings)
     with announced():
         warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
     return serve(settings, backend, listening, partial(_tell, listening))

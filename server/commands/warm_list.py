@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from grammar_cache.grammars.shipped import names
 from grammar_cache.store.contract import StoreError
 from server.console.options import read_bytes
-from server.console.parser import perhaps
+from server.options.readers import perhaps
 from server.protocol.errors import ApiError
 from server.settings import Settings
 

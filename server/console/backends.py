@@ -6,29 +6,20 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 from server.engines.embedded import default_cache
-from server.settings import Settings
+from server.options.command_line import add_options
+from server.options.option import PASSED_ON, options_of
+from server.settings import EngineChoice, EngineName, Settings
 
 if TYPE_CHECKING:
     from server.backends.backend import Backend
 
-EngineName: TypeAlias = Literal["transformers", "vllm"]
-
-PASSED_ON = "--"
-"""Mark behind which options are for vLLM."""
-
 
 def add_engine(parser: ArgumentParser) -> None:
     """Adds the option for the engine; vLLM's own options follow all others, behind `--`."""
-    parser.add_argument(
-        "--engine",
-        choices=("auto", *get_args(EngineName)),
-        default="auto",
-        help="auto: vllm where it is installed and a GPU is there, else transformers (default: auto); "
-        "vLLM's own options follow at the end: -- --tensor-parallel-size 2",
-    )
+    add_options(parser, [option for option in options_of(Settings) if option.name == "engine"])
 
 
 def separated(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -37,10 +28,11 @@ def separated(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(arguments[:at]), list(arguments[at + 1 :])
 
 
-def engine_name(arguments: Namespace) -> EngineName:
-    """The engine that is meant. Raises ValueError for options that it doesn't have."""
-    chosen: EngineName = arguments.engine if arguments.engine != "auto" else _found()
-    if chosen != "vllm" and arguments.engine_options:
+def engine_name(asked: Namespace | Settings) -> EngineName:
+    """Engine that a command line or settings mean. Raises ValueError for options that it doesn't have."""
+    named: EngineChoice | None = asked.engine
+    chosen = _found() if named is None or named == "auto" else named
+    if chosen != "vllm" and asked.engine_options:
         raise ValueError(f"options behind -- are for vLLM, and the engine is {chosen}")
     return chosen
 
@@ -60,17 +52,17 @@ def check_weights(folder: Path) -> None:
         raise ValueError(f"{folder} has no weights: neither *.safetensors nor *.bin")
 
 
-def backend_of(arguments: Namespace, folder: Path, settings: Settings) -> Backend:
+def backend_of(asked: Namespace | Settings, folder: Path, settings: Settings) -> Backend:
     """Backend that decodes with the model in a folder. Raises ValueError for options, RuntimeError where vLLM isn't
     there.
     """
-    if engine_name(arguments) == "vllm":
+    if engine_name(asked) == "vllm":
         from server.backends.vllm.frontend.environment import prepare
 
         prepare()
         from server.backends.vllm.frontend.backend import VllmBackend
 
-        return VllmBackend(folder, arguments.engine_options, name=settings.name, cache=default_cache())
+        return VllmBackend(folder, asked.engine_options, name=settings.name, cache=default_cache())
     check_weights(folder)
     from server.backends.loop import EngineLoop
     from server.engines.hugging_face.engine import TransformersEngine

@@ -11,7 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from server.console.options import report
-from server.engines.embedded import NAME, default_cache
+from server.engines.embedded import default_cache
+from server.options.command_line import add_options
+from server.options.option import options_of
+from server.settings import Settings
 
 TOKENIZER = ("tokenizer.json",)
 """Files that a tokenizer needs."""
@@ -26,13 +29,7 @@ ANSWER_SECONDS = 5.0
 
 def add_model(parser: ArgumentParser) -> None:
     """Adds the option for the model; the embedded one is unpacked on first use."""
-    parser.add_argument(
-        "--model",
-        type=Path,
-        metavar="DIR|NAME",
-        help="a model's folder in Hugging Face format, or its name on the hub as in org/name, which is downloaded "
-        f"where it isn't yet (default: the embedded {NAME})",
-    )
+    add_options(parser, [option for option in options_of(Settings) if option.name == "model"])
 
 
 def hub_name(model: Path | None) -> str | None:
@@ -41,12 +38,12 @@ def hub_name(model: Path | None) -> str | None:
     return text if model is not None and not model.exists() and _HUB_NAME.fullmatch(text) else None
 
 
-def model_folder(arguments: Namespace, needs: tuple[str, ...] = TOKENIZER) -> Path:
-    """The model's folder, fetched or made if need be; progress goes to the standard error.
+def model_folder(asked: Namespace | Settings, needs: tuple[str, ...] = TOKENIZER) -> Path:
+    """Folder of the model that is asked for, fetched or made if need be; progress goes to the standard error.
 
     `needs`: files that it must have. Raises ValueError where it is no such folder, RuntimeError where it can't be had.
     """
-    model: Path | None = arguments.model
+    model: Path | None = asked.model
     if model is None:
         from server.engines.embedded import ensure_embedded_model
 

@@ -5,116 +5,48 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import fields, replace
-from math import isfinite
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 from grammar_cache.constraint import Constraint, Whitespace
 from grammar_cache.grammars.shipped import names, shipped
-from grammar_cache.store.patience import Timing
 from server.engines.embedded import default_cache
-from server.settings import Settings
+from server.options.command_line import add_options
+from server.options.option import options_of
+from server.options.sources import configured
+from server.settings import NO_STORE, Settings
 
 STDIN = "-"
-STORE_VARIABLE = "SWYB_STORE"
-SECRET_VARIABLE, SECRET_FILE_VARIABLE = "SWYB_STORE_SECRET", "SWYB_STORE_SECRET_FILE"
-TENANT_VARIABLE = "SWYB_STORE_TENANT"
-NO_STORE = "none"
-STORE_TIMES = {
-    "wait_least": "seconds to wait for an answer, however little it is worth",
-    "wait_most": "seconds to wait for an answer, however much it is worth",
-    "wait_share": "of what compiling has cost of late: worth waiting for an answer",
-    "wait_usual": "seconds to wait for an answer of a store that usually takes so long, or isn't known yet",
-    "per_byte": "seconds more for each byte of what is there",
-    "per_entry": "seconds more for each finding that is there",
-    "write": "seconds for a batch to be written, behind everybody's back",
-    "lease": "seconds after which who compiles and doesn't say so counts as dead",
-}
-"""Options and variables for the fields of `Timing`."""
-MOST_SECONDS = 86400.0
+STORE = tuple(option for option in options_of(Settings) if option.name.startswith("store"))
+"""Options of the store, which several commands have."""
 
 
 def add_store(parser: ArgumentParser) -> None:
     """Adds the options for the store, and for what it is sealed with."""
-    parser.add_argument(
-        "--store",
-        metavar="ADDRESS",
-        help="where compiled grammars are kept and shared: sqlite:///path, redis://host:port, and others; "
-        f"{NO_STORE}: nowhere (default: ${STORE_VARIABLE}, or a file in the cache folder)",
-    )
-    parser.add_argument(
-        "--store-secret-file",
-        type=Path,
-        metavar="FILE",
-        help=f"the secret that all who share a server's store have (default: ${SECRET_FILE_VARIABLE}; "
-        f"${SECRET_VARIABLE} may hold the secret itself)",
-    )
-    parser.add_argument(
-        "--store-tenant", metavar="NAME", help=f"whose grammars these are (default: ${TENANT_VARIABLE})"
-    )
-    default = Timing()
-    for name, text in STORE_TIMES.items():
-        default_text = f"(default: ${_variable(name)}, or {getattr(default, name):g})"
-        parser.add_argument(_option(name), type=amount, metavar="X", help=f"{text} {default_text}")
+    told = "each of these options is an environment variable too, SWYB_STORE for --store; a flag goes before it"
+    add_options(parser.add_argument_group("the store", told), STORE)
 
 
-def _option(time: str) -> str:
-    return f"--store-{time.replace('_', '-')}"
-
-
-def _variable(time: str) -> str:
-    return f"{STORE_VARIABLE}_{time.upper()}"
-
-
-class StoreOptions(NamedTuple):
-    """Options of the store, as `Settings` has them."""
-
-    address: str | None
-    secret: str | None
-    tenant: str
-    timing: Timing = Timing()
-
-    def settings(self, others: Settings | None = None) -> Settings:
-        """Settings with these options, and the others as they are: so that all commands mean the same by a store and
-        what is in it.
-        """
-        return replace(
-            others or Settings(),
-            store=self.address,
-            store_secret=self.secret,
-            store_tenant=self.tenant,
-            store_timing=self.timing,
-        )
-
-
-def store_options(arguments: Namespace) -> StoreOptions:
-    """Options that the command line gives, or else the environment. Raises OSError for a file that can't be read,
-    ValueError.
+def stored(arguments: Namespace) -> Settings:
+    """Settings with the store that the command line names, or else the environment: all commands mean the same by a
+    store and what is in it. Raises OSError for a secret's file that can't be read, ValueError.
     """
-    address = arguments.store or os.environ.get(STORE_VARIABLE) or _default_store()
+    return with_store(configured(Settings(), STORE, arguments).settings)
+
+
+def with_store(settings: Settings) -> Settings:
+    """Settings with the store's default worked out, and its secret read. Raises OSError, ValueError."""
+    address = settings.store or _default_store()
     if address == NO_STORE:
-        return StoreOptions(None, None, "")
-    tenant = arguments.store_tenant or os.environ.get(TENANT_VARIABLE) or ""
-    file = arguments.store_secret_file or os.environ.get(SECRET_FILE_VARIABLE)
-    secret = read(str(file)).strip() if file else os.environ.get(SECRET_VARIABLE)
-    return StoreOptions(address, secret or None, tenant, _timing(arguments))
-
-
-def _timing(arguments: Namespace) -> Timing:
-    """Raises ValueError for a variable that is no amount."""
-    told = {field.name: getattr(arguments, f"store_{field.name}") for field in fields(Timing)}
-    for name in [name for name, value in told.items() if value is None and os.environ.get(_variable(name))]:
-        try:
-            told[name] = amount(os.environ[_variable(name)])
-        except ArgumentTypeError as error:
-            raise ValueError(f"{_variable(name)}: {error}") from None
-    timing = replace(Timing(), **{name: value for name, value in told.items() if value is not None})
+        return replace(settings, store=None, store_secret=None, store_tenant="")
+    timing = settings.store_timing
     if timing.wait_least > timing.wait_most:
-        raise ValueError(f"{_option('wait_least')} is more than {_option('wait_most')}")
-    return timing
+        raise ValueError("--store-wait-least is more than --store-wait-most, or variables or keys of these names are")
+    file = settings.store_secret_file
+    secret = read(str(file)).strip() if file else settings.store_secret
+    return replace(settings, store=address, store_secret=secret or None)
 
 
 def _default_store() -> str:
@@ -200,49 +132,3 @@ def report(line: str) -> None:
 def print_json(value: object) -> None:
     """A result for programs and people."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a positive whole number")
-    return int(text)
-
-
-def whole(text: str) -> int:
-    """A whole number of at least 0."""
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def amount(text: str) -> float:
-    """A number above 0."""
-    value = _number(text)
-    if value <= 0:
-        raise ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
-def seconds(text: str) -> float:
-    """A number of seconds of at least 0, fractions included."""
-    found = _number(text)
-    if not 0 <= found <= MOST_SECONDS:
-        raise ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return found
-
-
-def _number(text: str) -> float:
-    """Number that a text says, or -1 where that is no finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        return -1.0
-    return value if isfinite(value) else -1.0
-
-
-def port(text: str) -> int:
-    """A TCP port; 0 is any free one."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise ArgumentTypeError(f"{text!r} is not a port")
-    return int(text)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any, NoReturn
+
+from server.options.readers import perhaps
 
 DISTRIBUTION = "swyb"
 
@@ -52,10 +53,3 @@ def examples(parser: ArgumentParser, *lines: str) -> None:
     """Shows command lines below the help, as they are."""
     parser.epilog = "examples:\n" + "\n".join(f"  {line}" for line in lines)
     parser.formatter_class = RawDescriptionHelpFormatter
-
-
-def perhaps(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence that there is no such name: which one was perhaps meant, or else which there are."""
-    listed = sorted(known)
-    close = get_close_matches(name, listed, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(listed) or 'none'}"

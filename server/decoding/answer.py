@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from server.decoding.cost import Cost
 from server.decoding.logprobs import TokenLogprobs
+from server.decoding.tracing.steps import TraceStep
 
 FinishReason: TypeAlias = Literal["stop", "length"]
 Interruption: TypeAlias = Literal["shutdown", "failure", "configurations"]
@@ -45,8 +46,8 @@ class Answer:
     `budget_affected` False: a budget without a bound would have given the same text, from the same logits and draws;
     None: not known here. `budget_ended`: JSON Pointers of the values that the budget ended, where the text is JSON and
     that is known. `logprobs`: where they were asked for, of all tokens that the model chose. `thought`: what came
-    before; no other field counts it. `cost`: cost of all answers of the work, where it was decoded here; equal answers
-    may differ in it.
+    before; no other field counts it. `trace`: where it was asked for, of all beams; told with the best answer of a
+    search. `cost`: cost of all answers of the work, where it was decoded here; equal answers may differ in it.
     """
 
     text: bytes
@@ -63,6 +64,7 @@ class Answer:
     logprobs: tuple[TokenLogprobs, ...] = ()
     tight_steps: int | None = None
     thought: Thought | None = None
+    trace: tuple[TraceStep, ...] | None = None
     cost: Cost | None = field(default=None, compare=False, repr=False)
 
     @property

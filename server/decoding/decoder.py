@@ -61,9 +61,8 @@ class Decoder:
         self._worth = RANKINGS[parameters.ranking]
         self._ends = frozenset((*language.vocabulary.stop_ids, *parameters.stop_ids))
         self._over_text = parameters.jump_forward == "text"
-        self._shared = 0
+        self._shared = self.jumped = 0
         self._further: list[Beam] = []
-        self.jumped = 0
         self._interrupted: Interruption | None = None
         ended = parameters.budget <= 0 or self._over(language, language.start)
         self._start = Beam(language.start, ended=ended, greedy=parameters.keep_greedy)
@@ -77,8 +76,12 @@ class Decoder:
     def wanted(self) -> Wanted:
         """Prefixes for the model's next step, while there are no answers."""
         live = [b for b in self._beams if not b.ended]
-        places = tuple(self._place_of(b) for b in live)
-        return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), places)
+        return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), tuple(map(self._place_of, live)))
+
+    @property
+    def beams(self) -> tuple[Beam, ...]:
+        """Beams that are kept, those that have ended too."""
+        return tuple(self._beams)
 
     @property
     def prefixes(self) -> tuple[tuple[int, ...], ...]:
@@ -125,8 +128,7 @@ class Decoder:
         """Goes on in a grammar that was begun anew, if this one is full. To be called before a step, and after one that
         met a limit: nothing of it is kept.
         """
-        language = self.language.renewed()
-        if language is not self.language:
+        if (language := self.language.renewed()) is not self.language:
             self.language = language
             self._start = self._followed(self._start)
             self._beams = [self._followed(beam) for beam in self._beams]

@@ -66,7 +66,7 @@ class Parameters:
     scores are normalised over (see `distance_scoring` for both). `ranking`: which complete text is the best (see
     `ranking`). `ending`: whether a complete text may go on (see `language`; for drawn answers too). `keep_greedy`: the
     text of one beam keeps one of the M places. `epsilon`: least share of the model that a beam's candidates have, but
-    for the best.
+    for the best. `trace_bytes`: room for a trace of the search (see `tracing`); 0: none is made.
     """
 
     budget: int
@@ -93,6 +93,7 @@ class Parameters:
     special_names: bool = False
     keep_greedy: bool = False
     epsilon: float = 0.0
+    trace_bytes: int = 0
 
     @property
     def samples(self) -> bool:

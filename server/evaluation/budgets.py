@@ -10,6 +10,8 @@ PAPER = "32,64,120,256,512"
 """Budgets of the paper's JSON table."""
 FINE = "16,24,32,48,64,96,120,192,256,384,512"
 """Budgets for the curve of validity against budget."""
+TIGHT = "16,20,24,28,32,40,48"
+"""Budgets from the fewest tokens of an answer on; below them it is refused."""
 HARD = "1.0x,1.1x,1.2x,1.3x,1.4x,1.5x"
 """TruncProof's setting: T = ⌊r × tokens of the reference answer⌋; its table has r = 1.1."""
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from server.evaluation import budgets
-from server.evaluation.datasets import arithmetic, drone, functions, json_mode, spider
+from server.evaluation.datasets import arithmetic, drone, functions, json_mode, spider, tool_calls
 from server.evaluation.task import Task
+from server.tools.forms import FORMS, NEUTRAL, CallForm
 
-Read: TypeAlias = Callable[[Path, int, int], list[Task]]
-"""Function from a folder, a number of tasks (0: all) and a seed to tasks."""
+Read: TypeAlias = Callable[[Path, int, int, CallForm], list[Task]]
+"""Function from a folder, a number of tasks (0: all), a seed and the model's form of calls to tasks."""
 
 DRONE_FILE = "drone_planning_golden.jsonl"
 
@@ -36,13 +37,20 @@ class Experiment:
     remote_methods: str = "server,base,sample-verify"
 
 
+def _plain(read: Callable[[Path, int, int], list[Task]]) -> Read:
+    """Reader of tasks without tools."""
+    return lambda folder, n, seed, form: read(folder, n, seed)
+
+
 SETS: Mapping[str, DataSet] = {
-    "json-mode": DataSet("jme", json_mode.read),
-    "functions": DataSet("bfcl", functions.read),
-    "spider": DataSet("spider", spider.read),
-    "spider-schema": DataSet("spider", partial(spider.read, grammar="schema")),
-    "arithmetic": DataSet(None, arithmetic.read),
-    "drone": DataSet("ltl", lambda folder, n, seed: drone.read(folder / DRONE_FILE, n, seed)),
+    "json-mode": DataSet("jme", _plain(json_mode.read)),
+    "functions": DataSet("bfcl", _plain(functions.read)),
+    "bfcl": DataSet("bfcl", tool_calls.read),
+    "bfcl-auto": DataSet("bfcl", partial(tool_calls.read, choice="auto")),
+    "spider": DataSet("spider", _plain(spider.read)),
+    "spider-schema": DataSet("spider", _plain(partial(spider.read, grammar="schema"))),
+    "arithmetic": DataSet(None, _plain(arithmetic.read)),
+    "drone": DataSet("ltl", _plain(lambda folder, n, seed: drone.read(folder / DRONE_FILE, n, seed))),
 }
 
 THINK = "think,swyb,think:most=0.25,think:most=0.5,think:most=0.75"
@@ -63,7 +71,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "json": Experiment(("json-mode", "functions"), budgets.PAPER, METHODS),
     "sql": Experiment(("spider", "spider-schema"), "120", METHODS),
     "ltl": Experiment(("drone",), "120", METHODS),
+    "tight": Experiment(("json-mode", "functions"), budgets.TIGHT, "swyb:defaults=server,swyb:M=4:defaults=server"),
     "budget": Experiment(tuple(SETS), budgets.FINE, "swyb,base", "server,base"),
+    "tools": Experiment(("bfcl", "bfcl-auto"), "32,64,128", "swyb,base", "server"),
     "think": Experiment(
         ("arithmetic",),
         "96,160,256",
@@ -79,11 +89,13 @@ def file_name(experiment: str, data: str) -> str:
     return experiment if data == EXPERIMENTS[experiment].sets[0] else f"{experiment}-{data}"
 
 
-def tasks(name: str, path: Path, n: int, seed: int) -> list[Task]:
-    """Tasks of a set, from its own folder or one that holds it. Raises OSError, ValueError."""
+def tasks(name: str, path: Path, n: int, seed: int, form: CallForm = FORMS[NEUTRAL]) -> list[Task]:
+    """Tasks of a set, from its own folder or one that holds it. `form`: the model's form of calls. Raises OSError,
+    ValueError.
+    """
     data = SETS[name]
     inside = path / (data.folder or "")
-    found = data.read(inside if inside.is_dir() else path, n, seed)
+    found = data.read(inside if inside.is_dir() else path, n, seed, form)
     if not found:
         raise ValueError(f"there are no tasks of {name} in {path}")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -17,7 +18,7 @@ from server.backends.backend import Backend, State, Work
 from server.decoding.answer import Answer
 from server.decoding.language import Language
 from server.decoding.parameters import Parameters
-from server.engines.contract import EngineError
+from server.engines.contract import EngineError, Rendering
 from server.evaluation.feasible import Split
 from server.evaluation.reply import Reply
 from server.evaluation.task import Task
@@ -74,7 +75,7 @@ class LocalModel(AbstractAsyncContextManager["LocalModel"]):
 
     def prompt(self, task: Task) -> tuple[int, ...]:
         """The chat's tokens. Raises ValueError for a chat that the model's template refuses."""
-        return tuple(self.engine.encode(task.messages))
+        return tuple(self.engine.encode(task.messages, rendering=Rendering(tools=task.tools)))
 
     async def free(self, task: Task, budget: int, *, temperature: float = 0.0, seed: int | None = None) -> Reply:
         return await self.decode(task, None, Parameters(budget=budget, temperature=temperature, seed=seed))
@@ -84,6 +85,8 @@ class LocalModel(AbstractAsyncContextManager["LocalModel"]):
 
         The prompt is computed beforehand: the engine keeps it, and the first method to ask would else pay for all.
         """
+        # Marks of calls may be special tokens.
+        parameters = replace(parameters, special_names=bool(task.tools))
         return await self._reply(Work(self.prompt(task), language, parameters), None)
 
     async def think(self, work: Work, plan: ThinkingPlan) -> Reply:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Self, TypeAlias
 
+from server.evaluation.members import Members
 from server.evaluation.reply import Reply
 from server.evaluation.task import Verdict
 
@@ -26,7 +27,8 @@ class Row(Reply):
 
     `level`: the budget as it was asked for, `budget` what it is for this task. `feasible_tokens`: so few are known to
     be enough, without any grammar. `perplexity`: of the text's tokens under the unconstrained model, after the prompt.
-    `verdict`: None without a text.
+    `unlikely`: tokens that the model gives less than one in a thousand where a likelier one was viable. `verdict`: None
+    without a text.
     """
 
     task: str
@@ -36,6 +38,7 @@ class Row(Reply):
     budget: int
     feasible_tokens: int | None = None
     perplexity: float | None = None
+    unlikely: int | None = None
     verdict: Verdict | None = None
 
     @property
@@ -126,10 +129,15 @@ def _row(item: dict[str, Any]) -> Row:
     known = {field.name for field in fields(Row)}
     values = {name: value for name, value in item.items() if name in known}
     if values.get("verdict") is not None:
-        values["verdict"] = Verdict(**values["verdict"])
+        values["verdict"] = _verdict(values["verdict"])
     if values.get("token_ids") is not None:
         values["token_ids"] = tuple(values["token_ids"])
     return Row(**values)
+
+
+def _verdict(item: dict[str, Any]) -> Verdict:
+    counts = item.get("members")
+    return Verdict(**{**item, "members": None if counts is None else Members(**counts)})
 
 
 def _line(row: Row) -> str:

@@ -13,6 +13,8 @@ import httpx
 from server.evaluation.feasible import Split
 from server.evaluation.reply import Reply
 from server.evaluation.task import Task
+from server.evaluation.tools.written import as_text
+from server.tools.forms import FORMS, NEUTRAL
 
 TIMEOUT = 600.0
 """Seconds for one answer."""
@@ -61,6 +63,8 @@ class RemoteModel(AbstractAsyncContextManager["RemoteModel"]):
             **self._field,
             **fields,
         }
+        if task.tools:
+            body["tools"] = list(task.tools)
         if seed is not None:
             body["seed"] = seed
         begun = perf_counter()
@@ -80,10 +84,10 @@ def _answer(body: Mapping[str, Any], seconds: float, *, settles: bool) -> Reply:
     """`swyb` is our server's certificate; others send none."""
     [choice, *_] = body["choices"]
     certificate = body.get("swyb") or {}
-    complete = choice.get("finish_reason") == "stop"
+    complete = choice.get("finish_reason") in ("stop", "tool_calls")
     return Reply(
         "answered",
-        text=choice["message"].get("content") or "",
+        text=_text(choice["message"]),
         tokens=(body.get("usage") or {}).get("completion_tokens", 0),
         complete=complete,
         settled=settles and complete,
@@ -92,6 +96,12 @@ def _answer(body: Mapping[str, Any], seconds: float, *, settles: bool) -> Reply:
         min_tokens=certificate.get("min_tokens"),
         forced_tokens=certificate.get("budget_forced_tokens"),
     )
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """The content, and calls in the form in which tasks for servers are judged."""
+    calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
+    return (message.get("content") or "") + (as_text(calls, FORMS[NEUTRAL]) if calls else "")
 
 
 def _refusal(response: httpx.Response) -> Reply:

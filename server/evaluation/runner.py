@@ -14,7 +14,7 @@ from server.evaluation.feasible import Split
 from server.evaluation.methods.method import Method
 from server.evaluation.records import Records, Row
 from server.evaluation.reply import Reply
-from server.evaluation.task import Task, Verdict, cleaned
+from server.evaluation.task import Task, Verdict
 from server.progress import Progress
 
 
@@ -106,7 +106,7 @@ async def _answered(method: Method, question: _Question) -> Row:
 
 def judged(task: Task, reply: Reply) -> Verdict | None:
     """Verdict of the task's judge on a text, after the post-processing that all methods share."""
-    return None if reply.text is None else task.judge(cleaned(reply.text))
+    return None if reply.text is None else task.judge(task.read(reply.text))
 
 
 def with_reply(row: Row, reply: Reply, verdict: Verdict | None) -> Row:

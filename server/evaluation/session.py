@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from server.evaluation.budgets import Level
 from server.evaluation.description import Description, Sweep, continued, write_description
+from server.evaluation.methods.ours import grammars_of
 from server.evaluation.methods.peer import PeerMethod
 from server.evaluation.methods.registry import build
 from server.evaluation.methods.spec import Spec
@@ -15,9 +16,10 @@ from server.evaluation.model import LocalModel
 from server.evaluation.perplexity import fill
 from server.evaluation.records import Records
 from server.evaluation.remote import RemoteModel
-from server.evaluation.reporting.report import Files
+from server.evaluation.reporting.report import BY_MEMBERS, Files
 from server.evaluation.runner import Plan, run
 from server.evaluation.task import Task
+from server.evaluation.unlikely import fill_unlikely
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,4 +58,6 @@ async def carry_out(asked: Asked, model: LocalModel | RemoteModel, files: Files)
             await run(plan, model.split, records, tell)
             if isinstance(model, LocalModel):
                 await fill(records, asked.tasks, model)
+                if asked.experiment == BY_MEMBERS:
+                    await fill_unlikely(records, asked.tasks, model, stack.enter_context(closing(grammars_of(model))))
         records.settle()

@@ -11,8 +11,8 @@ from server.protocol.completion import Certificate, CompletionDetails, ThinkingC
 from server.protocol.errors import ApiError, ErrorCode
 
 
-def certificate(job: Job, answer: Answer) -> Certificate:
-    """Certificate of this answer."""
+def certificate(job: Job, answer: Answer, told: int = 0) -> Certificate:
+    """Certificate of this answer, without the first steps of its trace, which were `told`."""
     known, parameters = job.certified, job.parameters
     return Certificate(
         complete=None if known is not None and not answer.complete else answer.complete,
@@ -34,7 +34,14 @@ def certificate(job: Job, answer: Answer) -> Certificate:
         cache=known.source if known else None,
         thinking=_thinking(answer.thought),
         ignored=[*unknown_fields(job.ignored), *(known.ignored if known else ())],
+        trace=None if answer.trace is None else list(answer.trace[told:]),
     )
+
+
+def first_certificate(job: Job, answer: Answer, *, several: bool) -> Certificate:
+    """Certificate of a response by its first answer; where there are several, each choice tells its own trace."""
+    known = certificate(job, answer)
+    return known.model_copy(update={"trace": None}) if several else known
 
 
 def unknown_fields(names: Iterable[str]) -> list[str]:

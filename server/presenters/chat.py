@@ -8,13 +8,14 @@ from functools import partial
 
 from server.decoding.answer import Answer
 from server.job import Job
-from server.presenters.certificate import certificate, usage
+from server.presenters.certificate import certificate, first_certificate, usage
 from server.presenters.chat_calls import delta_of, end_of, is_news, message_of
 from server.presenters.logprobs import chat_logprobs
 from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter, includes_usage
 from server.presenters.streamed_text import thought_of
 from server.protocol.completion import (
+    Certificate,
     ChatChunk,
     ChatCompletion,
     ChatEnd,
@@ -55,7 +56,7 @@ class ChatPresenter(Presenter):
             system_fingerprint=service.fingerprint,
             choices=[self._choice(number, answer) for number, answer in enumerate(answers)],
             usage=usage(len(job.prompt), answers),
-            swyb=certificate(job, answers[0]),
+            swyb=first_certificate(job, answers[0], several=job.answers > 1),
         )
 
     async def events(self) -> AsyncGenerator[Event]:
@@ -85,12 +86,16 @@ class ChatPresenter(Presenter):
                     known = chat_logprobs(logprobs, job, self.service.model.vocabulary)
                     first, *deltas = deltas or [Delta(content="")]
                     yield self._chunk(number, first, known)
+                if (trace := told[number].trace.of(event)) is not None:
+                    first, *deltas = deltas or [Delta()]
+                    yield self._chunk(number, first).model_copy(update={"swyb": trace})
                 for delta in deltas:
                     yield self._chunk(number, delta)
                 if isinstance(event, Answer):
                     answers.append(event)
                     end = end_of(event, job, called=number in calling)
-                    yield _last(self._chunk(number, Delta()), job, event, end)
+                    known_steps = told[number].trace.told
+                    yield _last(self._chunk(number, Delta()), end, certificate(job, event, known_steps))
         if self._include_usage:
             update = {"choices": [], "usage": usage(len(job.prompt), answers)}
             yield self._chunk(0, Delta()).model_copy(update=update)
@@ -123,7 +128,7 @@ def _id(job: Job) -> str:
     return f"chatcmpl-{job.id}"
 
 
-def _last(chunk: ChatChunk, job: Job, answer: Answer, end: ChatEnd) -> ChatChunk:
+def _last(chunk: ChatChunk, end: ChatEnd, certified: Certificate) -> ChatChunk:
     [choice] = chunk.choices
     ended = choice.model_copy(update={"finish_reason": end})
-    return chunk.model_copy(update={"choices": [ended], "swyb": certificate(job, answer)})
+    return chunk.model_copy(update={"choices": [ended], "swyb": certified})

@@ -9,13 +9,14 @@ from functools import partial
 
 from server.decoding.answer import Answer
 from server.job import Job
-from server.presenters.certificate import certificate, usage
+from server.presenters.certificate import certificate, first_certificate, usage
 from server.presenters.logprobs import CompletionLogprobs
 from server.presenters.presenter import Call, Event, Presenter, includes_usage
-from server.presenters.streamed_text import StreamedText, text_of
+from server.presenters.streamed_text import StreamedText, StreamedTrace, text_of
 from server.protocol.completion import Usage
 from server.protocol.completions.request import FOREIGN, CompletionRequest
 from server.protocol.completions.response import TextChoice, TextChunk, TextCompletion, TextLogprobs
+from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.reading import parse_constrained
 from server.service import Service
 
@@ -23,6 +24,9 @@ from server.service import Service
 def completion_call(value: object, *, report_unknown: bool) -> Call:
     """See `Reader`."""
     request = parse_constrained(CompletionRequest, value, FOREIGN, report_unknown=report_unknown)
+    if request.swyb is not None and request.swyb.trace and len(request.prompt) > 1:
+        message = "swyb.trace is told of one prompt at a time: send the prompts one by one, or leave it out"
+        raise ApiError(ErrorCode.CONFLICTING_PARAMETERS, message, param="swyb.trace")
     present = partial(CompletionPresenter, include_usage=includes_usage(request))
     return Call(tuple(request.singles()), present, request.other_names)
 
@@ -50,21 +54,27 @@ class CompletionPresenter(Presenter):
             system_fingerprint=self.service.fingerprint,
             choices=choices,
             usage=self._usage([answer for found in answers for answer in found]),
-            swyb=certificate(self.job, answers[0][0]),
+            swyb=first_certificate(self.job, answers[0][0], several=len(choices) > 1),
         )
 
     async def events(self) -> AsyncGenerator[Event]:
         texts: dict[tuple[int, int], StreamedText] = defaultdict(StreamedText)
+        traces: dict[tuple[int, int], StreamedTrace] = defaultdict(StreamedTrace)
         known: list[dict[int, CompletionLogprobs]] = [defaultdict(partial(self._logprobs, job)) for job in self.jobs]
         answers: list[Answer] = []
         async with aclosing(await self.settled()) as events:
             async for at, (number, event) in events:
                 streamed = texts[at, number]
                 text, told = streamed.of(event), known[at][number].of(streamed.logprobs(event))
+                trace = traces[at, number].of(event)
                 if isinstance(event, Answer):
                     answers.append(event)
                     ended = self._chunk([self._choice(at, number, text, told, event)])
-                    yield _event(ended.model_copy(update={"swyb": certificate(self.jobs[at], event)}))
+                    certified = certificate(self.jobs[at], event, traces[at, number].told)
+                    yield _event(ended.model_copy(update={"swyb": certified}))
+                elif trace is not None:
+                    chunk = self._chunk([self._choice(at, number, text, told)])
+                    yield _event(chunk.model_copy(update={"swyb": trace}))
                 elif text or (told and told.tokens):
                     yield _event(self._chunk([self._choice(at, number, text, told)]))
         if self._include_usage:

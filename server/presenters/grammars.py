@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 from grammar_cache import GrammarError
+from grammar_cache.analysis.report import report
 from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.grammars.shipped import names
 from grammar_cache.store.contract import Info, StoreError
@@ -69,14 +70,21 @@ async def _precomputed(service: Service, asked: Asked, wanted: Precompute) -> co
         raise of_grammar(error, asked.field) from error
 
 
-async def certified(service: Service, request: CertifyRequest) -> Certified:
-    """Compiles the constraint, and tells what it needs. Raises ApiError."""
+async def asked_in(service: Service, request: CertifyRequest) -> Asked:
+    """The constraint of a request that is about one. Raises ApiError."""
     service.check_model(request.model)
     asked = await service.asked(request)
     if asked is None:
         message = "there is no constraint: send response_format, grammar or json_schema"
         raise ApiError(ErrorCode.MISSING_PARAMETER, message, param="response_format")
+    return asked
+
+
+async def certified(service: Service, request: CertifyRequest) -> Certified:
+    """Compiles the constraint, and tells what it needs. Raises ApiError."""
+    asked = await asked_in(service, request)
     found = await service.certify(asked)
+    known = await asyncio.to_thread(report, asked.constraint, found.grammar)
     return Certified(
         model=service.model.name,
         kind=asked.constraint.kind,
@@ -85,6 +93,10 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
         min_tokens=found.minimum.tokens,
         exact=found.minimum.exact,
         example=found.witness_text,
+        finite=known.finite,
+        largest_tokens=known.largest_tokens,
+        largest_exact=known.largest_exact,
+        unreachable_rules=list(known.unreachable_rules),
         ignored=[*unknown_fields(request.unknown_fields), *found.ignored],
         size=found.grammar.size,
         distance_version=ALGORITHM_VERSION,

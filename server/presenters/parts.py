@@ -11,7 +11,7 @@ from server.backends.backend import Piece
 from server.decoding.answer import Answer
 from server.decoding.logprobs import TokenLogprobs
 from server.job import Job
-from server.presenters.streamed_text import StreamedText, StreamedThought, ThoughtText, text_of
+from server.presenters.streamed_text import StreamedText, StreamedThought, StreamedTrace, ThoughtText, text_of
 from server.thinking.thoughts import ThoughtPiece
 from server.tools.calling import Calling
 from server.tools.calls import CallReader, Event, Parts, TextPiece, parts_of
@@ -23,7 +23,7 @@ class StreamedParts:
     """Tells of each piece, and of the answer, the events that were not told before; see `CallReader`."""
 
     def __init__(self, calling: Calling | None) -> None:
-        self._text, self._thought = StreamedText(), StreamedThought()
+        self._text, self._thought, self.trace = StreamedText(), StreamedThought(), StreamedTrace()
         self._reader = CallReader(calling) if calling is not None else None
 
     def of(self, event: ThoughtPiece | Piece | Answer) -> Sequence[ThoughtText | Event]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from server.backends.backend import Piece
 from server.decoding.answer import Answer
 from server.decoding.logprobs import TokenLogprobs
+from server.protocol.completion import TraceNews
 from server.thinking.thoughts import ThoughtPiece
 
 
@@ -37,6 +38,20 @@ class StreamedText:
         found = event.logprobs[self._told :] if isinstance(event, Answer) else event.logprobs
         self._told += len(found)
         return found
+
+
+class StreamedTrace:
+    """Tells of each piece the steps of the search that came with it. `told`: how many there were."""
+
+    def __init__(self) -> None:
+        self.told = 0
+
+    def of(self, event: ThoughtPiece | Piece | Answer) -> TraceNews | None:
+        """News of the search; those that come with the answer stand in its certificate."""
+        if not isinstance(event, Piece) or not event.trace:
+            return None
+        self.told += len(event.trace)
+        return TraceNews(trace=list(event.trace))
 
 
 @dataclass(frozen=True, slots=True)

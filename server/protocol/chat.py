@@ -47,6 +47,10 @@ class SwybOptions(ConstraintOptions):
     """Fate of an answer that another budget might have changed (`budget_affected`): `close` sends it, `refuse` ends
     with an error that carries it. Then a stream sends no text before that is certain. Not for beams with vLLM.
     """
+    trace: bool = False
+    """Tells how the search went, step by step: tokens left, distances, the model's best tokens and what became of each
+    (docs/how-to/debug.md). For one prompt, and not with vLLM.
+    """
     thinking: ThinkingOptions | None = None
     """Options of thoughts (docs/how-to/thinking.md): `reserve`, tokens that a thought leaves to the answer, even if its
     minimum is less; `begin` and `end`, marks of a model whose template tells none, which ask for a thought. For chats.

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from server.decoding.answer import FinishReason, Interruption
+from server.decoding.tracing.steps import TraceStep
 
 ChatEnd: TypeAlias = FinishReason | Literal["tool_calls", "function_call"]
 """Reason for which an answer ends: calls of tools, or of one of `functions`, are told apart from texts."""
@@ -110,6 +111,17 @@ class Certificate(AnswerModel):
     """Parts of the constraint that are not enforced: annotations, and what `lenient` dropped. With `swyb serve
     --unknown-fields report` also fields of the request that nobody is known to have.
     """
+    trace: list[TraceStep] | None = Field(default=None, exclude_if=lambda known: known is None)
+    """Steps of the search, if `swyb.trace` asked for them (docs/how-to/debug.md): up to 1 MiB for all answers together,
+    the last one `truncated` where that is too little. A stream's chunks carry those since the chunk before. Of a search
+    for several answers the first one has them.
+    """
+
+
+class TraceNews(AnswerModel):
+    """Steps of the search since the chunk before."""
+
+    trace: list[TraceStep]
 
 
 class FunctionCall(AnswerModel):
@@ -249,4 +261,4 @@ class ChatChunk(AnswerModel):
     system_fingerprint: str
     choices: list[ChunkChoice]
     usage: Usage | None = None
-    swyb: Certificate | None = None
+    swyb: Certificate | TraceNews | None = None

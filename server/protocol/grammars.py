@@ -1,4 +1,4 @@
-"""`/v1/grammars` and `/v1/certify`: what is asked and answered."""
+"""`/v1/grammars`, `/v1/certify` and `/v1/explain`: what is asked and answered."""
 
 from __future__ import annotations
 
@@ -60,10 +60,40 @@ class CertifyRequest(ConstraintFields):
     swyb: ConstraintOptions | None = None
 
 
+class ExplainRequest(CertifyRequest):
+    """`POST /v1/explain`: one constraint, told as in a chat request, a text of it, and a token that may follow."""
+
+    prefix: str = ""
+    """Text so far."""
+    token: str | int
+    """Token by its id, by its text, or by its name if it is special."""
+    tokens_left: int | None = Field(default=None, ge=0)
+    """Tokens that may still come, this one included; null: any number."""
+
+
+class Explained(AnswerModel):
+    """Verdict on a token. `reason`: what forbids it, null if nothing does. `distance`: tokens that a complete text
+    still needs behind it, at most; null where the grammar forbids it. `next`: texts of which one may come in its place,
+    by the grammar, or ranges of their first characters; `may_end`: whether the text may end there.
+    """
+
+    object: Literal["explanation"] = "explanation"
+    allowed: bool
+    reason: Literal["grammar", "budget"] | None
+    message: str
+    distance: int | None
+    next: list[str]
+    may_end: bool
+
+
 class Certified(AnswerModel):
     """Certificate of a constraint with this model's tokenizer. `field`: where the request has it. `example`: a shortest
     answer that is known, null if it is very long. `exact`: whether `min_tokens` can't be lowered. `size`: see
     `CompiledGrammar.size`. `ignored`: what is not enforced, annotations and what `lenient` dropped.
+
+    `finite`: whether answers have a bound without a budget. `largest_tokens`: most tokens of an answer, null without a
+    bound; `largest_exact`: whether some answer has as many, or else it is an upper bound. `unreachable_rules`: rules of
+    a grammar in GBNF or Lark that its start doesn't lead to.
     """
 
     object: Literal["certificate"] = "certificate"
@@ -74,6 +104,10 @@ class Certified(AnswerModel):
     min_tokens: int
     exact: bool
     example: str | None
+    finite: bool
+    largest_tokens: int | None
+    largest_exact: bool | None
+    unreachable_rules: list[str]
     ignored: list[str]
     size: Mapping[str, int]
     distance_version: str

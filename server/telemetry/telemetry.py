@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
+from server.settings import TelemetryOptions
 from server.telemetry.metrics import Metrics
-from server.telemetry.options import TelemetryOptions
 from server.telemetry.record import Record
 from server.telemetry.request_log import RequestLog
 from server.telemetry.state import ServerState

@@ -131,6 +131,7 @@ class Draft:
             ignore_end=False,
             logprobs=None,
             special_names=False,
+            trace_bytes=0,
         )
 
 

@@ -26,7 +26,7 @@ ORDER = (
     ("distances",),
     ("masks",),
     ("grammar",),
-    ("compile", "offline"),
+    ("analysis", "compile", "offline"),
     ("artefact",),
     ("store", "warm_up"),
     ("hosts",),

@@ -15,7 +15,8 @@ from typing import TypeAlias
 from grammar_cache import Constraint
 from server.evaluation.datasets.sampling import sampled
 from server.evaluation.feasible import short_texts
-from server.evaluation.json_judge import SchemaJudge, same
+from server.evaluation.json_judge import SchemaJudge
+from server.evaluation.json_values import same
 from server.evaluation.task import Task
 
 QUESTIONS = 200

@@ -20,7 +20,9 @@ from typing import Any, TypeAlias
 from grammar_cache import Constraint
 from server.evaluation.datasets.sampling import sampled
 from server.evaluation.feasible import compact, short_texts
-from server.evaluation.json_judge import SchemaJudge, same
+from server.evaluation.json_judge import SchemaJudge
+from server.evaluation.json_values import same
+from server.evaluation.members import members
 from server.evaluation.task import Task
 
 FILE = "questions.jsonl"
@@ -47,15 +49,16 @@ def _task(item: dict[str, Any]) -> Task:
     several = "parallel" in item["category"]
     schema = call_schema(functions, several=several)
     required = {function["name"]: function["parameters"].get("required", ()) for function in functions}
-    calls = [_reference(call, required) for call in expected]
+    calls = [reference(call, required) for call in expected]
     gold = compact(calls if several else calls[0])
     text = json.dumps(schema, ensure_ascii=False)
+    count = partial(members, reference=json.loads(gold), known=json.dumps(item["messages"], ensure_ascii=False))
     return Task(
         item["id"],
         (_instructions(functions, several=several), *item["messages"]),
         Constraint("json_schema", text),
         gold,
-        SchemaJudge(schema, partial(calls_match, expected=expected)),
+        SchemaJudge(schema, partial(calls_match, expected=expected), count),
         {"json_schema": text},
         short_texts(schema, gold),
     )
@@ -131,7 +134,7 @@ def _plain(text: str) -> str:
     return "".join(character for character in text.lower() if character not in " ,./-_*^").replace("'", '"')
 
 
-def _reference(call: Call, required: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def reference(call: Call, required: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """One accepted call: the first value of each argument that may not be left out."""
     [(name, arguments)] = call.items()
     needed = {

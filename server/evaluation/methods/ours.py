@@ -14,7 +14,9 @@ from grammar_cache.offline.distance_table import DistanceTable
 from grammar_cache.offline.precompute import computed_table
 from grammar_cache.offline.tabled_grammar import TabledGrammar
 from server.decoding.forced_text import ForcedText
+from server.decoding.parameters import Parameters
 from server.evaluation.methods.exploration_bound import BoundedGrammar
+from server.evaluation.methods.server_defaults import server_defaults
 from server.evaluation.methods.spec import Spec, decoding_settings, parameters
 from server.evaluation.model import LocalModel
 from server.evaluation.reply import Reply
@@ -26,7 +28,8 @@ WHITESPACE = ("compact", "bounded", "any")
 
 
 class Ours:
-    """Settings: those of decoding (`M`, `alpha`, `k`, `temperature`, …), and of the grammar.
+    """Settings: those of decoding (`M`, `alpha`, `k`, `temperature`, …), and of the grammar. What isn't named
+    is as in the paper, or with `defaults=server` as a request to the server gets it.
 
     `whitespace` is for JSON. `B` is the paper's exploration bound. `tightening=off` leaves distances additive.
     `jump=text` jumps forward over text that has no alternative, not only over tokens. `H` is the stack height up to
@@ -35,9 +38,9 @@ class Ours:
 
     def __init__(self, spec: Spec, model: LocalModel, grammars: Mapping[bool, Grammars]) -> None:
         """`grammars`, with and without tightening, may be shared. Raises ValueError for a setting that isn't one."""
-        spec.only([*decoding_settings(), "whitespace", "B", "H", "nodes", "tightening", "jump"])
+        spec.only([*decoding_settings(), "defaults", "whitespace", "B", "H", "nodes", "tightening", "jump"])
         self.label = spec.label
-        self._parameters = parameters(spec)
+        self._parameters = _parameters(spec)
         self._whitespace: Whitespace | None = None
         if "whitespace" in spec.settings:
             self._whitespace = cast(Whitespace, spec.choice("whitespace", WHITESPACE, "bounded"))
@@ -96,18 +99,26 @@ class Ours:
         return self._tabled[name]
 
 
+def _parameters(spec: Spec) -> Parameters:
+    if spec.choice("defaults", ("paper", "server"), "paper") == "paper":
+        return parameters(spec)
+    return parameters(spec, server_defaults(parameters(spec).beam_width))
+
+
 def shared_grammars(model: LocalModel) -> dict[bool, Grammars]:
-    """Compiled grammars as the server keeps them, for all methods of one run: with tightening, and without."""
+    """Compiled grammars for all methods of one run: with tightening, and without."""
+    return {tightened: grammars_of(model, tightened=tightened) for tightened in (True, False)}
+
+
+def grammars_of(model: LocalModel, *, tightened: bool = True) -> Grammars:
+    """Compiled grammars as the server keeps them; to be closed."""
     settings = Settings()
     additive = replace(settings.limits, start_fuel=0, step_fuel=0)
-    return {
-        tightened: Grammars(
-            model.engine.vocabulary,
-            longest_answer=model.engine.context_window,
-            limits=settings.limits if tightened else additive,
-            count=settings.cached_grammars,
-            room=settings.cached_bytes,
-            threads=1,
-        )
-        for tightened in (True, False)
-    }
+    return Grammars(
+        model.engine.vocabulary,
+        longest_answer=model.engine.context_window,
+        limits=settings.limits if tightened else additive,
+        count=settings.cached_grammars,
+        room=settings.cached_bytes,
+        threads=1,
+    )

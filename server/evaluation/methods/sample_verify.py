@@ -7,7 +7,7 @@ from dataclasses import replace
 from server.evaluation.methods.spec import Spec
 from server.evaluation.model import Model
 from server.evaluation.reply import Reply
-from server.evaluation.task import Task, cleaned
+from server.evaluation.task import Task
 
 SAMPLES = 10
 TEMPERATURE = 0.8
@@ -35,6 +35,6 @@ class SampleVerify:
         for number in range(self._samples):
             drawn = await self._model.free(task, budget, temperature=self._temperature, seed=seed + number)
             tokens, seconds, settled = tokens + drawn.tokens, seconds + drawn.seconds, settled and drawn.settled
-            if drawn.text is None or task.judge(cleaned(drawn.text)).valid:
+            if drawn.text is None or task.judge(task.read(drawn.text)).valid:
                 break
         return replace(drawn, tokens=tokens, seconds=round(seconds, 4), settled=settled)

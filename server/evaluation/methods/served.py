@@ -52,6 +52,8 @@ class Served:
 
 def constraint_fields(task: Task, shape: str) -> dict[str, Any] | None:
     """The request's fields that carry the constraint; None where there is no form for this shape."""
+    if task.tools:  # which the model sends
+        return {"tool_choice": task.tool_choice}
     kind, text = task.constraint.kind, task.constraint.text
     gbnf = text if kind == "gbnf" else task.forms.get("gbnf")
     lark = text if kind == "lark" else task.forms.get("lark")

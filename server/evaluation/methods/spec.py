@@ -13,6 +13,8 @@ SHORT = {"M": "beam_width", "k": "candidates", "T": "budget"}
 """The paper's letters; every other setting of decoding goes by its own name."""
 _NOT_SET_HERE = {"budget", "seed", "stops"}
 """Parameters that the experiment decides."""
+_PAPER = Parameters(budget=1)
+"""Decoding as the paper has it, which the parameters are unless they are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,10 @@ def decoding_settings() -> list[str]:
     return sorted(names | {short for short, name in SHORT.items() if name in names})
 
 
-def parameters(given: Spec) -> Parameters:
-    """The settings of decoding that a method names, with a budget of 1: each answer has its own. Raises ValueError."""
+def parameters(given: Spec, defaults: Parameters = _PAPER) -> Parameters:
+    """The settings of decoding that a method names, with a budget of 1: each answer has its own. `defaults`: those that
+    it doesn't name. Raises ValueError.
+    """
     hints = get_type_hints(Parameters)
     known = decoding_settings()
     values = {
@@ -77,7 +81,7 @@ def parameters(given: Spec) -> Parameters:
         for key, text in given.settings.items()
         if key in known
     }
-    made = replace(Parameters(budget=1), **values)
+    made = replace(defaults, **values)
     if made.beam_width < 1 or made.candidates < 1:
         raise ValueError(f"{given.label}: M and k are at least 1")
     if made.samples and made.alpha > 0:

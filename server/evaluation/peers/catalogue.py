@@ -34,7 +34,12 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            Kind("xgrammar", "xgrammar", WORKERS / "xgrammar.py", ("json_schema", "gbnf", "lark", "regex")),
+            Kind(
+                "xgrammar",
+                "xgrammar",
+                WORKERS / "xgrammar.py",
+                ("json_schema", "gbnf", "lark", "regex", "structural_tag"),
+            ),
             Kind("llguidance", "llguidance", WORKERS / "llguidance.py", ("json_schema", "lark", "gbnf", "regex")),
             Kind("outlines-core", "outlines_core", WORKERS / "outlines_core.py", ("json_schema", "regex")),
             Kind("lm-format-enforcer", "lmformatenforcer", WORKERS / "lm_format_enforcer.py", ("json_schema", "regex")),

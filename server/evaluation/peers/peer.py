@@ -23,7 +23,7 @@ class Peer(AbstractContextManager["Peer"]):
     def __init__(self, kind: Kind, python: Path, tokenizer: Path, vocabulary: Vocabulary) -> None:
         """`python`: an interpreter that has the peer (see `catalogue`). `tokenizer`: the folder of tokenizer.json."""
         self.kind = kind
-        self._vocabulary = vocabulary
+        self._vocabulary = vocabulary = with_markers(vocabulary)
         self._worker = Worker(python, kind.file, tokenizer, vocabulary, kind.limits)
         self._given_up: dict[tuple[Form, str], Exception] = {}
 
@@ -73,6 +73,16 @@ class Peer(AbstractContextManager["Peer"]):
         except (PeerRefused, PeerFailed) as error:
             self._given_up[form, text] = error
             raise
+
+
+def with_markers(vocabulary: Vocabulary) -> Vocabulary:
+    """The vocabulary in which tags of templates are text, as other engines read them: `<tool_call>`, `<think>`."""
+    if not vocabulary.markers:
+        return vocabulary
+    texts = list(vocabulary.token_bytes)
+    for token, name in vocabulary.markers.items():
+        texts[token] = name.encode()
+    return Vocabulary(texts, vocabulary.stop_ids)
 
 
 def forms(task: Task) -> Mapping[Form, str]:

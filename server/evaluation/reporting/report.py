@@ -10,10 +10,16 @@ from server.evaluation.budgets import level
 from server.evaluation.description import Description, read_description
 from server.evaluation.records import read_rows
 from server.evaluation.reporting import plots, tables
+from server.evaluation.reporting.member_table import member_table
 from server.evaluation.reporting.summary import Cell, at_level, cells
 
 USUAL_BUDGETS = ("120", "1.1x")
 """Budgets that the paper and TruncProof compare at: where one was run, so does the report; else at the largest."""
+
+BY_MEMBERS = "tight"
+"""Experiment whose answers are compared by members: with ample budgets few are wrong."""
+AT_EVERY_BUDGET = ("tools",)
+"""Experiments that ask at each of their budgets how methods differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +82,22 @@ def compared(of: Sequence[Cell]) -> list[Cell]:
 def _group(files: Files, description: Description, of: Sequence[Cell], suffix: str) -> str:
     """Tables and pictures of absolute budgets, or of those relative to the reference answers."""
     parts = [tables.results(of, description.sweeps)]
+    if description.experiment == BY_MEMBERS and (compared_members := member_table(of)):
+        parts.append(compared_members)
     note = f"{description.model}, {description.data}, n = {max(cell.n for cell in of)}; bands: 95 % intervals"
     if len({cell.level for cell in of}) > 1:
         path = files.plot(f"validity{suffix}")
         plots.validity(of, f"Valid answers within the budget: {description.experiment}", note, path)
         parts.append(f"![Valid answers by budget]({path.name})")
-    [default, *others] = compared(of)
-    if others:
+    usual = compared(of)
+    labels = dict.fromkeys(cell.level for cell in (of if description.experiment in AT_EVERY_BUDGET else usual))
+    for default, *others in (at_level(of, label) for label in labels):
+        if others:
+            parts.append(f"Beside {default.method} at T = {default.level}:")
+            parts.append(tables.comparisons(default, others))
+    if usual[1:]:
         path = files.plot(f"methods{suffix}")
-        plots.methods([default, *others], f"Methods at T = {default.level}: {description.experiment}", note, path)
-        parts.append(f"Beside {default.method} at T = {default.level}:")
-        parts.append(tables.comparisons(default, others))
+        plots.methods(usual, f"Methods at T = {usual[0].level}: {description.experiment}", note, path)
         parts.append(f"![Methods side by side]({path.name})")
     return "\n\n".join(parts)
 

@@ -73,13 +73,13 @@ def _comparison(default: Cell, cell: Cell) -> list[str]:
 
 
 def _tested(both: Sequence[tuple[Row, Row]], holds: Callable[[Row], bool]) -> tuple[str, str]:
-    """The difference of two shares in points, and its p."""
+    """The difference of two shares in points with its interval, and its p."""
     if not both:
         return NOTHING, NOTHING
     only_first = sum(holds(one) and not holds(other) for one, other in both)
     only_second = sum(holds(other) and not holds(one) for one, other in both)
-    points = 100 * (only_second - only_first) / len(both)
-    return f"{points:+.1f}", f"{mcnemar(only_first, only_second):.3f}"
+    points = difference([100.0 * (holds(other) - holds(one)) for one, other in both])
+    return points, f"{mcnemar(only_first, only_second):.3f}"
 
 
 def _differences(both: Sequence[tuple[Row, Row]], of: Callable[[Row], float | None]) -> list[float]:

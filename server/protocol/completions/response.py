@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from server.decoding.answer import FinishReason
-from server.protocol.completion import AnswerModel, Certificate, Usage
+from server.protocol.completion import AnswerModel, Certificate, TraceNews, Usage
 
 
 class TextLogprobs(AnswerModel):
@@ -55,4 +55,4 @@ class TextChunk(AnswerModel):
     system_fingerprint: str
     choices: list[TextChoice]
     usage: Usage | None = None
-    swyb: Certificate | None = None
+    swyb: Certificate | TraceNews | None = None

@@ -8,7 +8,7 @@ from server.protocol.chat import ChatRequest
 from server.protocol.foreign.field import NEVER, Foreign
 from server.protocol.foreign.names import OTHER_NAMES
 from server.protocol.foreign_fields import REQUEST
-from server.protocol.grammars import CertifyRequest
+from server.protocol.grammars import CertifyRequest, ExplainRequest
 from server.protocol.strict import StrictModel
 from server.protocol.tokens import TokenizeRequest
 
@@ -22,4 +22,5 @@ def _of(model: type[StrictModel]) -> Mapping[str, Foreign]:
 
 
 CERTIFY = _of(CertifyRequest)
+EXPLAIN = _of(ExplainRequest)
 TOKENIZE = _of(TokenizeRequest)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from grammar_cache.configurations.arena import ROWS
+from grammar_cache.configurations.arena import ROWS, SPENT
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import EMPTY, Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq, char_class
@@ -132,6 +132,42 @@ def test_expanding_in_another_order_changes_nothing(case: Case) -> None:
     found = [forwards.accepts(text) for text in texts]
     assert [backwards.accepts(text) for text in reversed(texts)] == found[::-1]
     assert forwards.table.count == backwards.table.count
+
+
+class ChosenReader(Reader):
+    """Follows texts as chosen ones, where reading any byte costs more than may be looked at."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.table = Configurations(build(grammar, Limits()), 1_000_000, widest=1)
+
+    def after(self, text: bytes, at: int | None = None) -> int:
+        at = self.table.start if at is None else at
+        for byte in text:
+            at = self.table.step_reserved(at, byte) if at != DEAD else DEAD
+        return at
+
+
+@given(cases())
+@examples(120)
+def test_chosen_texts_are_followed_whatever_their_bytes_cost(case: Case) -> None:
+    """Over all short texts: a chosen one is accepted iff enumeration derives it, though no byte may cost anything."""
+    if not case.words:
+        return
+    with case.as_drawn():
+        reader = ChosenReader(case.grammar)
+    found = {word for word in oracle.all_words(case.letters, case.longest) if reader.accepts(word)}
+    assert found == case.words
+
+
+def test_a_chosen_byte_of_rules_in_a_circle_costs_no_square() -> None:
+    """Two thousand rules that call each other last, the last one the first: a byte looks at each a few times."""
+    count = 2_000
+    rules: dict[str, Expression] = {f"r{i}": Alt((Ref(f"r{i + 1}"), Seq((A, Ref(f"r{i + 1}"))))) for i in range(count)}
+    rules[f"r{count}"] = Alt((Seq((Ref("r0"), B)), A))
+    table = Configurations(build(Grammar(rules, "r0"), Limits()), 1_000_000, widest=100)
+    spent = int(table.arena.used[SPENT])
+    assert table.accepts(table.step_reserved(table.start, ord("a")))
+    assert int(table.arena.used[SPENT]) - spent < 50 * count
 
 
 def test_left_recursion_costs_no_stack() -> None:

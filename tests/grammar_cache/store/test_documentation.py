@@ -14,7 +14,7 @@ from grammar_cache.store.counters import Event
 from grammar_cache.store.opening import open_store
 from grammar_cache.store.patience import Timing
 from server.cli import parse
-from server.console.options import store_options
+from server.console.options import stored
 from tests.documents import Document, name_of, run
 from tests.grammar_cache.store.backends.redis_server import RedisServer
 from tests.grammar_cache.store.backends.test_contract import KEY, NOW, A
@@ -59,17 +59,17 @@ def test_times_are_options_and_variables(monkeypatch: pytest.MonkeyPatch) -> Non
         with monkeypatch.context() as patch:
             for name, value in times.items():
                 patch.setenv(f"SWYB_STORE_{name.upper()}", f"{value}")
-            assert asdict(store_options(parse(plain)).timing) == times
+            assert asdict(stored(parse(plain)).store_timing) == times
             patch.setenv("SWYB_STORE_LEASE", "x")
             with pytest.raises(ValueError, match="SWYB_STORE_LEASE: 'x' is not a number"):
-                store_options(parse(plain))
-            assert asdict(store_options(parse([*plain, *options])).settings().store_timing) == times
-        assert store_options(parse(plain)).timing == Timing()
+                stored(parse(plain))
+            assert asdict(stored(parse([*plain, *options])).store_timing) == times
+        assert stored(parse(plain)).store_timing == Timing()
         for wrong in ("0", "-1", "nan", "inf", "x"):
             with pytest.raises(SystemExit):
                 parse([*plain, "--store-lease", wrong])
     with pytest.raises(ValueError, match="wait-least is more"):
-        store_options(parse(["serve", "--store", "redis://", "--store-wait-least", "3"]))
+        stored(parse(["serve", "--store", "redis://", "--store-wait-least", "3"]))
 
 
 def test_the_keys_of_a_server(shared_server: RedisServer) -> None:

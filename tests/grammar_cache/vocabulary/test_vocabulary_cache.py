@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from grammar_cache import Vocabulary, VocabularyError
+from grammar_cache.vocabulary import cache_key
 from grammar_cache.vocabulary import vocabulary as module
 from grammar_cache.vocabulary.trie import Trie
 from tests.cached import TOKENIZERS, tokenizer_folder
@@ -121,7 +122,7 @@ def test_extra_stop_ids_count(folder: Path, cache: Path) -> None:
 def test_the_code_that_reads_counts(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A vocabulary that another version kept is not taken."""
     Vocabulary.from_pretrained(folder, cache=cache)
-    monkeypatch.setattr(module, "_CODE", ("vocabulary.py",))
+    monkeypatch.setattr(cache_key, "_CODE", ("vocabulary.py",))
     forbid_reading(monkeypatch)
     with pytest.raises(AssertionError):
         Vocabulary.from_pretrained(folder, cache=cache)
@@ -129,7 +130,7 @@ def test_the_code_that_reads_counts(folder: Path, cache: Path, monkeypatch: pyte
 
 def test_code_that_cannot_be_read_keeps_nothing(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules without their text keep nothing: one version can't be told from another."""
-    monkeypatch.setattr(module, "_CODE", ("vocabulary.py", "not_there.py"))
+    monkeypatch.setattr(cache_key, "_CODE", ("vocabulary.py", "not_there.py"))
     assert parts(Vocabulary.from_pretrained(folder, cache=cache)) == parts(Vocabulary.from_pretrained(folder))
     assert not cache.exists()
 

@@ -19,7 +19,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from server.cli import main, parse
 from server.commands.generate import request_body
-from server.commands.serve import address, example, settings_of
+from server.commands.serve import address, configuration, example, settings_of
 from server.protocol.reading import parse_chat
 
 SCHEMA = {
@@ -256,8 +256,8 @@ def test_a_missing_file_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Pa
 def test_settings_come_from_options_and_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key may come from the environment, where other users can't read it; an option wins."""
     monkeypatch.setenv("SWYB_API_KEY", "from the environment")
-    quiet = settings_of(parse(["serve", "--port", "0", "--max-tokens", "7"]), "transformers")
-    loud = settings_of(parse(["serve", "--api-key", "given"]), "transformers")
+    quiet = settings_of(configuration(parse(["serve", "--port", "0", "--max-tokens", "7"])), "transformers")
+    loud = settings_of(configuration(parse(["serve", "--api-key", "given"])), "transformers")
     assert (quiet.api_key, quiet.port, quiet.default_max_tokens) == ("from the environment", 0, 7)
     assert loud.api_key == "given"
 

@@ -12,7 +12,7 @@ import pytest
 
 from grammar_cache.constraint import Constraint
 from server.cli import main, parse
-from server.commands.serve import settings_of
+from server.commands.serve import configuration, settings_of
 from server.commands.warm_list import check_names
 from server.grammars.opening import opened_store
 from server.protocol.reading import parse_grammar
@@ -158,7 +158,9 @@ def test_the_name_of_the_hub_is_that_of_the_model(tmp_path: Path, monkeypatch: p
     """
     monkeypatch.chdir(tmp_path)
     asked = parse(["serve", "--model", "some/model"])
-    assert settings_of(asked, "transformers").name == "some/model"
-    assert settings_of(parse(["serve", "--model", "some/model", "--name", "x"]), "transformers").name == "x"
+    assert settings_of(configuration(asked), "transformers").name == "some/model"
+    assert (
+        settings_of(configuration(parse(["serve", "--model", "some/model", "--name", "x"])), "transformers").name == "x"
+    )
     (tmp_path / "some" / "model").mkdir(parents=True)
-    assert settings_of(asked, "transformers").name is None
+    assert settings_of(configuration(asked), "transformers").name is None

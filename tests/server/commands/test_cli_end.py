@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from server.cli import parse
-from server.commands.serve import settings_of
+from server.commands.serve import configuration, settings_of
 from server.settings import Settings
 
 
 def given(*words: str) -> tuple[float, float, str]:
-    found = settings_of(parse(["serve", "--store", "none", *words]), "transformers")
+    found = settings_of(configuration(parse(["serve", "--store", "none", *words])), "transformers")
     return found.drain_seconds, found.shutdown_seconds, found.on_engine_failure
 
 
@@ -30,11 +30,13 @@ def test_options_come_before_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("value", ["-1", "nan", "inf", "soon"])
 def test_times_are_times(value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wherever they are said."""
-    monkeypatch.setenv("SWYB_SHUTDOWN_SECONDS", value)
+    """A time that is none is an error on the command line and in the environment."""
     with pytest.raises(SystemExit):
-        given()
+        given(f"--shutdown-seconds={value}")
     assert "is not a number of seconds" in capsys.readouterr().err
+    monkeypatch.setenv("SWYB_SHUTDOWN_SECONDS", value)
+    with pytest.raises(ValueError, match=f"SWYB_SHUTDOWN_SECONDS: '{value}' is not a number of seconds from 0 to"):
+        given()
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

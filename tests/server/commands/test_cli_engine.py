@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from server.cli import main, parse
-from server.commands.serve import VLLM_RUNNING, settings_of
+from server.commands.serve import configuration, settings_of
 from server.console import backends
 from server.console.backends import engine_name, separated
-from server.settings import Settings
+from server.settings import VLLM_RUNNING, Settings
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,12 @@ def test_options_for_another_engine_are_refused(
 
 def test_settings_follow_the_engine() -> None:
     """vLLM batches more requests, and has its own prefix cache."""
-    assert settings_of(parse(["serve"]), "transformers").running == Settings().running
-    assert settings_of(parse(["serve"]), "vllm").running == VLLM_RUNNING
-    assert settings_of(parse(["serve", "--running", "3"]), "vllm").running == 3
-    assert settings_of(parse(["serve", "--prefix-cache", "1"]), "transformers").prefix_cache_bytes == 1 << 20
+    assert settings_of(configuration(parse(["serve"])), "transformers").running == Settings().running
+    assert settings_of(configuration(parse(["serve"])), "vllm").running == VLLM_RUNNING
+    assert settings_of(configuration(parse(["serve", "--running", "3"])), "vllm").running == 3
+    assert (
+        settings_of(configuration(parse(["serve", "--prefix-cache", "1"])), "transformers").prefix_cache_bytes
+        == 1 << 20
+    )
     with pytest.raises(ValueError, match="--prefix-cache is for transformers"):
-        settings_of(parse(["serve", "--prefix-cache", "1"]), "vllm")
+        settings_of(configuration(parse(["serve", "--prefix-cache", "1"])), "vllm")

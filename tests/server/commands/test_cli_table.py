@@ -17,8 +17,8 @@ from grammar_cache import Limits
 from grammar_cache.store.opening import open_store
 from grammar_cache.store.seals import Seals
 from server.cli import main, parse
-from server.commands.serve import settings_of
-from server.console.options import store_options
+from server.commands.serve import configuration, settings_of
+from server.console.options import stored
 from server.settings import Settings
 from tests.grammar_cache.store.backends.redis_server import running
 from tests.server.commands.test_cli import tokenizer, told, write
@@ -80,8 +80,8 @@ def test_commands_compile_within_the_limits_of_a_server(
         assert main(command) == 1
         assert told(capsys)["error"]["code"] == "text_bytes_exceeded"
     serve = parse(["serve", *store])
-    assert settings_of(serve, "transformers").limits == OTHERS
-    assert store_options(serve).settings().limits == OTHERS
+    assert settings_of(configuration(serve), "transformers").limits == OTHERS
+    assert stored(serve).limits == OTHERS
 
 
 def _others(defaults: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ from grammar_cache.store.precomputing import SharedPieces
 from grammar_cache.store.sharing import SharedGrammars
 from server.cli import main
 from server.commands.precompute import Task, precompute, work
-from server.console.options import StoreOptions
+from server.settings import Settings
 from tests.grammar_cache.store.databases import PATIENT
 from tests.server.commands.test_cli import told, write
 
@@ -55,7 +55,7 @@ def store(tmp_path: Path) -> str:
 
 
 def task(pairs: Path, store: str, height: int, ends: float = inf) -> Task:
-    return Task(Constraint("gbnf", NEST), pairs, height, 10_000, ends, StoreOptions(store, None, ""))
+    return Task(Constraint("gbnf", NEST), pairs, height, 10_000, ends, Settings(store=store))
 
 
 def test_another_process_opens_the_table(

@@ -18,7 +18,7 @@ from grammar_cache.store.seals import Seals
 from server.app import create_app
 from server.backends.loop import EngineLoop
 from server.cli import main, parse
-from server.commands.serve import settings_of
+from server.commands.serve import configuration, settings_of
 from server.grammars import named as module
 from server.grammars.named import REMEMBERED_SECONDS, NamedGrammars
 from server.protocol.errors import ApiError
@@ -330,11 +330,13 @@ def test_lists_to_warm_are_read(tmp_path: Path) -> None:
     """Lists to warm are read before anything is loaded; what is wrong with one is told with its name."""
     path = tmp_path / "warm.json"
     path.write_text(json.dumps([ANSWER, {"name": "b", "grammar": 'root ::= "b"'}]))
-    found = settings_of(parse(["serve", "--store", "none", "--warm", "sql", str(path)]), "transformers").warm
+    found = settings_of(
+        configuration(parse(["serve", "--store", "none", "--warm", "sql", str(path)])), "transformers"
+    ).warm
     assert [wanted if isinstance(wanted, str) else wanted.name for wanted in found] == ["sql", "answer", "b"]
     path.write_text(json.dumps([{"name": "b", "gramar": ""}]))
     with pytest.raises(ValueError, match=r"warm\.json: gramar"):
-        settings_of(parse(["serve", "--store", "none", "--warm", str(path)]), "transformers")
+        settings_of(configuration(parse(["serve", "--store", "none", "--warm", str(path)])), "transformers")
 
 
 def test_the_store_is_told_by_options_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +347,7 @@ def test_the_store_is_told_by_options_and_environment(tmp_path: Path, monkeypatc
     monkeypatch.delenv("SWYB_STORE")
 
     def of(*arguments: str) -> tuple[str | None, str | None, str]:
-        found = settings_of(parse(["serve", *arguments]), "transformers")
+        found = settings_of(configuration(parse(["serve", *arguments])), "transformers")
         return found.store, found.store_secret, found.store_tenant
 
     default = f"sqlite://{tmp_path}/a%20folder/store.sqlite3"

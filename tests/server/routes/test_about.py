@@ -114,7 +114,7 @@ def test_what_the_server_is(running: Running) -> None:
     root = running.client.get("/").json()
     assert root["version"] == running.client.get("/version").json()["version"] == version("swyb")
     links = [value for value in root.values() if value.startswith("/")]
-    assert len(links) == 4
+    assert len(links) == 5
     assert all(running.client.get(link).status_code == 200 for link in links)
     assert running.client.get("/ping").status_code == 200
 

@@ -16,9 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from server.backends.load import Load
 from server.backends.loop import EngineLoop
 from server.protocol.errors import ErrorCode
-from server.settings import Settings
+from server.settings import Settings, TelemetryOptions
 from server.telemetry.catalogue import METRICS, PREFIX
-from server.telemetry.options import TelemetryOptions
 from tests.documents import ROOT
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import seeded
@@ -65,8 +64,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.C
         {"name": "two", "key": "limited-limited-limited", "requests_per_minute": 1},
     ]
     keys.write_text(json.dumps({"keys": entries}))
-    settings = Settings(store=f"sqlite://{folder}/store.sqlite3")
-    settings = replace(settings, access=replace(settings.access, keys=keys))
+    settings = Settings(store=f"sqlite://{folder}/store.sqlite3", keys=keys)
     engine = ScriptedEngine(VOCABULARY, seeded(VOCABULARY.size, seed=3), context_window=512)
     with serving_backend(WholeLoop(engine), settings) as (_, _, client):
         found = all_kinds(client, {"x-api-key": "unused-unused-unused"})

@@ -10,8 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from server.settings import Settings
-from server.telemetry.options import TelemetryOptions
+from server.settings import Settings, TelemetryOptions
 from tests.server.engines.scripts import uniform
 from tests.server.running import SCHEMA, VOCABULARY, eventually, request, schema_format, serving
 from tests.server.telemetry.traffic import MARKER, all_kinds, ask, hostile

@@ -69,6 +69,8 @@ class VllmBackend(Backend):
         return Load(self._beams, kv_usage=None if running is None else running.kv_usage)
 
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
+        if parameters.trace_bytes:
+            raise UnsupportedWork("swyb.trace", "swyb.trace: vLLM's steps aren't seen from here: leave it out")
         if is_searched(parameters):
             self._check_search(parameters)
         else:

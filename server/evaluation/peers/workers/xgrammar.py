@@ -35,6 +35,8 @@ class Engine:
                 compiled = self._compiler.compile_lark(text)
             case "regex":
                 compiled = self._compiler.compile_regex(text)
+            case "structural_tag":
+                compiled = self._compiler.compile_structural_tag(text)
             case _:
                 raise ValueError(f"there is no form {form!r}")
         return Grammar(compiled, self._size)

@@ -13,7 +13,8 @@ from server.evaluation.datasets import functions, json_mode
 from server.evaluation.datasets.functions import Call, calls_match
 from server.evaluation.datasets.samples import samples
 from server.evaluation.datasets.sampling import sampled
-from server.evaluation.json_judge import SchemaJudge, same
+from server.evaluation.json_judge import SchemaJudge
+from server.evaluation.json_values import same
 from server.evaluation.task import Task
 from tests.documents import ROOT
 

@@ -62,7 +62,7 @@ def test_comparisons_are_paired() -> None:
     other = answers("two", [RIGHT, BROKEN, WRONG, RIGHT, None], tokens=14)
     first, second = lines(tables.comparisons(*_default_and_others(default + other)))
     assert (first["correct"], first["Δ"]) == ("60.0 %", "–")
-    assert (second["correct"], second["Δ"], second["p"]) == ("40.0 %", "-20.0", f"{mcnemar(2, 1):.3f}")
+    assert (second["correct"], second["Δ"], second["p"]) == ("40.0 %", "-20.0 (-80.0 to +40.0)", f"{mcnemar(2, 1):.3f}")
     assert tables.comparisons(*_default_and_others(default + other)).count("+4.00 (+4.00 to +4.00)") == 1
 
 

@@ -1,0 +1,114 @@
+"""Explanation why a token may follow a text or may not: the grammar forbids it, or the budget does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from grammar_cache.analysis.next_texts import next_texts
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.grammar import CompiledGrammar
+
+SHOWN_CHARACTERS = 40
+"""Characters at the end of a text that a message repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Verdict on a token, as masks have it.
+
+    `reason`: what forbids it; None: nothing. `distance`: tokens that a complete text still needs behind it, at most;
+    None where the grammar forbids it. `next`: what may come in its place by the grammar; see `next_texts`. `may_end`:
+    whether the text may end before it.
+    """
+
+    allowed: bool
+    reason: Literal["grammar", "budget"] | None
+    message: str
+    distance: int | None
+    next: tuple[str, ...]
+    may_end: bool
+
+
+def explain(
+    grammar: CompiledGrammar, configuration: int, token: int, budget: int | None = None, *, text: bytes = b""
+) -> Explanation:
+    """Explanation of a token at a configuration with `budget` tokens left, itself included; None: without a bound.
+
+    `text`: what led there, for the message. Raises IndexError for an id beyond the vocabulary, LimitExceeded.
+    """
+    vocabulary = grammar.vocabulary
+    if not 0 <= token < vocabulary.size:
+        raise IndexError(f"token id {token} is outside a vocabulary of {vocabulary.size}")
+    may_end = grammar.accepts(configuration)
+    following = next_texts(grammar, configuration)
+    if token in vocabulary.stop_ids:
+        message = "the text is complete and may end" if may_end else _unfinished(text, following)
+        reason: Literal["grammar", "budget"] | None = None if may_end else "grammar"
+        return Explanation(may_end, reason, message, 0 if may_end else None, following, may_end)
+    if not grammar.mask(configuration)[token]:
+        at, message = _forbidden(grammar, configuration, token, text)
+        return Explanation(False, "grammar", message, None, next_texts(grammar, at), grammar.accepts(at))
+    after = np.array([grammar.take(configuration, token)], np.int32)
+    if budget is None:
+        distance = int(grammar.distances(after, INFINITE - 1)[0])
+        return Explanation(True, None, f"fits the grammar, needs {1 + distance} tokens", distance, following, may_end)
+    if grammar.mask(configuration, budget)[token]:
+        distance = int(grammar.distances_behind(configuration, after, budget - 1)[0])
+        message = f"fits the grammar, needs {1 + distance} tokens, {budget} are left"
+        return Explanation(True, None, message, distance, following, may_end)
+    # No completion is known that fits, whatever another search may find.
+    distance = max(budget, int(grammar.distances(after, INFINITE - 1)[0]))
+    message = f"fits the grammar, needs {1 + distance} tokens, {budget} are left"
+    return Explanation(False, "budget", message, distance, following, may_end)
+
+
+def leaves_at(grammar: CompiledGrammar, configuration: int, data: bytes) -> tuple[int, int]:
+    """Number of bytes until a text leaves the language, all of them if it doesn't, and the configuration there."""
+    for place in range(len(data)):
+        after = grammar.consume_bytes(configuration, data[place : place + 1])
+        if after is None:
+            return place, configuration
+        configuration = after
+    return len(data), configuration
+
+
+def forbids(text: bytes, refused: bytes, following: tuple[str, ...], *, may_end: bool) -> str:
+    """Message about bytes that the grammar refuses behind a text."""
+    ways = [quoted(one) for one in following] + (["the end of the text"] if may_end else [])
+    instead = f"next could be {_listed(ways)}" if ways else "nothing could come next"
+    return f"the grammar forbids {_shown(refused)} after {_shown(text)}: {instead}"
+
+
+def quoted(text: str) -> str:
+    """A text between quotation marks, as JSON has it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _forbidden(grammar: CompiledGrammar, configuration: int, token: int, text: bytes) -> tuple[int, str]:
+    """The configuration at which a token leaves the language, and the message."""
+    data = grammar.vocabulary.spelling[token]
+    if data is None:
+        return configuration, f"token {token} is a special one, which spells no text"
+    read, at = leaves_at(grammar, configuration, data)
+    if read == len(data):
+        known = f"no complete text is known that begins with {_shown(text + data)}"
+        return configuration, f"{known} and that this model's tokens spell"
+    following = next_texts(grammar, at)
+    return at, forbids(text + data[:read], data[read:], following, may_end=grammar.accepts(at))
+
+
+def _unfinished(text: bytes, following: tuple[str, ...]) -> str:
+    return f"the text isn't complete after {_shown(text)}: next could be {_listed([quoted(one) for one in following])}"
+
+
+def _shown(text: bytes) -> str:
+    decoded = text.decode(errors="replace")
+    return quoted(decoded if len(decoded) <= SHOWN_CHARACTERS else "…" + decoded[-SHOWN_CHARACTERS:])
+
+
+def _listed(ways: list[str]) -> str:
+    return " or ".join([", ".join(ways[:-1]), ways[-1]] if len(ways) > 1 else ways)

@@ -1,0 +1,1 @@
+"""Tool calls judged by the rules of the Berkeley function-calling leaderboard."""

@@ -1,0 +1,1 @@
+"""Playground: one page to try the server with, which needs no build and no other host."""

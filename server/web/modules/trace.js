@@ -1,0 +1,81 @@
+// Trace of an answer: the steps that the server told, and the way of tokens to any of their rows.
+
+/** Who chose a token, in words. */
+export const CHOSEN_BY = {
+  model: "the model's favourite",
+  alternative: "another of the model's tokens",
+  grammar: "forced by the grammar",
+  budget: "forced by the budget",
+  witness: "the certified shortest ending",
+};
+
+export class Trace {
+  /** Places by step and row: the server's rows, each with its `step`, the place `before` it and its `tokens`. */
+  places = [];
+  truncated = false;
+
+  get told() {
+    return this.places.length > 0;
+  }
+
+  add(steps) {
+    for (const { rows, truncated } of steps) {
+      this.truncated ||= truncated === true;
+      if (!rows.length) continue;
+      const before = this.last;
+      this.places.push(
+        rows.map((row) => {
+          const parent = before.find((place) => place.row === row.parent) ?? null;
+          const place = { ...row, step: this.places.length, before: parent };
+          place.tokens = tokensOf(place);
+          return place;
+        }),
+      );
+    }
+  }
+
+  get last() {
+    return this.places.at(-1) ?? [];
+  }
+
+  /** Place of the answer, once it is there; until then the best of the last step. */
+  get best() {
+    const score = (place) => (place.answer === 0 ? Infinity : (place.score ?? 0));
+    return this.last.reduce((best, place) => (best === null || score(place) > score(best) ? place : best), null);
+  }
+}
+
+/** Tokens that a place adds, each with what was left and needed behind it. */
+function tokensOf(place) {
+  const added = [...(place.token ? [{ ...place.token, by: place.by }] : []), ...place.jumped];
+  return added.map((token, at) => {
+    const later = added.length - 1 - at;
+    const asked = at === 0 && place.token !== null;
+    // Forced tokens have one way to go on, so that each needs one less than the one before.
+    const [left, distance] = [place.tokens_left + later, place.distance + later];
+    const ends = later === 0 && place.ended && place.text === place.before?.text;
+    const text = ends ? "" : whole(token.text, place, added.length);
+    return { text, by: token.by, left, distance, ends, place, candidates: asked ? place.candidates : [] };
+  });
+}
+
+/** A token's text; of one that ends within a character, what it adds to the text that can be shown. */
+function whole(text, place, count) {
+  if (count > 1 || !text.includes("\ufffd")) return text;
+  const known = (place.before?.text ?? "").replace(/\ufffd+$/, "");
+  const [tail, now] = [known.slice(-40), place.text.replace(/\ufffd+$/, "")];
+  const at = now.lastIndexOf(tail);
+  return at < 0 ? text : now.slice(at + tail.length);
+}
+
+/** Tokens from the beginning to those of a place. */
+export function wayTo(place) {
+  const way = [];
+  for (let at = place; at !== null; at = at.before) way.unshift(...at.tokens);
+  return way;
+}
+
+/** Text of such tokens. */
+export function textOf(way) {
+  return way.map((token) => token.text).join("");
+}
