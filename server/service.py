@@ -83,7 +83,7 @@ class Service:
         self._preparing = Interrupts()
 
     def serving(self, caller: Caller) -> Service:
-        """The same service, as one caller meets it: with the grammars, the names and the limits of a key."""
+        """Returns this service as one caller meets it: with the grammars, the names and the limits of a key."""
         own = copy(self)
         own._act_for(caller)
         return own

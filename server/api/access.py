@@ -34,8 +34,10 @@ def service_of(request: Request) -> Service:
     return cast("Service", found if found is not None else _door(request).service)
 
 
-def require_key(request: Request) -> None:
-    """Raises ApiError unless the request carries a key, or none is asked for."""
+async def require_key(request: Request) -> None:
+    """Raises ApiError unless the request carries a key, or none is asked for. On the event loop, as keys and accounts
+    belong to it.
+    """
     door = _door(request)
     key = ANYBODY if door.keys.open else door.keys.find(*_shown(request))
     if key is None:

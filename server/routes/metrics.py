@@ -24,5 +24,5 @@ async def metrics(request: Request) -> Response:
     telemetry = cast("Telemetry", request.app.state.telemetry)
     assert telemetry.metrics is not None, "the route is there where metrics are"
     if telemetry.metrics_need_key:
-        require_key(request)
+        await require_key(request)
     return Response(telemetry.metrics.text, media_type=CONTENT_TYPE)

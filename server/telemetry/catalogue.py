@@ -52,7 +52,7 @@ METRICS = (
     Metric("kv_cache_tokens", "gauge", "Tokens whose keys and values are held for texts under way; with transformers"),
     Metric("beams_alive", "gauge", "Texts under way, of all works; with vLLM at most so many"),
     Metric("prompt_tokens", "counter", "Tokens of prompts", like="vLLM"),
-    Metric("generation_tokens", "counter", "Tokens of answers and their thoughts", like="vLLM"),
+    Metric("generation_tokens", "counter", "Tokens of answers, each with its thought", like="vLLM"),
     Metric(
         "request_success",
         "counter",
@@ -103,7 +103,7 @@ METRICS = (
     Metric("num_grammar", "counter", "Requests under a constraint", like="SGLang"),
     Metric("num_grammar_cache_hit", "counter", "Requests whose grammar was here", like="SGLang"),
     Metric("num_grammar_store_hit", "counter", "Requests whose grammar came from the store"),
-    Metric("num_grammar_aborted", "counter", "Requests whose grammar was refused", like="SGLang"),
+    Metric("num_grammar_aborted", "counter", "Requests whose grammar was refused, or given up", like="SGLang"),
     Metric(
         "grammar_compilation_time_seconds",
         "histogram",

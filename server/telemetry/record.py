@@ -81,8 +81,9 @@ class Record:
         """Scope in which the grammar is waited for; to be told its id, its minimum, its source and milliseconds."""
 
         def compiled(grammar_id: str, minimum: int, source: str, milliseconds: float) -> None:
-            self.grammar_id, self.minimum, self.source = grammar_id, minimum, source
-            self.compile_seconds = milliseconds / 1000
+            if self.source is None:  # else another prompt of the request has brought it here
+                self.grammar_id, self.minimum, self.source = grammar_id, minimum, source
+                self.compile_seconds = milliseconds / 1000
 
         self.mark("compiling")
         try:

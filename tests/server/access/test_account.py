@@ -88,7 +88,7 @@ def test_no_more_than_twice_the_limit_in_any_minute(per_minute: int, moments: li
     st.integers(100, 5000), st.lists(st.tuples(st.floats(0, 30), st.integers(1, 400), st.integers(0, 400)), max_size=30)
 )
 def test_tokens_are_charged_for_and_given_back(per_minute: int, works: list[tuple[float, int, int]]) -> None:
-    """After the time that is told the same request is taken; what wasn't used is there again at once."""
+    """Requests are taken after the time that is told; tokens that weren't used are there again at once."""
     clock = Clock()
     one = account(clock, tokens_per_minute=per_minute)
     for pause, most, used in works:
@@ -111,7 +111,7 @@ def test_a_refund_is_there_at_once() -> None:
 
 
 def test_answers_at_a_time() -> None:
-    """More than the key may ever have is no matter of time; else a place that is left can be taken again."""
+    """A request beyond what the key may ever have is no matter of time; a place that was left can be taken again."""
     clock = Clock()
     one = account(clock, concurrency=3)
     with pytest.raises(ApiError) as never, one.places(4):
@@ -138,7 +138,7 @@ def test_limits_that_change_hold_at_once_and_others_go_on() -> None:
 
 
 def test_places_come_free_as_was_told() -> None:
-    """Where answers end at a steady pace, as many places as are wanted are free after the time that is told."""
+    """Answers end at a steady pace: as many places as are wanted are free after the time that is told."""
     clock = Clock()
     admission = Admission(2, 6, clock)
     held = [ExitStack() for _ in range(8)]

@@ -98,7 +98,7 @@ def simulations(draw: st.DrawFn) -> Simulation:
 @settings(max_examples=60)
 @given(simulations())
 def test_keys_that_wait_are_served_alike(simulation: Simulation) -> None:
-    """As long as two keys wait, neither is served more than the other, by share, but for the works that run."""
+    """Neither of two keys is served more than the other while both wait, by share, but for the works that run."""
     asyncio.run(simulation.run())
     keys = sorted({job.key for job in simulation.jobs})
     for one in keys:

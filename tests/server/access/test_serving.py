@@ -68,7 +68,7 @@ def test_a_key_opens_and_others_do_not(keyed: Running) -> None:
 
 
 def test_requests_a_minute_and_the_time_that_is_told(keyed: Running) -> None:
-    """As many as a minute has at once, then a 429; after the time that it tells the same request is taken."""
+    """A minute's requests are taken at once, then there is a 429; after the time that it tells the same request is taken."""
     answers = [chat(keyed, "minute", max_tokens=1) for _ in range(75)]
     refused = [answer for answer in answers if answer.status_code == 429]
     assert 60 <= len(answers) - len(refused) < 75
@@ -91,7 +91,7 @@ def test_tokens_a_minute_are_charged_by_what_is_used(keyed: Running) -> None:
 
 
 def test_answers_at_a_time(keyed: Running) -> None:
-    """More answers than a key may have at a time are no matter of time."""
+    """A request for more answers than a key may have at a time is no matter of time."""
     assert chat(keyed, "two", max_tokens=2, n=2).status_code == 200
     error = error_of(chat(keyed, "two", max_tokens=2, n=3))
     assert (error["code"], error["limit"], error["param"]) == ("items_exceeded", "concurrency", "n")
