@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
+from grammar_cache.expression import Grammar, Repeat, char_class
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -184,8 +185,9 @@ def test_a_witness_is_told() -> None:
 
 @pytest.mark.parametrize("room", [1, 200, 2_000, 20_000])
 def test_a_trace_is_bounded(room: int) -> None:
-    """Where there is no more room, the last step says so, and the answers stay what they are."""
-    grammar = compiled(LETTERS, Vocabulary([b"a", b"b", b"\x00" * 9, None], [3]))
+    """The last step says so where there is no more room, and the answers stay what they are."""
+    letters = Grammar({"root": Repeat(char_class([(0, 2)]), 50, 50)}, "root")
+    grammar = compiled(letters, Vocabulary([b"\0", b"\1", b"\2" * 3, b"\2", None], [4]))
     model = seeded_model(5, grammar, 2.0)
     parameters = Parameters(60, 3, 2, seed=3)
     plain = decoded(grammar, parameters, model)
@@ -211,7 +213,7 @@ def test_plain_texts_are_traced() -> None:
 
 
 def test_pieces_carry_the_steps_since_the_piece_before() -> None:
-    """Where the beams agree on nothing new, a piece has no text."""
+    """A piece has no text where the beams agree on nothing new."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     parameters = Parameters(4, 2, trace_bytes=ROOM)
     decoding = Decoding(Work((), grammar, parameters), AnyText(grammar.vocabulary))
