@@ -28,15 +28,26 @@ PEER_PACKAGES := xgrammar==0.2.8 llguidance==1.7.6 apache-tvm-ffi==0.1.15.post2
 # Peers that only MaskBench asks for, each in a folder of its own: FOLDER=PACKAGES.
 MASKBENCH_PEERS := llguidance-1.9.1=llguidance==1.9.1 outlines-core=outlines-core==0.2.14 grid=grid-guardrail==0.4.2,grid_core==0.2.0
 
+IMAGE ?= swyb
+DEVICE ?= cpu
+VALIDATOR := .venv-release/installed
+RELEASE_TOOLS := "cyclonedx-bom>=7,<8" "kubernetes-validate>=1.31"
+
 SPREAD := -n $(WORKERS) --dist worksteal
 
-.PHONY: help install install-vllm warm-vllm package resolve check test test-bounds test-full test-vllm test-clients bench bench-peers docs serve model tokenizers
+.PHONY: help install install-vllm warm-vllm package resolve image smoke chart sbom checksums notes check test test-bounds test-full test-vllm test-clients bench bench-peers docs serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
 	@echo "make install-vllm  .venv-vllm with vLLM for processors, for development and tests"
 	@echo "make warm-vllm  compiled loops for .venv-vllm, which its first test would else wait for"
 	@echo "make package    dist/ with an sdist, and the wheel that it makes"
+	@echo "make image      the server's image by Docker (IMAGE=swyb; DEVICE=gpu for GPUs)"
+	@echo "make smoke      starts that image, asks it for answers, and ends it"
+	@echo "make chart      renders and validates the chart (helm on the path; kubernetes-validate in an environment of its own)"
+	@echo "make sbom       dist/ with a bill of materials: all that a server has installed"
+	@echo "make checksums  dist/SHA256SUMS of all that is in dist/"
+	@echo "make notes      the notes of a release, if all that names the version agrees (TAG=v0.1.0)"
 	@echo "make resolve    do all requirements resolve on each Python version?"
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
@@ -84,6 +95,34 @@ tokenizers:
 
 package: $(INSTALLED)
 	$(BIN)/python -m build --outdir dist .
+
+image:
+	docker build --tag $(IMAGE) --build-arg DEVICE=$(DEVICE) --build-arg TORCH="$(TORCH)" .
+
+smoke:
+	scripts/smoke_image.sh $(IMAGE)
+
+chart: $(INSTALLED) $(VALIDATOR)
+	helm lint --strict docker/helm/swyb
+	PATH="$(CURDIR)/.venv-release/bin:$$PATH" $(BIN)/python -m pytest tests/docker/test_chart.py $(ARGS)
+
+# An environment with a server and nothing else: what is in it is what a release brings.
+sbom: package $(VALIDATOR)
+	rm -rf build/server && $(PYTHON) -m venv build/server
+	build/server/bin/python -m pip install --disable-pip-version-check "$(TORCH)" "$$(echo dist/swyb-*.whl)[embedded,redis]"
+	.venv-release/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file "dist/$$(basename dist/swyb-*.whl -py3-none-any.whl).cdx.json" build/server/bin/python
+
+checksums:
+	cd dist && rm -f SHA256SUMS && sha256sum -- * > SHA256SUMS
+
+notes: | $(BIN)/python
+	@$(BIN)/python -m scripts.release "$(TAG)"
+
+$(VALIDATOR): Makefile
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --disable-pip-version-check $(RELEASE_TOOLS)
+	touch $@
 
 resolve:
 	PYTHON=$(PYTHON) scripts/resolve.sh

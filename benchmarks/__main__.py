@@ -21,7 +21,7 @@ from benchmarks.core import (
 from benchmarks.data import ROOT, MissingData
 from benchmarks.hosts import answers, rows, tools
 from benchmarks.maskbench import maskbench
-from benchmarks.restart import restart
+from benchmarks.restart import restart, rolling
 from benchmarks.schemas import schemas
 from benchmarks.store import store_time
 from benchmarks.vllm import server
@@ -57,6 +57,7 @@ def parser() -> ArgumentParser:
         "filter": filter_time,
         "vllm": server,
         "restart": restart,
+        "rolling": rolling,
         "maskbench": maskbench,
         "budget": budget_affected,
         "reserve": reserve,
@@ -72,7 +73,7 @@ def parser() -> ArgumentParser:
     _finish(
         commands.add_parser(
             "all",
-            help="all but vllm, restart, maskbench, budget, reserve, hosts, rows, tools and hostile, "
+            help="all but vllm, restart, rolling, maskbench, budget, reserve, hosts, rows, tools and hostile, "
             f"on {FEW_SCHEMAS} schemas",
         ),
         _all,

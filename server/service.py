@@ -43,6 +43,7 @@ from server.prompts import Prompt, prompt_of
 from server.protocol.chat import ChatRequest
 from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.tools.fields import ToolFields
 from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
 from server.stopping import check_stops, check_tokens
@@ -184,7 +185,7 @@ class Service:
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
         check_tokens(request, self.model.vocabulary)
-        calling = calling_of(request, self._call_form) if isinstance(request, ChatRequest) else None
+        calling = self.calling(request)
         asked = await self.asked(request, calling)
         refuses = refuses_budget(request, self.backend)
         # What can't be kept is told before the work.
@@ -223,6 +224,10 @@ class Service:
     async def encoded(self, request: ChatRequest | CompletionRequest) -> Prompt:
         """A request's prompt. Raises ApiError."""
         return await asyncio.to_thread(prompt_of, request, self.model)
+
+    def calling(self, request: object) -> Calling | None:
+        """Calls of tools that a request allows, in the model's form. Raises ApiError."""
+        return calling_of(request, self._call_form) if isinstance(request, ToolFields) else None
 
     async def asked(self, request: Constrained, calling: Calling | None = None) -> Asked | None:
         """A request's constraint, if it has one; `calling`: calls that it may hold. Raises ApiError."""

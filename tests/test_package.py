@@ -97,12 +97,8 @@ def test_versions_of_python_agree() -> None:
     assert not SpecifierSet(PROJECT["requires-python"]).contains("3.10")
 
 
-def test_the_workflow_is_one() -> None:
-    """The workflow is valid by the schema of such files, and each step is a verb of the Makefile."""
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_ci_runs_what_people_run() -> None:
+    """The steps of CI's tests are the verbs of a change."""
     steps = yaml.safe_load(WORKFLOW.read_text())["jobs"]["test"]["steps"]
     verbs = [step["run"].split()[1] for step in steps if "run" in step]
     assert verbs == ["install", "check", "test", "package"]
-    assert all(re.search(rf"^{verb}:", (ROOT / "Makefile").read_text(), re.MULTILINE) for verb in verbs)

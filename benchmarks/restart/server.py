@@ -43,6 +43,7 @@ class Options:
     shutdown: float = 10.0
     fails: int | None = None
     on_failure: EngineFailure = "exit"
+    host: str = "127.0.0.1"
 
 
 class SlowEngine(ScriptedEngine):
@@ -75,6 +76,7 @@ def _script() -> Script:
 def main(options: Options) -> int:
     warm_up(VOCABULARY)
     settings = Settings(
+        host=options.host,
         port=options.port,
         running=options.running,
         waiting=1024,
@@ -82,7 +84,7 @@ def main(options: Options) -> int:
         shutdown_seconds=options.shutdown,
         on_engine_failure=options.on_failure,
     )
-    with socket.create_server(("127.0.0.1", options.port), backlog=1024) as listening:
+    with socket.create_server((options.host, options.port), backlog=1024) as listening:
         return serve(settings, EngineLoop(SlowEngine(options)), listening, lambda service: print("ready", flush=True))
 
 

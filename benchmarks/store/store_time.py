@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.data import write_rows
 from benchmarks.store.faults import faults
+from benchmarks.store.fleet import fleet
 from benchmarks.store.sharing import learning, replicas, stampede, throughput
 from benchmarks.tables import machine
 
@@ -18,6 +19,7 @@ PARTS: dict[str, tuple[Part, int]] = {
     "throughput": (throughput, 40),
     "learning": (learning, 20),
     "faults": (faults, 200),
+    "fleet": (fleet, 60),
 }
 """Parts, with how many schemas, requests or tasks unless it is said."""
 

@@ -34,23 +34,23 @@ class Explanation:
 
 
 def explain(
-    grammar: CompiledGrammar, configuration: int, token: int, budget: int | None = None, *, text: bytes = b""
+    grammar: CompiledGrammar, configuration: int, token: int, budget: int | None = None, *, text: bytes | None = None
 ) -> Explanation:
     """Explanation of a token at a configuration with `budget` tokens left, itself included; None: without a bound.
 
     `text`: what led there, for the message. Raises IndexError for an id beyond the vocabulary, LimitExceeded.
     """
-    vocabulary = grammar.vocabulary
+    vocabulary, before = grammar.vocabulary, text or b""
     if not 0 <= token < vocabulary.size:
         raise IndexError(f"token id {token} is outside a vocabulary of {vocabulary.size}")
     may_end = grammar.accepts(configuration)
     following = next_texts(grammar, configuration)
     if token in vocabulary.stop_ids:
-        message = "the text is complete and may end" if may_end else _unfinished(text, following)
+        message = "the text is complete and may end" if may_end else _unfinished(before, following)
         reason: Literal["grammar", "budget"] | None = None if may_end else "grammar"
         return Explanation(may_end, reason, message, 0 if may_end else None, following, may_end)
     if not grammar.mask(configuration)[token]:
-        at, message = _forbidden(grammar, configuration, token, text)
+        at, message = _forbidden(grammar, configuration, token, before)
         return Explanation(False, "grammar", message, None, next_texts(grammar, at), grammar.accepts(at))
     after = np.array([grammar.take(configuration, token)], np.int32)
     if budget is None:

@@ -1,4 +1,4 @@
-"""Why a token may follow a text of a constraint, or may not: the question as people ask it, by texts."""
+"""Question why a token may follow a text of a constraint, or may not, as people ask it: by texts."""
 
 from __future__ import annotations
 

@@ -73,9 +73,9 @@ async def _precomputed(service: Service, asked: Asked, wanted: Precompute) -> co
 async def asked_in(service: Service, request: CertifyRequest) -> Asked:
     """The constraint of a request that is about one. Raises ApiError."""
     service.check_model(request.model)
-    asked = await service.asked(request)
+    asked = await service.asked(request, service.calling(request))
     if asked is None:
-        message = "there is no constraint: send response_format, grammar or json_schema"
+        message = "there is no constraint: send response_format, grammar, json_schema, or tools that may be called"
         raise ApiError(ErrorCode.MISSING_PARAMETER, message, param="response_format")
     return asked
 
@@ -96,6 +96,8 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
         finite=known.finite,
         largest_tokens=known.largest_tokens,
         largest_exact=known.largest_exact,
+        ambiguous=known.ambiguous,
+        ambiguous_example=known.ambiguous_example,
         unreachable_rules=list(known.unreachable_rules),
         ignored=[*unknown_fields(request.unknown_fields), *found.ignored],
         size=found.grammar.size,

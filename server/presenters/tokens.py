@@ -34,7 +34,8 @@ def _prompt_of(request: TokenizeRequest) -> ChatRequest | CompletionRequest:
     if (request.prompt is None) is (request.messages is None):
         code = ErrorCode.MISSING_PARAMETER if request.prompt is None else ErrorCode.CONFLICTING_PARAMETERS
         raise ApiError(code, "send one of prompt and messages", param="prompt")
-    template = {name: value for name in TemplateFields.model_fields if (value := getattr(request, name)) is not None}
+    names = (*TemplateFields.model_fields, "tools")
+    template = {name: value for name in names if (value := getattr(request, name)) is not None}
     if request.prompt is not None:
         for name in template:
             raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, f"{name}: no template is around a prompt", param=name)

@@ -12,8 +12,7 @@ from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
 from server.protocol.thinking.fields import Effort, ThinkingFields, ThinkingOptions
 from server.protocol.thinking.wish import Wish, wish_of
-from server.protocol.tools.choices import FunctionChoice, ToolChoice
-from server.protocol.tools.definitions import TOOLS, FunctionDefinition, Tool
+from server.protocol.tools.fields import ToolFields
 
 MESSAGES = 4_096
 """Turns of one chat."""
@@ -120,7 +119,7 @@ class TemplateFields(StrictModel):
     """
 
 
-class ChatRequest(AnswerRequest, TemplateFields, ThinkingFields):
+class ChatRequest(AnswerRequest, TemplateFields, ThinkingFields, ToolFields):
     """`POST /v1/chat/completions`, and what other interfaces' chats become. `server.protocol.reading` refuses other
     servers' fields.
     """
@@ -132,20 +131,6 @@ class ChatRequest(AnswerRequest, TemplateFields, ThinkingFields):
     string, or a list of up to 4,096 parts of type `text`; see docs/reference/http.md#messages. Nothing adds the schema
     to them: see docs/how-to/prompt.md.
     """
-    tools: Annotated[list[Tool], Field(max_length=TOOLS, fail_fast=True)] | None = None
-    """Up to 1,024 tools: functions, whose arguments satisfy their `parameters`, and `custom` tools, which take a text,
-    maybe of a grammar. The chat template shows them, and calls are in the model's own form: see docs/how-to/tools.md.
-    """
-    tool_choice: ToolChoice | None = None
-    """`auto`, the default: text, or calls, or text and then calls. `required`: calls. `none`: text. Or one tool that is
-    called, or `allowed_tools`.
-    """
-    parallel_tool_calls: bool | None = None
-    """Whether an answer may hold several calls. Default true."""
-    functions: Annotated[list[FunctionDefinition], Field(max_length=TOOLS, fail_fast=True)] | None = None
-    """Older name of `tools`: functions, of which an answer calls one at most, in `function_call`."""
-    function_call: FunctionChoice | None = None
-    """Choice among `functions`, as `tool_choice` is among `tools`: `auto`, `none`, or one function by its `name`."""
     logprobs: bool | None = None
     """Tells the model's log-probability of every token, and under `swyb` that among the viable ones. For single
     answers; the model is then asked of tokens that have no alternative too.

@@ -113,8 +113,8 @@ class Certificate(AnswerModel):
     """
     trace: list[TraceStep] | None = Field(default=None, exclude_if=lambda known: known is None)
     """Steps of the search, if `swyb.trace` asked for them (docs/how-to/debug.md): up to 1 MiB for all answers together,
-    the last one `truncated` where that is too little. A stream's chunks carry those since the chunk before. Of a search
-    for several answers the first one has them.
+    the last one `truncated` where that is too little. A stream's chunks carry those since the chunk before. A search
+    for several answers tells them with the first one.
     """
 
 

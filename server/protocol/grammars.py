@@ -10,6 +10,7 @@ from pydantic import Field
 from server.protocol.completion import AnswerModel
 from server.protocol.constraints.fields import ConstraintFields, ConstraintOptions
 from server.protocol.strict import StrictModel
+from server.protocol.tools.fields import ToolFields
 
 
 class Precompute(StrictModel):
@@ -52,8 +53,8 @@ class Registered(AnswerModel):
     shared: bool
 
 
-class CertifyRequest(ConstraintFields):
-    """`POST /v1/certify`: one constraint, told as in a chat request."""
+class CertifyRequest(ConstraintFields, ToolFields):
+    """`POST /v1/certify`: one constraint, or tools, told as in a chat request."""
 
     model: str | None = None
     """Name of the served model. Another name is a 404."""
@@ -92,8 +93,9 @@ class Certified(AnswerModel):
     `CompiledGrammar.size`. `ignored`: what is not enforced, annotations and what `lenient` dropped.
 
     `finite`: whether answers have a bound without a budget. `largest_tokens`: most tokens of an answer, null without a
-    bound; `largest_exact`: whether some answer has as many, or else it is an upper bound. `unreachable_rules`: rules of
-    a grammar in GBNF or Lark that its start doesn't lead to.
+    bound; `largest_exact`: whether some answer has as many, or else it is an upper bound. `ambiguous`: whether some
+    text of a grammar in GBNF or Lark has two derivations, such as `ambiguous_example`; null: not known, or another
+    dialect. `unreachable_rules`: rules of such a grammar that its start doesn't lead to.
     """
 
     object: Literal["certificate"] = "certificate"
@@ -107,6 +109,8 @@ class Certified(AnswerModel):
     finite: bool
     largest_tokens: int | None
     largest_exact: bool | None
+    ambiguous: bool | None
+    ambiguous_example: str | None
     unreachable_rules: list[str]
     ignored: list[str]
     size: Mapping[str, int]

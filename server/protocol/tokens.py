@@ -10,6 +10,7 @@ from server.protocol.chat import MESSAGES, TemplateFields
 from server.protocol.completion import AnswerModel
 from server.protocol.messages import ChatMessage
 from server.protocol.strict import StrictModel
+from server.protocol.tools.definitions import TOOLS, Tool
 
 
 class TokenizeRequest(TemplateFields):
@@ -21,6 +22,8 @@ class TokenizeRequest(TemplateFields):
     """A text."""
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MESSAGES, fail_fast=True)] | None = None
     """A chat."""
+    tools: Annotated[list[Tool], Field(max_length=TOOLS, fail_fast=True)] | None = None
+    """Tools that the chat template shows."""
     add_special_tokens: bool | None = None
     """Whether the tokenizer puts its marks around a text. Default true; with messages, false is the only value."""
     return_token_strs: bool | None = None

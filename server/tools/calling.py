@@ -1,4 +1,4 @@
-"""Calling: the tools that an answer may call, how many of them and in which form, read from a chat request."""
+"""Calling: the tools that an answer may call, how many of them and in which form, read from a request."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from server.protocol.chat import ChatRequest
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.tools.choices import AllowedTools, NamedCustom, NamedFunction
 from server.protocol.tools.definitions import CustomDefinition, FunctionDefinition, definition_of, grammar_of
+from server.protocol.tools.fields import ToolFields
 from server.tools.forms import CallForm
+from server.tools.parameters import Unwritable, format_of
 
 Format: TypeAlias = dict[str, Any]
 """Format of a structural tag (docs/reference/structural-tags.md)."""
@@ -21,13 +22,15 @@ _NO_ARGUMENTS: Mapping[str, object] = {"type": "object", "properties": {}, "addi
 @dataclass(frozen=True, slots=True)
 class CallableTool:
     """Tool as an answer may call it. `takes`: format of what it is given, a JSON object unless it `takes_text`.
-    `field`: path of the request's field that says so.
+    `field`: path of the request's field that says so. `parameters`: the schema of the object, where its members are
+    written as parameters.
     """
 
     name: str
     takes: Format
     field: str
     takes_text: bool = False
+    parameters: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Calling:
         return frozenset(tool.name for tool in self.tools if tool.takes_text)
 
 
-def calling_of(request: ChatRequest, form: CallForm) -> Calling | None:
+def calling_of(request: ToolFields, form: CallForm) -> Calling | None:
     """Calls that a request allows; None: none. Raises ApiError for tools that can't be, and for a choice of tools that
     aren't there.
     """
@@ -87,7 +90,7 @@ def _calling(
     as_functions: bool = False,
 ) -> Calling | None:
     """Calls of tools at these paths: all, or those of these names. `field`: the field that chooses among them."""
-    tools = {tool.name: tool for tool in _distinct(definitions)}
+    tools = {tool.name: tool for tool in _distinct(definitions, form)}
     if mode == "required" and not tools:
         listed = "functions" if field == "function_call" else "tools"
         message = f"{field} asks for a call, and there is nothing to call: send {listed}"
@@ -109,23 +112,36 @@ def _mode(choice: object) -> str:
     return choice.allowed_tools.mode if isinstance(choice, AllowedTools) else "required"
 
 
-def _distinct(definitions: Iterable[tuple[str, FunctionDefinition | CustomDefinition]]) -> Iterator[CallableTool]:
+def _distinct(
+    definitions: Iterable[tuple[str, FunctionDefinition | CustomDefinition]], form: CallForm
+) -> Iterator[CallableTool]:
     known: set[str] = set()
     for path, definition in definitions:
         if definition.name in known:
             message = f"{path}.name: two tools have the name {definition.name!r}"
             raise ApiError(ErrorCode.INVALID_VALUE, message, param=f"{path}.name")
         known.add(definition.name)
-        yield _function(path, definition) if isinstance(definition, FunctionDefinition) else _custom(path, definition)
+        if isinstance(definition, FunctionDefinition):
+            yield _function(path, definition, form)
+        else:
+            yield _custom(path, definition)
 
 
-def _function(path: str, definition: FunctionDefinition) -> CallableTool:
+def _function(path: str, definition: FunctionDefinition, form: CallForm) -> CallableTool:
     field, schema = f"{path}.parameters", definition.parameters or _NO_ARGUMENTS
     if schema.get("type", "object") != "object":
         message = f"{field}: the tool {definition.name!r} is given an object, and its schema says another type"
         raise ApiError(ErrorCode.INVALID_VALUE, message, param=field)
-    takes = {"type": "json_schema", "json_schema": {"type": "object", **schema}}
-    return CallableTool(definition.name, takes, field)
+    if form.parameters is None:
+        takes = {"type": "json_schema", "json_schema": {"type": "object", **schema}}
+        return CallableTool(definition.name, takes, field)
+    try:
+        return CallableTool(definition.name, format_of(schema, form.parameters), field, parameters=schema)
+    except Unwritable as error:
+        message = (
+            f"{field}: the tool {definition.name!r}: {error}: leave it out, or serve the model with --tool-form hermes"
+        )
+        raise ApiError(ErrorCode.UNSUPPORTED_FEATURE, message, param=field, details={"pointer": error.at}) from error
 
 
 def _custom(path: str, definition: CustomDefinition) -> CallableTool:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from server.tools.calling import Calling
 from server.tools.json_end import JsonEnd
+from server.tools.parameters import ParameterReader, as_written
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]+")
 
@@ -70,9 +71,11 @@ class CallReader:
     def __init__(self, calling: Calling) -> None:
         self._form = calling.form
         self._text_tools = calling.text_tools
+        self._schemas = {tool.name: tool.parameters for tool in calling.tools if tool.parameters is not None}
         self._rest = ""
         self._calls = 0
         self._end = JsonEnd()
+        self._parameters: ParameterReader | None = None
         self._state: _State = self._text if calling.has_free_text else self._beginning
 
     def read(self, piece: str, *, last: bool) -> Iterator[Event]:
@@ -120,12 +123,23 @@ class CallReader:
         self._rest = self._rest[found.end() :]
         takes_text = found[0] in self._text_tools
         self._state = self._text_middle if takes_text else self._middle
+        if self._form.parameters is not None and not takes_text:
+            self._parameters = ParameterReader(self._form.parameters, as_written(self._schemas.get(found[0], {})))
         self._calls += 1
         return [CallStart(self._calls - 1, found[0], takes_text)]
 
     def _middle(self, last: bool) -> Sequence[Event] | None:
         self._end = JsonEnd()
-        return self._passed(self._form.middle, self._json)
+        return self._passed(self._form.middle, self._json if self._parameters is None else self._tags)
+
+    def _tags(self, last: bool) -> Sequence[Event] | None:
+        """Reads parameters that stand in tags."""
+        assert self._parameters is not None, "the form has them"
+        made, used, over = self._parameters.read(self._rest)
+        self._rest = self._rest[used:]
+        if over:
+            self._state = self._behind
+        return [CallPiece(self._calls - 1, made, takes_text=False)] if made else () if used or over else None
 
     def _json(self, last: bool) -> Sequence[Event] | None:
         at = self._end.find(self._rest)

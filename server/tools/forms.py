@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from server.tools.parameters import ParameterForm
+
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
@@ -29,6 +31,8 @@ class CallForm:
     end: str = ""
     parallel: bool = True
     """Whether an answer may hold several calls: Llama 3's templates refuse to show them."""
+    parameters: ParameterForm | None = None
+    """Form of arguments that are not a JSON object: a tag for each."""
     marks: tuple[str, ...] = ()
     """Texts that a chat template holds, all of them, where its model writes calls so; none: no template tells."""
     foreign: tuple[str, ...] = ()
@@ -90,6 +94,17 @@ _DEEPSEEK = CallForm(
     text_end="\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     marks=("<｜tool▁calls▁begin｜>", "```json"),
 )
+_GLM = CallForm(
+    trigger="<tool_call>",
+    open="<tool_call>",
+    middle="\n",
+    close="</tool_call>",
+    separator="\n",
+    text_middle="\n<arg_key>input</arg_key>\n<arg_value>",
+    text_end="</arg_value>\n</tool_call>",
+    parameters=ParameterForm("<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"),
+    marks=("<arg_key>", "</arg_key>\n<arg_value>"),
+)
 
 FORMS: Mapping[str, CallForm] = {
     "hermes": CallForm(
@@ -102,6 +117,27 @@ FORMS: Mapping[str, CallForm] = {
         text_end="\n</tool_call>",
         marks=("<tool_call>", "arguments"),
         foreign=("<function=", "<arg_key>", "<parameter"),
+    ),
+    "qwen_coder": CallForm(
+        trigger="<tool_call>",
+        open="<tool_call>\n<function=",
+        middle=">\n",
+        close="</function>\n</tool_call>",
+        separator="\n",
+        text_middle=">\n<parameter=input>\n",
+        text_end="\n</parameter>\n</function>\n</tool_call>",
+        parameters=ParameterForm("<parameter=", ">\n", "\n</parameter>\n"),
+        marks=("<tool_call>", "<function=", "<parameter="),
+    ),
+    "glm": _GLM,
+    "glm_4_7": replace(
+        _GLM,
+        middle="",
+        separator="",
+        text_middle="<arg_key>input</arg_key><arg_value>",
+        text_end="</arg_value></tool_call>",
+        parameters=ParameterForm("<arg_key>", "</arg_key><arg_value>", "</arg_value>"),
+        marks=("<arg_key>", "</arg_key><arg_value>"),
     ),
     "mistral_args": CallForm(
         trigger="[TOOL_CALLS]",
@@ -127,6 +163,17 @@ FORMS: Mapping[str, CallForm] = {
         text_middle="<｜tool▁sep｜>",
         text_end="<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         marks=("<｜tool▁calls▁begin｜>",),
+    ),
+    "harmony": CallForm(
+        trigger="<|end|><|start|>assistant<|channel|>commentary",
+        open="<|end|><|start|>assistant<|channel|>commentary to=functions.",
+        middle=" <|constrain|>json<|message|>",
+        close="",
+        separator="",
+        text_middle=" <|message|>",
+        text_end="",
+        parallel=False,
+        marks=("<|channel|>", "to=functions."),
     ),
     "llama": _LLAMA,
     "python_tag": replace(_LLAMA, trigger="<|python_tag|>", begin="<|python_tag|>", marks=()),

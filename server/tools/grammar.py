@@ -10,6 +10,7 @@ from grammar_cache import Constraint, GrammarError
 from grammar_cache.constraint import Whitespace
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.tools.calling import Calling, Format
+from server.tools.parameters import schema_pointer
 
 _FIELD = "tools"
 
@@ -29,8 +30,12 @@ def refusal(error: GrammarError, calling: Calling) -> ApiError:
     for pointer, value in _formats(_tag(calling)):
         tool = tools.get(id(value))
         if tool is not None and error.pointer is not None and f"{error.pointer}/".startswith(f"{pointer}/"):
-            inside = error.pointer[len(pointer) :].removeprefix(_INSIDE.get(value["type"], ""))
-            error.pointer = inside if value["type"] == "json_schema" else None
+            inside = error.pointer[len(pointer) :]
+            if tool.parameters is not None:
+                error.pointer = schema_pointer(inside, tool.parameters)
+            else:
+                inside = inside.removeprefix(_INSIDE.get(value["type"], ""))
+                error.pointer = inside if value["type"] == "json_schema" else None
             error.message = f"the tool {tool.name!r}: {error.message}"
             return of_grammar(error, tool.field)
     return of_grammar(error, _FIELD)

@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _gone(self) -> bool:
         self.connection.setblocking(False)
         with suppress(BlockingIOError):
-            return self.connection.recv(1, socket.MSG_PEEK) == b""
+            return bool(self.connection.recv(1, socket.MSG_PEEK) == b"")
         return False
 
 

@@ -71,7 +71,7 @@ class Look:
     def _candidate(self, token: int, own: int | None, kept: Collection[int]) -> TracedCandidate:
         fate, distance = self._judged[token]
         if token == own:
-            fate = "taken"
+            fate, distance = "taken", distance or 0  # an end before its time is taken where nothing else is viable
         elif token in kept:
             fate = "kept"
         logit = round(float(self._ranked[token]), DIGITS)

@@ -83,8 +83,9 @@ class TracedRow:
     @property
     def size_bytes(self) -> int:
         """Bytes of the row as JSON, at most."""
-        texts = [*self.jumped, *self.candidates, *([self.token] if self.token else [])]
-        sizes = (len(json.dumps(one.text, ensure_ascii=False).encode()) for one in (self, *texts))
+        texts = [one.text for one in self.jumped] + [one.text for one in self.candidates]
+        texts += [self.token.text] if self.token else []
+        sizes = (len(json.dumps(text, ensure_ascii=False).encode()) for text in (self.text, *texts))
         return _ROW_BYTES + _TOKEN_BYTES * len(texts) + sum(sizes)
 
 

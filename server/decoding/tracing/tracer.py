@@ -125,12 +125,11 @@ class Tracer:
             if known is beam:
                 return _Origin(place)
         parent = [place for place, known in enumerate(self._before) if not known.ended][beam.row]
-        begun = len(self._before[parent].tokens)
         if beam.stopped:
-            token = next(way.token for way in found[beam.row].ranked if way.token in self._ends)
-        else:
-            token = beam.tokens[begun] if len(beam.tokens) > begun else None
-        return _Origin(parent, beam.row, token)
+            end = next(way.token for way in found[beam.row].ranked if way.token in self._ends)
+            return _Origin(parent, beam.row, end)
+        begun = len(self._before[parent].tokens)
+        return _Origin(parent, beam.row, beam.tokens[begun] if len(beam.tokens) > begun else None)
 
     def _witnessed(self) -> list[TracedRow]:
         rows = []

@@ -109,6 +109,7 @@ export class Controls {
   }
 
   #edited(after = QUIET) {
+    this.budget.doubt();
     this.#settled();
     clearTimeout(this.#timer);
     this.#asking?.abort();
@@ -126,8 +127,7 @@ export class Controls {
       this.budget.learn(told, this.room);
     } catch (error) {
       if (asking.signal.aborted) return;
-      this.budget.forget();
-      setText(this.budget.lowest, "no minimum");
+      this.budget.forget("no minimum");
       if (error instanceof ConstraintError) this.editor.refuse(error.message, error);
       else if (!this.refuse(error)) this.editor.refuse(error.message, null);
     }

@@ -70,9 +70,9 @@ function whole(text, place, count) {
 
 /** Tokens from the beginning to those of a place. */
 export function wayTo(place) {
-  const way = [];
-  for (let at = place; at !== null; at = at.before) way.unshift(...at.tokens);
-  return way;
+  const places = [];
+  for (let at = place; at !== null; at = at.before) places.push(at);
+  return places.reverse().flatMap((at) => at.tokens);
 }
 
 /** Text of such tokens. */

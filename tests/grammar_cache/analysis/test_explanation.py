@@ -50,7 +50,7 @@ def check(case: Case, grammar: CompiledGrammar, text: bytes, configuration: int,
 @given(cases(), st.sampled_from([SEARCH, LITTLE]))
 @examples(15)
 def test_explanations_are_what_masks_do(case: Case, limits: Limits) -> None:
-    """Of every token: allowed as the mask has it, the grammar blamed only where no word goes on so, distances sound."""
+    """Every token is allowed as masks have it, the grammar is blamed where no word goes on so, distances are sound."""
     grammar = case.compiled(limits)
     if grammar is None:
         return

@@ -51,8 +51,8 @@ class Lengths:
                 return found
             case Repeat(item, least, most):
                 return repeated(self.of(item, known), least, most)
-            case _:
-                reject()  # intersections and complements have no lengths of their parts
+            case _:  # intersections and complements have no lengths of their parts
+                return reject()
 
 
 def joined(one: int, other: int) -> int:

@@ -10,7 +10,8 @@ from server.decoding.step import steps
 def log_softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
     """Logarithms of the softmax, in float64."""
     shifted = logits.astype(np.float64) - logits.max()
-    return shifted - np.log(np.exp(shifted).sum())
+    found: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum())
+    return found
 
 
 def advance(decoder: Decoder, logits: NDArray[np.floating]) -> None:

@@ -15,6 +15,10 @@ TEMPLATES = {
     "mistral": """{{- "[TOOL_CALLS][" }}{%- set out = tool_call.function|tojson %}{{- out[:-1] }}""",
     "mistral_spaced": """{{- "[TOOL_CALLS] [" }}{%- set out = tool_call.function|tojson %}{{- out[:-1] }}""",
     "mistral_args": """{{- '[TOOL_CALLS]' + tool_call.function.name + '[ARGS]' + arguments }}""",
+    "qwen_coder": r"""{{- '<tool_call>\n<function=' + tool_call.name }}{{- '<parameter=' + args_name + '>\n' }}""",
+    "glm": "{{ '<tool_call>' + tc.name }}\n<arg_key>{{ k }}</arg_key>\n<arg_value>{{ v }}</arg_value>",
+    "glm_4_7": "{{- '<tool_call>' + tc.name -}}<arg_key>{{ k }}</arg_key><arg_value>{{ v }}</arg_value>",
+    "harmony": """{{- "<|start|>assistant to=functions." + name + "<|channel|>commentary json<|message|>" }}""",
     "deepseek": r"""{{'<｜tool▁calls▁begin｜>' + tool['type'] + '<｜tool▁sep｜>' + '```json' + '\n'}}""",
     "deepseek_3_1": """{{'<｜tool▁calls▁begin｜>' + tool['function']['name'] + '<｜tool▁sep｜>'}}""",
 }
@@ -32,7 +36,6 @@ def test_the_form_of_a_template(name: str) -> None:
     [
         "",
         "{{ message.content }}",
-        "<tool_call>\n<function={{ name }}>\n<parameter={{ arguments }}>",
         "<tool_call>{{ name }}\n<arg_key>{{ arguments }}",
     ],
 )
@@ -52,4 +55,7 @@ def test_forms_can_be_read(name: str) -> None:
     """A trigger begins all calls, and no call's name runs into what stands behind it."""
     form = FORMS[name]
     assert form.lead.startswith(form.trigger)
-    assert all(middle[0] not in "_.:/-" and not middle[0].isalnum() for middle in (form.middle, form.text_middle))
+    ways = [form.text_middle, form.middle or form.close]
+    if form.parameters is not None and not form.middle:
+        ways.append(form.parameters.before)
+    assert all(way[0] not in "_.:/-" and not way[0].isalnum() for way in ways)

@@ -158,9 +158,10 @@ def test_auto_has_text_and_calls(form: str) -> None:
     """One grammar holds the empty text, text, calls, and text before calls; not text behind them, nor half a call."""
     grammar = compile_grammar(constraint_of(calling(form)), VOCABULARY)
     chosen = FORMS[form]
-    call = chosen.lead + "now" + chosen.middle + "{}"
+    given = "" if chosen.parameters else "{}"
+    call = chosen.lead + "now" + chosen.middle + given
     whole = call + chosen.last
-    several = call + chosen.next + "now" + chosen.middle + "{}" + chosen.last
+    several = call + chosen.next + "now" + chosen.middle + given + chosen.last
 
     def accepts(text: str) -> bool:
         return grammar.accepts(grammar.take_bytes(grammar.start, text.encode()))

@@ -220,3 +220,17 @@ def test_masks_alone_are_what_masks_give(chromium: Browser, seed: int) -> None:
         # A character that is cut stands as one mark, whatever its bytes.
         ours, theirs = text_of(page, "masks"), VOCABULARY.text(expected).decode(errors="replace")
         assert re.sub("\ufffd+", "", ours) == re.sub("\ufffd+", "", theirs)
+
+
+def test_what_is_told_of_a_constraint(chromium: Browser, server: Running) -> None:
+    """Beside the minimum stand the shortest answer, the size of the largest one, and rules that look like a mistake."""
+    with opened(chromium, server.base) as page:
+        facts = page.locator("#facts")
+        type_constraint(page, "GBNF", 'root ::= "a" | b\nb ::= "bb"\nlost ::= "c"\n')
+        facts.get_by_text("the start doesn't lead to: lost").wait_for()
+        facts.get_by_text("largest answer 2 tokens").wait_for()
+        facts.get_by_text("Shortest answer a").wait_for()
+        type_constraint(page, "GBNF", 'root ::= "a" root | "b"\n')
+        facts.get_by_text("answers of any length").wait_for()
+        type_constraint(page, "JSON Schema", '{"type": "integer", "x-note": 2, "minimum": 3}')
+        facts.get_by_text("Not enforced").wait_for()

@@ -29,16 +29,23 @@ export class Budget {
     this.slider.value = String(value);
   }
 
-  /** Shows that the minimum isn't known yet, or can't be. */
-  forget() {
+  /** Shows that the minimum may be another one by now. */
+  doubt() {
+    this.lowest.setAttribute("aria-busy", "true");
+  }
+
+  /** Shows that there is no minimum, or none yet. */
+  forget(why = "minimum …") {
     this.minimum = null;
-    setText(this.lowest, "minimum …");
+    this.lowest.removeAttribute("aria-busy");
+    setText(this.lowest, why);
     this.facts.replaceChildren();
   }
 
   /** Takes what the server told of the constraint. `room`: tokens of the context window. */
   learn(told, room) {
     this.minimum = told.min_tokens;
+    this.lowest.removeAttribute("aria-busy");
     this.room = room;
     setText(this.lowest, `minimum ${told.min_tokens}${told.exact === false ? " at most" : ""}`);
     this.#bound();
@@ -64,7 +71,7 @@ function* facts(told) {
   }
   const size = [];
   if (told.finite === true) {
-    size.push(told.largest_tokens == null ? "finitely many answers" : `largest answer ${counted(told.largest_tokens, "token")}`);
+    size.push(`largest answer ${counted(told.largest_tokens, "token")}${told.largest_exact ? "" : " at most"}`);
   }
   if (told.finite === false) size.push("answers of any length");
   if (told.ambiguous === true) size.push("ambiguous");
@@ -73,7 +80,7 @@ function* facts(told) {
   }
   if (size.length) yield element("p", {}, size.join(" · "));
   if (told.unreachable_rules?.length) {
-    yield element("p", { class: "warn" }, `Rules that no answer uses: ${told.unreachable_rules.join(", ")}`);
+    yield element("p", { class: "warn" }, `Rules that the start doesn't lead to: ${told.unreachable_rules.join(", ")}`);
   }
   if (told.ignored?.length) {
     yield element("p", { class: "warn" }, `Not enforced: ${told.ignored.join("; ")}`);

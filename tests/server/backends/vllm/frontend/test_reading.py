@@ -60,7 +60,7 @@ class Engine:
         decoder = Decoder(self._language, self._parameters)
         assert (begun,) == decoder.wanted.tokens
         try:
-            rows = [PROMPT]
+            rows: list[tuple[int, ...]] = [PROMPT]
             while not decoder.answers:
                 wanted = decoder.wanted
                 rows = [rows[parent] + tokens for parent, tokens in zip(wanted.parents, wanted.tokens, strict=True)]

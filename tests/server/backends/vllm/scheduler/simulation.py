@@ -118,8 +118,9 @@ class Workers:
         sampled = [0 if found is None else int(found.argmax()) for found in logits.values()]
         for turn in self.searches.turns(rows):
             found = [logits[names[place]] for place in turn.places]
-            assert not any(row is None for row in found)
-            turn.search.advance([ArrayRow(row) for row in found], self.registry.vocabulary.size)
+            computed = [row for row in found if row is not None]
+            assert len(computed) == len(found)
+            turn.search.advance([ArrayRow(row) for row in computed], self.registry.vocabulary.size)
             for row, token in turn.search.kept().items():
                 sampled[turn.places[row]] = token
         tokens = [[] if logits[name] is None else [token] for name, token in zip(names, sampled, strict=True)]
