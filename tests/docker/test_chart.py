@@ -24,9 +24,9 @@ from server.backends import loop
 from server.cli import parse
 from server.commands import serving
 from server.commands.serve import configuration
+from server.grammars.tenants import STORE_SECONDS
 from server.options.option import options_of
 from server.routes import health
-from server.service import STORE_SECONDS
 from server.settings import Settings
 from tests.docker.dockerfile import exec_form, parsed
 from tests.documents import ROOT
