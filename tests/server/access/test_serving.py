@@ -68,7 +68,7 @@ def test_a_key_opens_and_others_do_not(keyed: Running) -> None:
 
 
 def test_requests_a_minute_and_the_time_that_is_told(keyed: Running) -> None:
-    """A minute's requests are taken at once, then there is a 429; after the time that it tells the same request is taken."""
+    """A minute's requests are taken at once, then there is a 429; after the time that it tells one is taken."""
     answers = [chat(keyed, "minute", max_tokens=1) for _ in range(75)]
     refused = [answer for answer in answers if answer.status_code == 429]
     assert 60 <= len(answers) - len(refused) < 75
