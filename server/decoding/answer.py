@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from server.decoding.cost import Cost
 from server.decoding.logprobs import TokenLogprobs
 from server.decoding.tracing.steps import TraceStep
 
@@ -46,7 +47,7 @@ class Answer:
     None: not known here. `budget_ended`: JSON Pointers of the values that the budget ended, where the text is JSON and
     that is known. `logprobs`: where they were asked for, of all tokens that the model chose. `thought`: what came
     before; no other field counts it. `trace`: where it was asked for, of all beams; told with the best answer of a
-    search.
+    search. `cost`: cost of all answers of the work, where it was decoded here; equal answers may differ in it.
     """
 
     text: bytes
@@ -64,6 +65,7 @@ class Answer:
     tight_steps: int | None = None
     thought: Thought | None = None
     trace: tuple[TraceStep, ...] | None = None
+    cost: Cost | None = field(default=None, compare=False, repr=False)
 
     @property
     def tokens_spent(self) -> int:

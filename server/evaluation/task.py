@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from grammar_cache import Constraint
 from server.evaluation.members import Members
@@ -61,6 +61,6 @@ class Task:
     judge: Callable[[str], Verdict] = field(repr=False, compare=False)
     forms: Mapping[Form, str] = field(default_factory=dict, repr=False)
     shorter: tuple[str, ...] = field(default=(), repr=False)
-    tools: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
+    tools: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     tool_choice: Literal["auto", "required"] = "auto"
     read: Callable[[str], str] = field(default=cleaned, repr=False, compare=False)

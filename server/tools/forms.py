@@ -166,8 +166,7 @@ FORMS: Mapping[str, CallForm] = {
     ),
     "harmony": CallForm(
         trigger="<|end|><|start|>assistant<|channel|>commentary",
-        begin="<|end|><|start|>assistant<|channel|>commentary to=functions.",
-        open="",
+        open="<|end|><|start|>assistant<|channel|>commentary to=functions.",
         middle=" <|constrain|>json<|message|>",
         close="",
         separator="",

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from server.evaluation.datasets.functions import FILE, Call, reference
+from server.evaluation.datasets.functions import FILE, reference
 from server.evaluation.datasets.sampling import sampled
 from server.evaluation.feasible import compact
 from server.evaluation.task import Form, Task
 from server.evaluation.tools.judge import ToolJudge
+from server.evaluation.tools.matching import Expected
 from server.evaluation.tools.written import as_text
 from server.protocol.chat import ChatRequest
 from server.tools.calling import Calling, calling_of
@@ -34,7 +35,7 @@ def read(path: Path, n: int, seed: int, form: CallForm, choice: Choice = "requir
 
 def _task(item: dict[str, Any], form: CallForm, choice: Choice) -> Task:
     tools: list[dict[str, Any]] = item["tools"]
-    expected: list[Call] = item["ground_truth"]
+    expected: list[Expected] = item["ground_truth"]
     functions = [tool["function"] for tool in tools]
     request = ChatRequest.model_validate({"messages": item["messages"], "tools": tools, "tool_choice": choice})
     calling = calling_of(request, form)

@@ -13,12 +13,15 @@ import httpx
 import pytest
 
 from grammar_cache import Constraint
+from server.evaluation.datasets import tool_calls
+from server.evaluation.datasets.samples import samples
 from server.evaluation.methods.registry import build
 from server.evaluation.methods.served import SHAPES, constraint_fields
 from server.evaluation.methods.spec import specs
 from server.evaluation.remote import RemoteModel
 from server.evaluation.reply import Reply
 from server.evaluation.task import Form, Task, Verdict
+from server.tools.forms import FORMS, NEUTRAL
 from tests.server.evaluation.world import CLOSED, FEWEST, read_tasks, split
 from tests.server.running import Running, serving
 
@@ -144,3 +147,32 @@ def test_grammars_in_the_shapes_of_servers(shape: str, fields: dict[str, Any]) -
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_carries_a_schema(tasks: list[Task], shape: str) -> None:
     assert json.dumps(CLOSED) in json.dumps(constraint_fields(tasks[0], shape))
+
+
+def test_tools_of_our_own_server(running: Running) -> None:
+    """Calls that a server returns are judged as texts in the neutral form; required ones are valid."""
+    with samples() as folder:
+        tasks = tool_calls.read(folder / "bfcl", 0, 0, FORMS[NEUTRAL])
+    model = RemoteModel(f"{running.base}/v1", "scripted")
+    for task in tasks:
+        [reply] = answers(model, "server", task, 250)
+        assert (reply.outcome, reply.complete) == ("answered", True)
+        assert task.judge(task.read(reply.text or "")).valid
+
+
+def test_arguments_that_are_no_json_are_judged_so() -> None:
+    """Arguments that a server cut stay cut in the text that is judged."""
+    with samples() as folder:
+        [task, *_] = tool_calls.read(folder / "bfcl", 0, 0, FORMS[NEUTRAL])
+    call = {"id": "1", "type": "function", "function": {"name": task.tools[0]["function"]["name"], "arguments": '{"a'}}
+    message = {"role": "assistant", "content": "So:", "tool_calls": [call]}
+    sent = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        return httpx.Response(200, json={"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+
+    [reply] = answers(replying(respond), "server", task, 9)
+    assert (reply.text or "").startswith("So:<tool_call>")
+    assert not task.judge(reply.text or "").syntax
+    assert (sent[0]["tools"], sent[0]["tool_choice"]) == (list(task.tools), "required")

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grammar_cache import compile_grammar
+from grammar_cache import Vocabulary, compile_grammar
+from server.backends.loop import EngineLoop
 from server.evaluation.datasets import tool_calls
 from server.evaluation.datasets.samples import samples
+from server.evaluation.model import LocalModel
 from server.evaluation.task import Task
 from server.tools.forms import FORMS
+from tests.cached import tokenizer_folder
+from tests.server.engines.scripted import ScriptedEngine
+from tests.server.engines.scripts import seeded
 from tests.server.evaluation.datasets.test_json_datasets import DATA
-from tests.server.evaluation.world import evaluated
+from tests.server.evaluation.world import evaluated, split
 from tests.server.tools.test_grammar import VOCABULARY
 
 FORM = FORMS["hermes"]
@@ -68,3 +74,20 @@ def test_the_real_set() -> None:
     tasks = read(DATA / "bfcl")
     assert len(tasks) == 199
     assert [task.name for task in tasks if not task.judge(task.gold).correct] == []
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not (DATA / "bfcl").is_dir(), reason=f"no evaluation data at {DATA} (set SWYB_DATA)")
+def test_all_questions_whatever_the_model(tmp_path: Path) -> None:
+    """Calls drawn from random logits over Qwen3's vocabulary are valid, and streamed as whole, at 32, 64 and 128 tokens
+    wherever the fewest tokens fit.
+    """
+    vocabulary = Vocabulary.from_pretrained(tokenizer_folder("qwen3"))
+    engine = ScriptedEngine(vocabulary, seeded(vocabulary.size, 1))
+    tasks = [replace(task, messages=({"role": "user", "content": "?"},)) for task in read(DATA / "bfcl")]
+    model = LocalModel(EngineLoop(engine), split)
+    found = evaluated(tasks, tmp_path / "rows", "swyb:temperature=1", "32,64,128", model, concurrency=4)
+    answers = [row for row in found if row.outcome == "answered"]
+    assert len(answers) > 2 * len(tasks)
+    assert all(row.outcome == "answered" or row.too_small for row in found)
+    assert [row.task for row in answers if row.verdict is None or not row.verdict.valid] == []
