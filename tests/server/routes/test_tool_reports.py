@@ -1,4 +1,4 @@
-"""What `/v1/certify` and `/tokenize` tell of requests with tools, without an answer."""
+"""Reports of `/v1/certify` and `/tokenize` on requests with tools, without an answer."""
 
 from __future__ import annotations
 
