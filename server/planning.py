@@ -1,14 +1,18 @@
 """Planning of a request in the numbers that decoding works with: the budget, and how tokens are chosen.
 
-Refuses what can't be kept. Pure: knows the protocol's models and what is known of a grammar, no engine.
+Refuses what can't be kept. Knows the protocol's models, what is known of a grammar, and what a backend can decode.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from server.backends.backend import Work
+from server.backends.backend import Backend, DoesNotFit, UnsupportedWork, Work
+from server.decoding.answer import Answer
+from server.decoding.forced_text import ForcedText
+from server.decoding.language import Language
 from server.decoding.parameters import Parameters, Penalties
+from server.engines.contract import ChatModel
 from server.grammars.compiled import Certified
 from server.protocol.chat import AnswerRequest, ChatRequest, SwybOptions
 from server.protocol.errors import ApiError, ErrorCode
@@ -19,6 +23,9 @@ SEARCH_ALPHA = 0.5
 
 EPSILON = 0.001
 """Least share of the model that a token of a beam under a constraint has, where it isn't the best there."""
+
+OUTPUT_WEIGHT = 2
+"""Weight of a token of an answer beside one of a prompt, where turns are shared (Sheng et al., OSDI 2024)."""
 
 TRACE_BYTES = 1 << 20
 """Bytes of the traces of a request's answers together."""
@@ -107,6 +114,44 @@ def parameters_for(request: AnswerRequest, budget: int, *, constrained: bool) ->
     _check_beams(parameters)
     _check_lengths(request, constrained=constrained)
     return parameters
+
+
+def check_parameters(parameters: Parameters, prompt_tokens: int, backend: Backend) -> None:
+    """Raises ApiError for what the backend can't decode."""
+    try:
+        backend.check(parameters, prompt_tokens)
+    except DoesNotFit as error:
+        raise ApiError(ErrorCode.MEMORY_EXCEEDED, str(error), param="swyb.beam_width") from error
+    except UnsupportedWork as error:
+        raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
+
+
+def refuses_budget(request: AnswerRequest, backend: Backend) -> bool:
+    """Whether an answer that the budget changed is to be an error. Raises ApiError where that won't be known."""
+    options = request.swyb or SwybOptions()
+    refuses = options.on_budget == "refuse"
+    if refuses and options.beam_width > 1 and not backend.judges_beams:
+        message = "swyb.on_budget: what the budget changed isn't known of beams where vLLM has them: leave it out"
+        raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="swyb.on_budget")
+    return refuses
+
+
+def language_of(certified: Certified | None, parameters: Parameters, model: ChatModel) -> Language | None:
+    """Language of a work; None: any text."""
+    if certified is None or parameters.jump_forward != "text":
+        return certified.grammar if certified else None
+    return ForcedText(certified.grammar, model.split)
+
+
+def most_of(work: Work) -> int:
+    """Tokens that a work is charged for at most, as turns are shared by them."""
+    return len(work.prompt) + OUTPUT_WEIGHT * work.parameters.beam_width * work.parameters.budget
+
+
+def spent_on(work: Work, answer: Answer) -> int:
+    """Tokens that a work is charged for once it has answered."""
+    rows = 0 if answer.cost is None else answer.cost.rows
+    return len(work.prompt) + OUTPUT_WEIGHT * max(rows, answer.tokens_spent)
 
 
 def works_of(work: Work, answers: int) -> tuple[Work, ...]:

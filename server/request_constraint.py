@@ -43,11 +43,14 @@ class Constrained(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A constraint and the request field that it came from; or the calls that it is made of."""
+    """A constraint and the request field that it came from; or the calls that it is made of. `name`: the grammar's, if
+    it was sent so.
+    """
 
     constraint: Constraint
     field: str
     calling: Calling | None = None
+    name: str | None = None
 
     def refusal(self, error: GrammarError) -> ApiError:
         """Refusal of the constraint, blamed on its field, or on the tool that it is about."""
@@ -91,7 +94,7 @@ def asked_for(
     _refuse_idle_options(options, whitespace, kind)
     if registered is not None:
         _refuse_other_options(options, whitespace)
-        return Asked(registered, source.field)
+        return Asked(registered, source.field, name=source.name)
     constraint = Constraint(
         kind,
         text,
@@ -100,7 +103,7 @@ def asked_for(
         whitespace=whitespace[1] if whitespace else "bounded",
         lenient=options.lenient or False,
     )
-    return Asked(constraint, source.field)
+    return Asked(constraint, source.field, name=source.name)
 
 
 def _text_beside(calling: Calling, source: Source) -> dict[str, object]:

@@ -7,33 +7,42 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from uuid import uuid4
 
 from grammar_cache import GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION
-from grammar_cache.store.sharing import SharedGrammars
+from server.access.caller import Caller
+from server.access.fair_queue import FairQueue
+from server.access.permissions import check_constraint
 from server.admission import Admission, Stage
-from server.backends.backend import Backend, DoesNotFit, Piece, State, Unavailable, UnsupportedWork, Work
+from server.backends.backend import Backend, Piece, State, Unavailable, Work
 from server.decoding.answer import Answer
-from server.decoding.forced_text import ForcedText
-from server.decoding.language import Language
-from server.decoding.parameters import Parameters
 from server.engines.contract import ChatModel, EngineError
-from server.grammars.compiled import Certified, Grammars
-from server.grammars.named import NamedGrammars
-from server.grammars.opening import opened_store
+from server.grammars.compiled import Certified
+from server.grammars.tenants import Tenants
 from server.interrupts import Interrupted, Interrupts
 from server.job import Job
 from server.merging import merged
-from server.planning import budget_for, least_answer, parameters_for, works_of
+from server.planning import (
+    budget_for,
+    check_parameters,
+    language_of,
+    least_answer,
+    most_of,
+    parameters_for,
+    refuses_budget,
+    spent_on,
+    works_of,
+)
 from server.prompts import Prompt, prompt_of
-from server.protocol.chat import AnswerRequest, ChatRequest, SwybOptions
+from server.protocol.chat import ChatRequest
 from server.protocol.completions.request import CompletionRequest
-from server.protocol.errors import ApiError, ErrorCode, of_grammar
+from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.tools.fields import ToolFields
 from server.request_constraint import Asked, Constrained, asked_for, named_in
 from server.settings import Settings
@@ -47,12 +56,6 @@ WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
 
 READY_POLL_SECONDS = 0.02
-
-NAME_SECONDS = 0.25
-"""Seconds for the store to answer what only people ask, and what a name means."""
-
-STORE_SECONDS = 2.0
-"""Seconds for what is left to be written to the store when the server stops."""
 
 _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
     State.STARTING: (ErrorCode.NOT_READY, "the model is not ready"),
@@ -71,40 +74,40 @@ class Service:
         self.model = backend.model
         self.created = int(time.time())
         self.fingerprint = f"swyb_{_fingerprint(self.model)}"
-        self.database = opened_store(settings)
-        self.grammars = Grammars(
-            self.model.vocabulary,
-            longest_answer=self.model.context_window,
-            limits=settings.limits,
-            count=settings.cached_grammars,
-            room=settings.cached_bytes,
-            threads=settings.compile_threads,
-            shared=SharedGrammars(self.database, self.model.vocabulary, settings.limits) if self.database else None,
-        )
-        self.catalogue = self.database.catalogue(NAME_SECONDS) if self.database else None
-        self.named = NamedGrammars(self.catalogue)
+        self.tenants = Tenants(settings, self.model.vocabulary, self.model.context_window)
+        self._act_for(Caller())
         form = settings.tool_form
         self._call_form = FORMS[form] if form is not None else form_of(self.model.chat_template)
-        self._backend = backend
-        self._admission = Admission(settings.running + settings.waiting)
-        self._running = asyncio.Semaphore(settings.running)
-        self._stage = Stage.OPEN
+        self.backend = backend
+        self.admission = Admission(settings.running, settings.waiting)
+        self.turns = FairQueue(settings.running)
         self._preparing = Interrupts()
+
+    def serving(self, caller: Caller) -> Service:
+        """Returns this service as one caller meets it: with the grammars, the names and the limits of a key."""
+        own = copy(self)
+        own._act_for(caller)
+        return own
+
+    def _act_for(self, caller: Caller) -> None:
+        self.caller = caller
+        self.tenant = tenant = self.tenants.of(caller.key.tenant)
+        self.grammars, self.named, self.database = tenant.grammars, tenant.named, tenant.database
 
     @property
     def ready(self) -> bool:
         """Whether requests should be sent here: the model is warm and works, and nobody has told the server to end."""
-        return self._backend.state is State.READY and self._stage is Stage.OPEN
+        return self.backend.state is State.READY and self.admission.stage is Stage.OPEN
 
     @property
     def failed(self) -> bool:
         """Whether the engine can't recover."""
-        return self._backend.state is State.FAILED
+        return self.backend.state is State.FAILED
 
     @property
     def present(self) -> int:
         """Answers in preparation, waiting or running."""
-        return self._admission.taken
+        return self.admission.taken
 
     async def until_ready(self) -> None:
         """Returns once `ready`. Raises ApiError if the model fails, or takes implausibly long."""
@@ -118,30 +121,40 @@ class Service:
             raise ApiError(ErrorCode.NOT_READY, "the model did not get ready") from error
 
     def start(self) -> None:
-        self._backend.start()
-        if self.database is not None:
-            self.database.greet()
+        self.backend.start()
+        self.tenants.start()
 
     def advance(self, stage: Stage) -> None:
         """Advances, on the way to the end, from one stage to the next."""
-        self._stage = stage
+        self.admission.stage = stage
         if stage is Stage.FINISHING:
             self._preparing.fire()
-            self._backend.finish()
-            for _ in range(self.present):  # what waits for its turn ends too
-                self._running.release()
+            self.backend.finish()
+            self.turns.open()  # what waits for its turn ends too
 
     def stop(self) -> None:
         """Ends what is still running. Blocks; not to be called on the event loop."""
-        self.grammars.close()
-        self._backend.stop()
-        if self.database is not None:
-            self.database.close(STORE_SECONDS)
+        self.backend.stop()
+        self.tenants.close()
 
-    def admit(self, answers: int) -> AbstractContextManager[None]:
-        """Places for so many answers, to be held until they are out. Raises ApiError."""
+    @contextmanager
+    def admit(self, answers: int) -> Iterator[None]:
+        """Places for so many answers of the caller's, to be held until they are out. Raises ApiError."""
         self._check(below=Stage.CLOSED)
-        return self._admission.places(answers)
+        caller = self.caller
+        caller.account.check_request()  # counted below: one that finds no place is none
+        with caller.account.places(answers), self.admission.places(answers, caller.key.name, among=caller.among):
+            caller.account.take_request()
+            yield
+
+    @contextmanager
+    def metered(self, jobs: Sequence[Job]) -> Iterator[None]:
+        """Charges the caller for the tokens of jobs: while they run, for the most that it may be. Raises ApiError."""
+        record = self.caller.record
+        prompts = sum(len(job.prompt) for job in jobs)
+        most = prompts + sum(job.answers * job.parameters.budget for job in jobs)
+        with self.caller.account.tokens(most, lambda: prompts + sum(record.generated)):
+            yield
 
     def check_ready(self) -> None:
         """Raises ApiError if no request should be sent here now."""
@@ -174,9 +187,9 @@ class Service:
         check_tokens(request, self.model.vocabulary)
         calling = self.calling(request)
         asked = await self.asked(request, calling)
-        refuses = self._refuses(request)
+        refuses = refuses_budget(request, self.backend)
         # What can't be kept is told before the work.
-        self._check_parameters(parameters_for(request, 1, constrained=asked is not None), 1)
+        check_parameters(parameters_for(request, 1, constrained=asked is not None), 1, self.backend)
         certified = await self.certify(asked) if asked else None
         if certified is not None and (request.stop or request.stop_token_ids):
             await asyncio.to_thread(check_stops, request, certified.grammar)
@@ -191,11 +204,11 @@ class Service:
         )
         parameters = parameters_for(request, budget, constrained=certified is not None)
         parameters = replace(parameters, special_names=calling is not None)
-        self._check_parameters(parameters, len(prompt.tokens))
+        check_parameters(parameters, len(prompt.tokens), self.backend)
         exchange = certified.exchange if certified else None
         work = Work(
             prompt.tokens,
-            self._language(certified, parameters),
+            language_of(certified, parameters, self.model),
             parameters,
             exchange,
             pieces=bool(request.stream) and not refuses,
@@ -205,6 +218,7 @@ class Service:
         works, ignored = works_of(work, answers), request.unknown_fields
         thinking = plan_of(request, prompt.closer, self.model.template, least_answer(certified), budget)
         calling = asked.calling if asked else None
+        self.caller.record.plan(len(prompt.tokens), budget, parameters.beam_width)
         return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored, thinking, calling)
 
     async def encoded(self, request: ChatRequest | CompletionRequest) -> Prompt:
@@ -218,26 +232,20 @@ class Service:
     async def asked(self, request: Constrained, calling: Calling | None = None) -> Asked | None:
         """A request's constraint, if it has one; `calling`: calls that it may hold. Raises ApiError."""
         named = named_in(request)
-        return asked_for(request, await self.named.find(*named) if named else None, calling)
+        asked = asked_for(request, await self.named.find(*named) if named else None, calling)
+        if asked is not None:
+            check_constraint(self.caller.key, asked.constraint.text, asked.field, asked.name)
+        return asked
 
     async def certify(self, asked: Asked) -> Certified:
         """The grammar of a constraint, compiled. Raises ApiError."""
         try:
-            return await self.grammars.get(asked.constraint)
+            with self.caller.record.compiling() as compiled:
+                certified = await self.grammars.get(asked.constraint)
+                compiled(certified.grammar_id, certified.minimum.tokens, certified.source, certified.compile_ms)
+                return certified
         except GrammarError as error:
             raise asked.refusal(error) from error
-
-    async def precompute(self, asked: Asked, height: int, most: int) -> Certified:
-        """Certifies as `certify` does, with a table of distances, which all who share the store use from now on. Raises
-        ApiError.
-        """
-        if self.database is None:
-            message = "a table is computed for all who share a store, and this server has none"
-            raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="precompute")
-        try:
-            return await self.grammars.precompute(asked.constraint, height, most)
-        except GrammarError as error:
-            raise of_grammar(error, asked.field) from error
 
     async def answers(self, job: Job) -> AsyncGenerator[tuple[int, ThoughtPiece | Piece | Answer]]:
         """Pieces of text and then the answer, for each answer by its number. Raises ApiError. Close it to cancel."""
@@ -251,51 +259,37 @@ class Service:
     async def _decoded(
         self, work: Work, thinking: ThinkingPlan | None
     ) -> AsyncGenerator[ThoughtPiece | Piece | Answer]:
-        run, known = self._run, self.model.vocabulary
-        async with self._running:
+        run, known, caller = self._run, self.model.vocabulary, self.caller
+        caller.record.mark("queued")
+        async with self.turns.turn(caller.key.name, caller, most_of(work), caller.key.share) as turn:
+            caller.record.mark("started")
             found = run(work) if thinking is None else thought_and_answer(work, thinking, known, run)
             async with aclosing(found) as events:  # closing it cancels the request
                 async for event in events:
+                    if isinstance(event, Answer):
+                        turn.cost = spent_on(work, event)
                     yield event
 
     async def _run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
-        async with aclosing(self._backend.run(work)) as events:
+        async with aclosing(self.backend.run(work)) as events:
             try:
                 async for event in events:
+                    if isinstance(event, Answer):
+                        self.caller.record.take_cost(event)
+                    self.caller.record.mark("first_token")
                     yield event
             except Unavailable as error:
-                ending = self._stage is Stage.FINISHING and not self.failed
-                state = State.STOPPED if ending else self._backend.state
+                ending = self.admission.stage is Stage.FINISHING and not self.failed
+                state = State.STOPPED if ending else self.backend.state
                 raise ApiError(*_NOT_NOW.get(state, (ErrorCode.NOT_READY, str(error)))) from error
             except EngineError as error:
                 raise ApiError(ErrorCode.ENGINE_ERROR, str(error)) from error
 
     def _check(self, *, below: Stage) -> None:
-        if self._backend.state in _NOT_NOW:
-            raise ApiError(*_NOT_NOW[self._backend.state])
-        if self._stage >= below:
+        if self.backend.state in _NOT_NOW:
+            raise ApiError(*_NOT_NOW[self.backend.state])
+        if self.admission.stage >= below:
             raise ApiError(*_NOT_NOW[State.STOPPED])
-
-    def _check_parameters(self, parameters: Parameters, prompt_tokens: int) -> None:
-        try:
-            self._backend.check(parameters, prompt_tokens)
-        except DoesNotFit as error:
-            raise ApiError(ErrorCode.MEMORY_EXCEEDED, str(error), param="swyb.beam_width") from error
-        except UnsupportedWork as error:
-            raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, str(error), param=error.param) from error
-
-    def _refuses(self, request: AnswerRequest) -> bool:
-        options = request.swyb or SwybOptions()
-        refuses = options.on_budget == "refuse"
-        if refuses and options.beam_width > 1 and not self._backend.judges_beams:
-            message = "swyb.on_budget: what the budget changed isn't known of beams where vLLM has them: leave it out"
-            raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="swyb.on_budget")
-        return refuses
-
-    def _language(self, certified: Certified | None, parameters: Parameters) -> Language | None:
-        if certified is None or parameters.jump_forward != "text":
-            return certified.grammar if certified else None
-        return ForcedText(certified.grammar, self.model.split)
 
 
 def _fingerprint(model: ChatModel) -> str:

@@ -29,6 +29,8 @@ LIMITS = Limits(table_bytes=16 << 20)
 UnknownFields: TypeAlias = Literal["refuse", "report"]
 EngineFailure: TypeAlias = Literal["exit", "stay"]
 EngineName: TypeAlias = Literal["transformers", "vllm"]
+MetricsAccess: TypeAlias = Literal["open", "key", "off"]
+RequestLog: TypeAlias = Literal["stderr", "stdout", "off"]
 EngineChoice: TypeAlias = Literal["auto", "transformers", "vllm"]
 
 ENGINE_FAILED = os.EX_SOFTWARE
@@ -52,6 +54,25 @@ class Intake:
         64, positive, "bodies of which only a part may have come; more are turned away (429)", metavar="N"
     )
     """Bodies that come in one piece count in none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryOptions:
+    """Options of what a server tells of its work."""
+
+    metrics: MetricsAccess = choice(
+        "open", get_args(MetricsAccess), "/metrics for Prometheus is open, asks for a key, or is not there"
+    )
+    request_log: RequestLog = choice(
+        "stderr", get_args(RequestLog), "where one line of JSON a request goes, without prompts and answers"
+    )
+    traces: str | None = option(
+        None,
+        text,
+        "an OpenTelemetry collector by OTLP, such as http://localhost:4318/v1/traces; needs swyb[otel]",
+        metavar="URL",
+        secrecy="password within",
+    )
 
 
 STORE_TIMES: Mapping[str, Option] = MappingProxyType(
@@ -90,6 +111,12 @@ class Settings:
     api_key: str | None = option(None, text, "the key of /v1 requests", metavar="KEY", secrecy="secret")
     """Asked for on every `/v1` route if set."""
 
+    keys: Path | None = option(
+        None, Path, "keys of /v1 requests, each with a name and limits, read anew when the file changes", metavar="FILE"
+    )
+    """File of keys beside `api_key`; see `server.access.key_file`."""
+
+    telemetry: TelemetryOptions = field(default_factory=TelemetryOptions)
     tool_form: str | None = choice(
         None, tuple(FORMS), "the form in which the model writes calls of tools", told="the one of its chat template"
     )
@@ -215,6 +242,11 @@ class Settings:
 
     limits: Limits = LIMITS
     """Limits of one grammar."""
+
+    @property
+    def asks_for_key(self) -> bool:
+        """Whether `/v1` routes ask for a key."""
+        return self.api_key is not None or self.keys is not None
 
     @property
     def reports_unknown(self) -> bool:

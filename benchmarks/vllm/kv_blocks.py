@@ -1,7 +1,7 @@
 """Blocks of keys and values that beams hold in vLLM: reserved before an answer begins, and held at most while it runs.
 
 `python -m benchmarks.vllm.kv_blocks`, in the environment with vLLM: its own scheduler with ours, over workers in
-miniature. No model is computed, so the texts are those of random logits, whose beams part early: the worst case.
+miniature. No model is computed: the texts are those of random logits.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def held(prompt: int, budget: int, beams: int) -> tuple[int, int]:
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--prompt", type=int, default=400, help="tokens of the prompt")
-    parser.add_argument("--budget", type=int, default=100, help="tokens of the answer")
+    parser.add_argument("--prompt", type=int, default=160, help="tokens of the prompt")
+    parser.add_argument("--budget", type=int, default=60, help="tokens of the answer")
     options = parser.parse_args()
     one = ceil((options.prompt + options.budget) / BLOCK)
     rows = []

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from time import perf_counter
 
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Route
+from grammar_cache.distances.effort import Effort
 from grammar_cache.successors.tables import SuccessorTables
 
 
@@ -43,6 +45,13 @@ class ExactSearch:
         self._next: dict[int, int] = {}
         self._unsent: list[int] = []
         self.searches = 0
+        self._fuel_spent = 0
+        self._seconds = 0.0
+
+    @property
+    def effort(self) -> Effort:
+        """Effort of all searches so far."""
+        return Effort(self.searches, self._fuel_spent, self._seconds)
 
     @property
     def remembered(self) -> int:
@@ -105,7 +114,9 @@ class ExactSearch:
         self.recall([configuration])
         outcome = self._outcomes.get(configuration)
         if outcome is None or (outcome.distance is None and not outcome.dry and outcome.least <= tokens):
+            begun = perf_counter()
             outcome = self._search(configuration, tokens, fuel)
+            self._seconds += perf_counter() - begun
         return outcome.distance is not None and outcome.distance <= tokens
 
     def _search(self, start: int, horizon: int, fuel: int) -> SearchOutcome:
@@ -132,6 +143,7 @@ class ExactSearch:
             for configuration in levels[-1]:
                 successors = self._tables.successors(configuration)
                 fuel -= successors.cost
+                self._fuel_spent += successors.cost
                 if not successors.whole:
                     short = min(short, depth + 1)
                 for after in successors.configurations.tolist():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Finding, Route
+from grammar_cache.distances.effort import Effort
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -93,7 +95,7 @@ class _Visit:
 
 
 class HorizonSearch:
-    """Searches over the tables of one grammar. `searches` counts them."""
+    """Searches over the tables of one grammar. `searches` counts them, `effort` says what they cost."""
 
     def __init__(
         self, tables: SuccessorTables, vocabulary: Vocabulary, fuel: int, cache_bytes: int, claims: Claims | None
@@ -109,6 +111,8 @@ class HorizonSearch:
         self._untold: list[tuple[int, int, list[Route]]] = []
         self._vouched: dict[int, tuple[int, int]] = {}
         self.searches = 0
+        self._fuel_spent = 0
+        self._seconds = 0.0
 
     def of(self, configuration: int, tokens: int, bounds_of: Bounds) -> Horizon:
         """Horizon of a configuration: what fits behind one token, so many being left behind it."""
@@ -137,6 +141,11 @@ class HorizonSearch:
         return {} if self._claims is None else dict(self._claims.stated_horizon(*one) for one in told)
 
     @property
+    def effort(self) -> Effort:
+        """Effort of all searches so far."""
+        return Effort(self.searches, self._fuel_spent, self._seconds)
+
+    @property
     def remembered(self) -> int:
         """Number of configurations that were vouched for, and of searches that wait to be told."""
         return len(self._vouched) + len(self._untold)
@@ -155,7 +164,9 @@ class HorizonSearch:
                 return distances
             self._claims.rejected += 1
         self.searches += 1
+        begun = perf_counter()
         ways = self._searched(first, tokens, bounds_of)
+        self._seconds += perf_counter() - begun
         if self._claims is not None and len(self._untold) < UNTOLD:
             told = [self._way(configuration, on_way) for _, on_way in ways.values()]
             self._untold.append((configuration, tokens, told))
@@ -244,6 +255,7 @@ class HorizonSearch:
         Where that is below 0, it didn't last for all of them.
         """
         found: dict[int, _Visit] = {}
+        given = fuel
         self._tables.expand([at for at in level if at not in charged], fuel)
         for at in level:
             known = charged.get(at)
@@ -254,6 +266,7 @@ class HorizonSearch:
             if fuel < 0:
                 break
             found[at] = self._visit(at, known.configurations, tokens, slack, bounds_of)
+        self._fuel_spent += given - fuel
         return found, fuel
 
     def _visit(self, configuration: int, following: Ints, tokens: int, slack: int, bounds_of: Bounds) -> _Visit:

@@ -21,6 +21,7 @@ from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.distances.beam_bound import Completion, beam_bound
 from grammar_cache.distances.claims import Claims, Finding
 from grammar_cache.distances.cost_kernels import within
+from grammar_cache.distances.effort import Effort
 from grammar_cache.distances.exact_search import ExactSearch
 from grammar_cache.distances.horizon import Horizon, HorizonSearch
 from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
@@ -108,9 +109,9 @@ class SearchedDistances:
         return values
 
     @property
-    def searches(self) -> int:
-        """Number of searches so far: fewer where others have told what theirs found."""
-        return self._tightening.searches + self._horizon_search.searches
+    def effort(self) -> Effort:
+        """Effort of searches so far: less where others have told what theirs found."""
+        return self._tightening.effort.plus(self._horizon_search.effort)
 
     def offer(self, claims: Mapping[bytes, Finding]) -> None:
         """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it.

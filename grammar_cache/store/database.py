@@ -185,6 +185,11 @@ class Database:
         return not self._guard.reading.open
 
     @property
+    def latency(self) -> float | None:
+        """Seconds that an answer of the store takes, of late; None before the first."""
+        return self._patience.usual
+
+    @property
     def writing(self) -> bool:
         """Whether it is written to."""
         return not self._guard.writing.open

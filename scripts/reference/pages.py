@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.reference import command_line, fields, http, python, settings
+from scripts.reference import command_line, fields, http, metrics, python, settings
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -16,5 +16,6 @@ def pages() -> dict[str, str]:
         "fields.md": fields.page(),
         "cli.md": command_line.page(),
         "python.md": python.page(),
+        "metrics.md": metrics.page(),
         "settings.md": settings.page(),
     }

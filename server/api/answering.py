@@ -31,9 +31,11 @@ async def answered(request: Request, read: Reader) -> Response:
     async with service.preparing():
         call = await read_body(request, partial(read, report_unknown=service.settings.reports_unknown))
     with ExitStack() as held, named(call.names):
+        service.caller.record.ask(call.answers, stream=call.stream)
         held.enter_context(service.admit(call.answers))
         async with service.preparing():
             jobs = await unless_gone(request.receive, _prepared(service, call))
+        held.enter_context(service.metered(jobs))
         presenter = call.present(service, jobs)
         if call.stream:
             return EventStream(presenter, held.pop_all())

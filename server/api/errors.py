@@ -11,11 +11,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
+from server.api.observing import CLIENT_GONE
 from server.protocol.anthropic import errors as anthropic
 from server.protocol.errors import ApiError, ErrorCode
-
-CLIENT_GONE = 499
-"""Status that nginx logs for a client that went away; nobody is left to read it."""
+from server.telemetry.record import Record
 
 ANTHROPIC = "/v1/messages"
 """Beginning of the paths whose errors have Anthropic's shape; all others have OpenAI's."""
@@ -35,8 +34,16 @@ def install(app: FastAPI) -> None:
 def error_response(scope: Scope, error: ApiError, headers: Mapping[str, str] | None = None) -> Response:
     """Answer to a request that failed."""
     request_id: str = scope["state"]["request_id"]
+    note_error(scope["state"].get("record"), error)
     shape = anthropic.told(error, request_id) if is_anthropic(scope["path"]) else error.told(request_id)
     return JSONResponse(shape, error.code.status, {**error.headers, **(headers or {})})
+
+
+def note_error(record: Record | None, error: ApiError) -> None:
+    """Notes in a request's record which error it is told; a request that was never observed has none."""
+    if record is not None:
+        record.error = error.code.value
+        record.limited = str(error.details["limit"]) if error.code.status == 429 and "limit" in error.details else None
 
 
 def is_anthropic(path: str) -> bool:

@@ -11,6 +11,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.api.disconnects import unless_gone
+from server.api.errors import note_error
+from server.api.observing import record_of
 from server.presenters.presenter import Event, Presenter
 from server.protocol.errors import ApiError, ErrorCode
 
@@ -33,28 +35,32 @@ class EventStream(Response):
         request_id: str = scope["state"]["request_id"]
         with self._held:
             try:
-                await unless_gone(receive, self._send_all(send, request_id))
+                await unless_gone(receive, self._send_all(scope, send))
             except (ClientDisconnect, OSError):
+                record_of(scope).abandoned = True
                 _log.info("request %s: the client of a stream has gone", request_id)
 
-    async def _send_all(self, send: Send, request_id: str) -> None:
+    async def _send_all(self, scope: Scope, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        async with aclosing(self._events(request_id)) as events:
+        async with aclosing(self._events(scope)) as events:
             async for event in events:
                 await send({"type": "http.response.body", "body": _frame(event), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _events(self, request_id: str) -> AsyncGenerator[Event]:
+    async def _events(self, scope: Scope) -> AsyncGenerator[Event]:
+        request_id: str = scope["state"]["request_id"]
         try:
             async with aclosing(self._presenter.events()) as events:
                 async for event in events:
                     yield event
         except ApiError as error:
             _log.warning("request %s: its stream ends in %s: %s", request_id, error.code, error.message)
+            note_error(record_of(scope), error)
             yield self._presenter.failure(error, request_id)
         except Exception:  # the status line is out: the stream is the only place left to say it
             _log.exception("request %s: its stream has failed", request_id)
             failure = ApiError(ErrorCode.INTERNAL_ERROR, "the server failed this request")
+            note_error(record_of(scope), failure)
             yield self._presenter.failure(failure, request_id)
         if self._presenter.end is not None:
             yield self._presenter.end

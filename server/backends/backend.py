@@ -15,6 +15,7 @@ from grammar_cache import Limits
 from grammar_cache.compile import compile_expression
 from grammar_cache.expression import Alt, Bytes, Grammar, Repeat
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.backends.load import Load
 from server.decoding.answer import Answer, Interruption
 from server.decoding.language import Language
 from server.decoding.logprobs import TokenLogprobs
@@ -104,6 +105,11 @@ class Backend(ABC):
     @abstractmethod
     def active(self) -> int:
         """Requests under way or waiting."""
+
+    @property
+    def load(self) -> Load:
+        """Load at this moment; any thread may ask."""
+        return Load()
 
     @abstractmethod
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:

@@ -11,15 +11,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from queue import Empty, SimpleQueue
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.errors import LimitExceeded
 from server.backends.backend import Backend, Piece, State, Unavailable, Work, first_work
+from server.backends.load import Load
 from server.backends.request import Decoding, Request
+from server.backends.step_times import StepTimes
 from server.decoding.answer import Answer, Interruption
 from server.decoding.language import AnyText
 from server.decoding.parameters import Parameters
@@ -41,6 +44,7 @@ class EngineLoop(Backend):
         self._any_text = AnyText(engine.vocabulary)
         self._arriving: SimpleQueue[Request | None] = SimpleQueue()
         self._requests: list[Request] = []
+        self._times = StepTimes()
         self._asked: set[Request] = set()
         self._ready = threading.Event()
         self._failed = False
@@ -59,6 +63,12 @@ class EngineLoop(Backend):
     @property
     def active(self) -> int:
         return len(self._requests) + self._arriving.qsize()
+
+    @property
+    def load(self) -> Load:
+        under_way = [request.decoding for request in tuple(self._requests)]
+        beams, tokens = sum(one.beams for one in under_way), sum(one.kv_tokens for one in under_way)
+        return Load(beams, tokens, step_times=self._times)
 
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
         """Decodes whatever parameters say."""
@@ -171,12 +181,17 @@ class EngineLoop(Backend):
         stepping = list(self._requests)
         if not stepping:
             return
+        begun, searched = perf_counter(), _searched(stepping)
         results = self._engine.step([_forward(request) for request in stepping])
+        model = perf_counter() - begun
         for request, result in zip(stepping, results, strict=True):
             if isinstance(result, EngineError):
                 self._end(request, result)
             else:
+                request.decoding.cost.model_seconds += model
                 self._advance(request, result)
+        search = _searched(stepping) - searched
+        self._times.add(model, perf_counter() - begun - model - search, search)
         if all(isinstance(result, EngineError) for result in results):
             self._warm_up()  # which was answered before: an engine that doesn't now has failed for good
 
@@ -249,6 +264,11 @@ class EngineLoop(Backend):
                 return
             if request_or_end is not None:
                 request_or_end.tell(error)
+
+
+def _searched(requests: Sequence[Request]) -> float:
+    """Seconds that searches have taken for these requests."""
+    return sum(request.decoding.cost.effort.seconds for request in requests)
 
 
 def _forward(request: Request) -> Forward:

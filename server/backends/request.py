@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import replace
+from time import monotonic, perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.distances.effort import NO_EFFORT, Effort
+from grammar_cache.grammar import CompiledGrammar
 from server.backends.backend import Piece, Work
 from server.backends.budget_ended import ended_by_budget
-from server.decoding.answer import Answer, Interruption
+from server.decoding.answer import Answer, Cost, Interruption
 from server.decoding.decoder import Decoder
+from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText, Language
 from server.decoding.logprobs import TokenLogprobs, token_logprobs
 from server.decoding.penalties import penalised
@@ -23,12 +27,17 @@ from server.engines.contract import Forward, SequenceId
 
 
 class Decoding:
-    """Decoding of one piece of work. `fed`: the model has been asked about it. Raises LimitExceeded as its parts do."""
+    """Decoding of one piece of work. `fed`: the model has been asked about it. `beams`: texts of the last step, and
+    `kv_tokens`: tokens of them and their prompts. Raises LimitExceeded as its parts do.
+    """
 
     def __init__(self, work: Work, any_text: AnyText) -> None:
         """`any_text`: the language of works without a grammar."""
         self.work = work
         self.fed = False
+        self.cost = Cost()
+        self.beams = 0
+        self.kv_tokens = 0
         self.decoder = Decoder(_language(work, any_text).renewed(), work.parameters)
         self._free: UnlimitedSearch | None = None
         if work.grammar is not None and work.parameters.beam_width > 1:
@@ -56,10 +65,18 @@ class Decoding:
 
     def step(self, logits: NDArray[np.float32]) -> None:
         """One step, given the logits that were asked for; it may be taken again after LimitExceeded."""
+        begun, before = perf_counter(), _effort(self.decoder.language)
+        self._take_step(logits)
+        effort = _effort(self.decoder.language).since(before)
+        self.cost.add_step(len(logits), effort, perf_counter() - begun - effort.seconds, monotonic())
+
+    def _take_step(self, logits: NDArray[np.float32]) -> None:
         self.fed = True
         decoder, parameters = self.decoder, self.decoder.parameters
         decoder.renew()
         prefixes = decoder.prefixes
+        self.beams = len(prefixes)
+        self.kv_tokens = self.beams * len(self.work.prompt) + sum(map(len, prefixes))
         changed = penalised(logits, self.work.prompt, prefixes, parameters.penalties)
         found = steps(decoder.language, decoder.wanted.places, changed, parameters)
         told = [] if parameters.logprobs is None else self._told_of(found[0], logits[0], parameters.logprobs)
@@ -106,8 +123,9 @@ class Decoding:
 
     def _described(self, answer: Answer, *, first: bool) -> Answer:
         trace = tuple(self._tracer.steps) if self._tracer is not None and first else None
+        self.cost.jumped = self.decoder.jumped
         ended = ended_by_budget(self.work, answer)
-        return replace(answer, logprobs=tuple(self._logprobs), budget_ended=ended, trace=trace)
+        return replace(answer, logprobs=tuple(self._logprobs), budget_ended=ended, trace=trace, cost=self.cost)
 
 
 class Request:
@@ -141,6 +159,12 @@ class Request:
         if not self._loop.is_closed():
             for event in events:
                 self._loop.call_soon_threadsafe(self.events.put_nowait, event)
+
+
+def _effort(language: Language) -> Effort:
+    """Effort of a grammar's searches so far; a language without one has none."""
+    grammar = language.grammar if isinstance(language, ForcedText) else language
+    return grammar.effort if isinstance(grammar, CompiledGrammar) else NO_EFFORT
 
 
 def _language(work: Work, any_text: AnyText) -> Language:

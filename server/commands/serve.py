@@ -96,6 +96,7 @@ def run(arguments: Namespace) -> int:
         print(shown(replace(wanted, settings=as_written)))
         return 0
     check_engine(engine)
+    _check_operation(settings)
     check_names(settings)
     folder = model_folder(settings, MODEL)
     try:
@@ -104,6 +105,17 @@ def run(arguments: Namespace) -> int:
         raise ValueError(f"can't listen on {settings.host}:{settings.port}: {error.strerror}") from error
     with listening:
         return _serve(settings, folder, listening)
+
+
+def _check_operation(settings: Settings) -> None:
+    """Raises OSError or ValueError for keys that can't be read, RuntimeError where packages for traces are missing."""
+    from server.access.key_file import read_keys
+    from server.telemetry.traces import check_traces
+
+    if settings.keys is not None:
+        read_keys(settings.keys)
+    if settings.telemetry.traces is not None:
+        check_traces()
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -134,7 +146,7 @@ def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
 def _tell(listening: socket.socket, service: Service) -> None:
     host, port = listening.getsockname()[:2]
     report(f"swyb: {service.model.name} is ready at {address(host, port)}. Try:\n")
-    print(example(address(host, port), service.model.name, keyed=service.settings.api_key is not None))
+    print(example(address(host, port), service.model.name, keyed=service.settings.asks_for_key))
     sys.stdout.flush()
 
 

@@ -53,7 +53,7 @@ class Decoder:
 
     def __init__(self, language: Language, parameters: Parameters) -> None:
         """Needs parameters.budget ≥ the distance of the language's start. There are answers at once where a grammar has
-        no room to look what has no alternative.
+        no room to look what has no alternative. `jumped` counts the tokens taken without the model.
         """
         self.language = language
         self.parameters = parameters.seeded()
@@ -61,7 +61,7 @@ class Decoder:
         self._worth = RANKINGS[parameters.ranking]
         self._ends = frozenset((*language.vocabulary.stop_ids, *parameters.stop_ids))
         self._over_text = parameters.jump_forward == "text"
-        self._shared = 0
+        self._shared = self.jumped = 0
         self._further: list[Beam] = []
         self._interrupted: Interruption | None = None
         ended = parameters.budget <= 0 or self._over(language, language.start)
@@ -76,8 +76,7 @@ class Decoder:
     def wanted(self) -> Wanted:
         """Prefixes for the model's next step, while there are no answers."""
         live = [b for b in self._beams if not b.ended]
-        places = tuple(self._place_of(b) for b in live)
-        return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), places)
+        return Wanted(tuple(b.row for b in live), tuple(b.unfed for b in live), tuple(map(self._place_of, live)))
 
     @property
     def beams(self) -> tuple[Beam, ...]:
@@ -129,8 +128,7 @@ class Decoder:
         """Goes on in a grammar that was begun anew, if this one is full. To be called before a step, and after one that
         met a limit: nothing of it is kept.
         """
-        language = self.language.renewed()
-        if language is not self.language:
+        if (language := self.language.renewed()) is not self.language:
             self.language = language
             self._start = self._followed(self._start)
             self._beams = [self._followed(beam) for beam in self._beams]
@@ -291,6 +289,7 @@ class Decoder:
                 return beam
             [child] = self._children(beam, taken(self.language, self._place_of(beam), Draw(token, forced)))
             beam = self._born(child)
+            self.jumped += 1
         return beam
 
 

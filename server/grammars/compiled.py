@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -29,6 +30,9 @@ from server.grammars.exchange import Exchange, Refresh
 
 Source: TypeAlias = Literal["hit", "miss", "shared"]
 """Source of a request's grammar: here, nowhere (it was compiled), or in the store."""
+
+Place: TypeAlias = tuple[str, str]
+"""Tenant, and id of its grammar."""
 
 WAITING_THREADS = 32
 """Grammars that are looked for in the store, or waited for, at the same time."""
@@ -81,7 +85,7 @@ class _Pending:
 
 
 class Grammars:
-    """The least recently used go first. `room`: bytes of all together. `compiled` counts."""
+    """The least recently used go first. `room`: bytes of all together. Each tenant has its own, `of` all."""
 
     def __init__(
         self,
@@ -92,31 +96,48 @@ class Grammars:
         count: int,
         room: int,
         threads: int,
-        shared: SharedGrammars | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._longest_answer = longest_answer
         self._limits = limits
         self._count = count
         self._room = room
-        self._shared = shared
-        self._refresh = None if shared is None else Refresh(shared)
+        self._tenant = ""
+        self._shared: SharedGrammars | None = None
+        self._refresh: Refresh | None = None
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="swyb-compile")
         self._waiters = ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="swyb-waiting")
         self._offline = ThreadPoolExecutor(1, thread_name_prefix="swyb-precompute")
-        self._cached: OrderedDict[str, Certified] = OrderedDict()
-        self._pending: dict[str, _Pending] = {}
-        self.compiled = 0
+        self._cached: OrderedDict[Place, Certified] = OrderedDict()
+        self._pending: dict[Place, _Pending] = {}
+        self._compiled: Counter[str] = Counter()
+
+    def of(self, tenant: str, shared: SharedGrammars | None) -> Grammars:
+        """Grammars of one tenant, in the same room: `shared` are those of its store."""
+        own = copy(self)
+        own._tenant, own._shared = tenant, shared
+        own._refresh = None if shared is None else Refresh(shared)
+        return own
+
+    @property
+    def compiled(self) -> int:
+        """Number of grammars that were compiled for this tenant."""
+        return self._compiled[self._tenant]
 
     @property
     def kept(self) -> int:
-        """Number of cached grammars."""
+        """Number of cached grammars, of all tenants."""
         return len(self._cached)
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes that cached grammars hold, of all tenants."""
+        return sum(certified.held_bytes for certified in self._cached.values())
+
+    @property
     def certified(self) -> list[Certified]:
-        """Cached grammars, the last used last."""
-        return list(self._cached.values())
+        """Cached grammars of this tenant, the last used last."""
+        return [certified for (tenant, _), certified in self._cached.items() if tenant == self._tenant]
 
     async def get(self, constraint: Constraint) -> Certified:
         """Raises GrammarError. Whoever asks for a grammar that is being compiled waits for that.
@@ -124,18 +145,19 @@ class Grammars:
         One that was begun anew for want of room is handed out as it is now.
         """
         grammar_id = constraint_id(constraint, self._vocabulary)
-        known = self._cached.get(grammar_id)
+        place = self._tenant, grammar_id
+        known = self._cached.get(place)
         if known is not None and known.grammar.current is not known.grammar:
-            known = self._cached[grammar_id] = replace(known, grammar=known.grammar.current)
+            known = self._cached[place] = replace(known, grammar=known.grammar.current)
         if known is not None:
-            self._cached.move_to_end(grammar_id)
+            self._cached.move_to_end(place)
             self._shrink()
             if self._refresh is not None and known.exchange is not None:
                 due = self._refresh.due(known.exchange)
                 if due:
                     self._waiters.submit(self._refresh.bring, due).add_done_callback(_log_failure)
             return replace(known, source="hit")
-        pending = self._pending.get(grammar_id) or self._begin(constraint, grammar_id)
+        pending = self._pending.get(place) or self._begin(constraint, grammar_id)
         pending.waiting += 1
         try:
             # The first to ask may go away while others wait.
@@ -146,7 +168,7 @@ class Grammars:
             if not pending.waiting and not pending.result.done():
                 pending.interrupt.set()
                 pending.compiling.cancel()
-                self._forget(grammar_id, pending)
+                self._forget(place, pending)
 
     async def precompute(self, constraint: Constraint, height: int, most: int) -> Certified:
         """Computes a table of up to `most` configurations, for all who share the store, and uses it from now on.
@@ -160,7 +182,7 @@ class Grammars:
         except asyncio.CancelledError:
             interrupt.set()
             raise
-        self._cached[grammar_id] = certified
+        self._cached[self._tenant, grammar_id] = certified
         self._shrink()
         return certified
 
@@ -188,8 +210,9 @@ class Grammars:
         pool, work = (self._threads, self._compile) if self._shared is None else (self._waiters, self._obtain)
         compiling = pool.submit(work, constraint, grammar_id, interrupt)
         pending = _Pending(compiling, asyncio.wrap_future(compiling), interrupt)
-        self._pending[grammar_id] = pending
-        pending.result.add_done_callback(partial(self._keep, grammar_id, pending))
+        place = self._tenant, grammar_id
+        self._pending[place] = pending
+        pending.result.add_done_callback(partial(self._keep, place, pending))
         return pending
 
     def _obtain(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
@@ -220,15 +243,15 @@ class Grammars:
         spent = round((perf_counter() - begun) * 1000, 3)
         return Certified(grammar, grammar_id, minimum, text, spent, source)
 
-    def _forget(self, grammar_id: str, pending: _Pending) -> None:
-        if self._pending.get(grammar_id) is pending:
-            del self._pending[grammar_id]
+    def _forget(self, place: Place, pending: _Pending) -> None:
+        if self._pending.get(place) is pending:
+            del self._pending[place]
 
-    def _keep(self, grammar_id: str, pending: _Pending, done: asyncio.Future[Certified]) -> None:
-        self._forget(grammar_id, pending)
+    def _keep(self, place: Place, pending: _Pending, done: asyncio.Future[Certified]) -> None:
+        self._forget(place, pending)
         if not done.cancelled() and done.exception() is None:
-            known = self._cached[grammar_id] = done.result()
-            self.compiled += known.source == "miss"
+            known = self._cached[place] = done.result()
+            self._compiled[place[0]] += known.source == "miss"
             self._shrink()
 
     def _shrink(self) -> None:

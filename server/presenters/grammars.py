@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from grammar_cache import GrammarError
 from grammar_cache.analysis.report import report
 from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.grammars.shipped import names
 from grammar_cache.store.contract import Info, StoreError
+from server.access.permissions import check_names
 from server.grammars import compiled
 from server.presenters.certificate import unknown_fields
-from server.protocol.errors import ApiError, ErrorCode
+from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.protocol.grammars import (
     Certified,
     CertifyRequest,
@@ -19,6 +21,7 @@ from server.protocol.grammars import (
     GrammarRequest,
     Listed,
     Named,
+    Precompute,
     Registered,
     Stored,
     StoreState,
@@ -37,7 +40,9 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
         raise ApiError(ErrorCode.MISSING_PARAMETER, "a grammar has one constraint, and this has none", param="grammar")
     certified = await service.certify(asked)
     if request.precompute is not None:
-        certified = await service.precompute(asked, request.precompute.height, request.precompute.configurations)
+        certified = await _precomputed(service, asked, request.precompute)
+    if service.caller.key.limits.named_grammars is not None:
+        check_names(service.caller.key, len({*await service.named.registered()} - {request.name}))
     shared = await service.named.register(request.name, asked.constraint)
     return Registered(
         name=request.name,
@@ -52,6 +57,17 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
         table=_table_info(certified),
         shared=shared,
     )
+
+
+async def _precomputed(service: Service, asked: Asked, wanted: Precompute) -> compiled.Certified:
+    """Certified grammar with a table of distances, which all who share the store use from now on. Raises ApiError."""
+    if service.database is None:
+        message = "a table is computed for all who share a store, and this server has none"
+        raise ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param="precompute")
+    try:
+        return await service.grammars.precompute(asked.constraint, wanted.height, wanted.configurations)
+    except GrammarError as error:
+        raise of_grammar(error, asked.field) from error
 
 
 async def asked_in(service: Service, request: CertifyRequest) -> Asked:
@@ -80,6 +96,8 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
         finite=known.finite,
         largest_tokens=known.largest_tokens,
         largest_exact=known.largest_exact,
+        ambiguous=known.ambiguous,
+        ambiguous_example=known.ambiguous_example,
         unreachable_rules=list(known.unreachable_rules),
         ignored=[*unknown_fields(request.unknown_fields), *found.ignored],
         size=found.grammar.size,
@@ -137,7 +155,7 @@ async def listed(service: Service) -> GrammarList:
 
 
 async def _infos(service: Service, grammar_ids: list[str]) -> dict[str, Info]:
-    catalogue = service.catalogue
+    catalogue = service.tenant.catalogue
     if catalogue is None:
         return {}
     places = {catalogue.place(grammar_id): grammar_id for grammar_id in grammar_ids}

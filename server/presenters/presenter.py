@@ -71,7 +71,7 @@ class Presenter(ABC):
 
         Raises ApiError for the first answer that it may have changed: nothing was told of any before.
         """
-        events = merged([judged(job, self.service.answers(job)) for job in self.jobs])
+        events = self._noted(merged([judged(job, self.service.answers(job)) for job in self.jobs]))
         if not any(job.refuses for job in self.jobs):
             return events
         async with aclosing(events):
@@ -80,6 +80,14 @@ class Presenter(ABC):
             if isinstance(event, Answer):
                 check_budget(self.jobs[at], number, event)
         return _again(held)
+
+    async def _noted(self, events: AsyncGenerator[Told]) -> AsyncGenerator[Told]:
+        """Notes in the request's record what the answers came to."""
+        async with aclosing(events) as told:
+            async for event in told:
+                if isinstance(event[1][1], Answer):
+                    self.service.caller.record.take_answer(event[1][1])
+                yield event
 
     async def answers(self) -> list[list[Answer]]:
         """All answers of each job, in their order. Raises ApiError."""

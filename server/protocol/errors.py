@@ -12,11 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
+from math import ceil
 
 from grammar_cache import GrammarError
 
-RETRY_SECONDS = "1"
-"""Told with every error that passes by itself."""
+RETRY_SECONDS = 1.0
+"""Seconds that are told with an error that passes by itself, where nobody knows when."""
 
 
 class ErrorCode(StrEnum):
@@ -83,6 +84,7 @@ class ErrorCode(StrEnum):
     ITEMS_EXCEEDED = "items_exceeded", 400, "A list of the request has too many items; `limit` says of what"
     UNSUPPORTED_TOKENIZER = "unsupported_tokenizer", 400, "The model's tokenizer can't be read as bytes"
     INVALID_API_KEY = "invalid_api_key", 401, "No key, or a wrong one"
+    NOT_PERMITTED = "not_permitted", 403, "The key may not do that; `limit` says why"
     NOT_FOUND = "not_found", 404, "No route is there"
     MODEL_NOT_FOUND = "model_not_found", 404, "Another model's name"
     GRAMMAR_NOT_FOUND = "grammar_not_found", 404, "No grammar has that name"
@@ -91,6 +93,7 @@ class ErrorCode(StrEnum):
     REQUEST_TOO_LARGE = "request_too_large", 413, "The body is too long, or holds too many values"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type", 415, "The body doesn't say that it is JSON"
     OVERLOADED = "overloaded", 429, "Too many requests are waiting, or on their way"
+    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded", 429, "The key has used up what it may have; `limit` says of what"
     ENGINE_ERROR = "engine_error", 500, "The engine failed this request"
     INTERNAL_ERROR = "internal_error", 500, "The server failed this request"
     NOT_READY = "not_ready", 503, "The model isn't warm yet"
@@ -136,12 +139,15 @@ class ApiError(Exception):
         *,
         param: str | None = None,
         details: Mapping[str, object] | None = None,
+        retry_after: float | None = None,
     ) -> None:
+        """`retry_after`: seconds after which the same request is taken, as far as that is known."""
         super().__init__(message)
         self.code = code
         self.message = message
         self.param = param
         self.details = dict(details or {})
+        self.retry_after = retry_after
 
     def renamed(self, names: Mapping[str, str]) -> ApiError:
         """The error of a request whose fields had other names: `names` are those that the client knows, by ours."""
@@ -152,14 +158,15 @@ class ApiError(Exception):
         pattern = re.compile(rf"(?<![\w.])({ours})(?!\w)")
         message = pattern.sub(lambda found: names[found[1]], self.message)
         param = None if self.param is None else pattern.sub(lambda found: names[found[1]], self.param, count=1)
-        return ApiError(self.code, message, param=param, details=self.details)
+        return ApiError(self.code, message, param=param, details=self.details, retry_after=self.retry_after)
 
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the HTTP answer."""
         if self.code is ErrorCode.INVALID_API_KEY:
             return {"WWW-Authenticate": "Bearer"}
-        retry = {"Retry-After": RETRY_SECONDS} if self.code.passes else {}
+        seconds = ceil(RETRY_SECONDS if self.retry_after is None else self.retry_after)
+        retry = {"Retry-After": str(max(1, seconds))} if self.code.passes else {}
         # The rest of a late body may still come; who kept a connection to a server that ends tries another one.
         closes = self.code in (ErrorCode.REQUEST_TIMEOUT, ErrorCode.SHUTTING_DOWN)
         return {**retry, "Connection": "close"} if closes else retry

@@ -12,7 +12,7 @@ from server.protocol.errors import ErrorCode
 from tests.documents import Document, name_of
 
 
-@pytest.mark.parametrize("name", ["http.md", "fields.md", "cli.md", "python.md", "settings.md"])
+@pytest.mark.parametrize("name", ["http.md", "fields.md", "cli.md", "python.md", "metrics.md", "settings.md"])
 def test_pages_are_current(name: str) -> None:
     """`python -m scripts.reference` would change nothing."""
     assert (FOLDER / name).read_text() == pages()[name], f"{name} is old: python -m scripts.reference"

@@ -19,7 +19,7 @@ from tests.server.engines.scripts import uniform
 from tests.server.running import JSON, VOCABULARY, Running, error_of, request, serving
 
 KEY = "kéy-1"
-OPEN = ("/", "/version", "/health", "/ping", "/ready", "/docs", "/docs/{asset}", "/openapi.json")
+OPEN = ("/", "/version", "/health", "/ping", "/ready", "/metrics", "/docs", "/docs/{asset}", "/openapi.json")
 OPEN_PAGE = ("/playground", "/playground/{asset:path}")
 
 

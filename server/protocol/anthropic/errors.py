@@ -15,6 +15,7 @@ from server.protocol.errors import ApiError, ErrorCode
 Kind: TypeAlias = Literal[
     "invalid_request_error",
     "authentication_error",
+    "permission_error",
     "not_found_error",
     "request_too_large",
     "rate_limit_error",
@@ -23,6 +24,7 @@ Kind: TypeAlias = Literal[
 ]
 _KINDS: Mapping[int, Kind] = {
     401: "authentication_error",
+    403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
     429: "rate_limit_error",

@@ -49,13 +49,14 @@ async function run() {
   if (byId("results").getBoundingClientRect().top > innerHeight - 200) byId("results").scrollIntoView();
   byId("run").textContent = "Stop";
   why.clear();
-  // Ours is asked first: a budget that can't be enough is refused before the other one costs anything.
+  // Both at once: requests that run together share the model's steps.
   await Promise.all([
     shown.ours.run(api, traced(bodyOf(form, members)), signal, draw),
     shown.masks.run(api, traced(bodyOfMasks(form, members)), signal, draw),
   ]);
   if (running?.signal !== signal) return;
   running = null;
+  drawAnswers(); // what ends is told as it is drawn, not a frame before
   byId("run").textContent = "Run";
   byId("results").dataset.state = "ended";
   const status = (answer) => byId(answer).querySelector(".status").textContent;

@@ -33,7 +33,7 @@ class Process:
 
     @property
     def searches(self) -> int:
-        return self.grammar.searches
+        return self.grammar.effort.searches
 
 
 @pytest.fixture

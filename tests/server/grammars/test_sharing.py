@@ -141,7 +141,7 @@ def test_what_is_found_while_decoding_reaches_the_other_server(
     opening = hostile(VOCABULARY.size, [ord("[")])
 
     def searches(server: Running) -> int:
-        return server.service.grammars._cached[grammar_id].grammar.searches
+        return server.service.grammars._cached["", grammar_id].grammar.effort.searches
 
     with serving(opening, settings) as first, serving(opening, settings) as second:
         for server in (first, second):
@@ -154,7 +154,7 @@ def test_what_is_found_while_decoding_reaches_the_other_server(
 
         def brought() -> bool:
             second.chat(grammar=grammar.text, max_tokens=1)
-            return bool(second.service.grammars._cached[grammar_id].grammar.offered)
+            return bool(second.service.grammars._cached["", grammar_id].grammar.offered)
 
         eventually(brought)
         assert text_of(second.chat(**deep)) == '[[[[x"}"}"}"}'

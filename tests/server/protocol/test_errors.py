@@ -37,6 +37,7 @@ def test_every_limit_has_a_code_of_its_own() -> None:
         ErrorCode.CONTEXT_LENGTH_EXCEEDED,
         ErrorCode.ITEMS_EXCEEDED,
         ErrorCode.MEMORY_EXCEEDED,
+        ErrorCode.RATE_LIMIT_EXCEEDED,
     }
     assert codes | others == {code for code in ErrorCode if code.endswith("_exceeded")}
 
@@ -60,7 +61,7 @@ def test_every_code_has_a_status_and_a_type(code: ErrorCode) -> None:
     }
     error = ApiError(code, "m")
     assert code.type == expected.get(code.status, "invalid_request_error")
-    assert code.status in (400, 401, 404, 405, 408, 413, 415, 429, 500, 503)
+    assert code.status in (400, 401, 403, 404, 405, 408, 413, 415, 429, 500, 503)
     assert ("Retry-After" in error.headers) == (code.status in (429, 503))
 
 

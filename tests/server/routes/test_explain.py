@@ -63,7 +63,7 @@ def test_explanations_are_what_decoding_lets_through(running: Running) -> None:
     ("fields", "code", "param"),
     [
         ({**DATE, "prefix": "20x", "token": "1"}, "invalid_value", "prefix"),
-        ({**DATE, "prefix": "\ud800", "token": "1"}, "invalid_value", "prefix"),
+        ({**DATE, "prefix": "\ud800", "token": "1"}, "invalid_json", None),
         ({**DATE, "token": "20"}, "invalid_value", "token"),
         ({**DATE, "token": 10**9}, "invalid_value", "token"),
         ({**DATE, "token": -1}, "invalid_value", "token"),
@@ -78,7 +78,7 @@ def test_explanations_are_what_decoding_lets_through(running: Running) -> None:
     ids=str,
 )
 def test_questions_that_make_no_sense_are_refused(
-    running: Running, fields: dict[str, Any], code: str, param: str
+    running: Running, fields: dict[str, Any], code: str, param: str | None
 ) -> None:
     """A refusal names the field to blame."""
     error = error_of(running.client.post("/v1/explain", content=json.dumps(fields), headers=JSON))
@@ -98,14 +98,15 @@ def test_refusals_say_what_to_send(running: Running) -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        (DATE, (True, 8, True, [])),
-        ({"regex": "a+"}, (False, None, None, [])),
-        (GBNF, (False, None, None, ["lost", "more"])),
-        (LARK, (True, 2, True, ["lost", "MORE"])),
+        (DATE, (True, 8, True, None, None, [])),
+        ({"regex": "a+"}, (False, None, None, None, None, [])),
+        (GBNF, (False, None, None, False, None, ["lost", "more"])),
+        (LARK, (True, 2, True, False, None, ["lost", "MORE"])),
+        ({"grammar": 'root ::= root "+" root | "1"'}, (False, None, None, True, "1+1+1", [])),
     ],
 )
 def test_certificates_tell_of_all_answers(running: Running, fields: dict[str, Any], told: tuple[Any, ...]) -> None:
-    """Whether there is a largest one, its tokens, and what nothing leads to."""
+    """The largest one, if there is such, a text of two derivations, and what nothing leads to."""
     found = running.client.post("/v1/certify", json=fields).json()
-    names = ("finite", "largest_tokens", "largest_exact", "unreachable_rules")
+    names = ("finite", "largest_tokens", "largest_exact", "ambiguous", "ambiguous_example", "unreachable_rules")
     assert tuple(found[name] for name in names) == told

@@ -179,7 +179,7 @@ def test_a_run_is_stopped(chromium: Browser) -> None:
 
 
 def test_why_not_another_token(chromium: Browser, server: Running) -> None:
-    """At any place the server says of any token whether grammar or budget forbids it, and what could come."""
+    """Reasons at any place: whether grammar or budget forbids a token, and what could come."""
     with opened(chromium, server.base) as page:
         type_constraint(page, "Regex", "[ab]{2,9}")
         assert until_certified(page) == 2
@@ -232,5 +232,5 @@ def test_what_is_told_of_a_constraint(chromium: Browser, server: Running) -> Non
         facts.get_by_text("Shortest answer a").wait_for()
         type_constraint(page, "GBNF", 'root ::= "a" root | "b"\n')
         facts.get_by_text("answers of any length").wait_for()
-        type_constraint(page, "JSON Schema", '{"type": "integer", "description": "x", "minimum": 3}')
+        type_constraint(page, "JSON Schema", '{"type": "integer", "x-note": 2, "minimum": 3}')
         facts.get_by_text("Not enforced").wait_for()

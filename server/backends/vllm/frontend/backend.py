@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from server.backends.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
+from server.backends.load import Load
 from server.backends.vllm.frontend.instance import Instance, opened
 from server.backends.vllm.frontend.model import FolderModel
 from server.backends.vllm.frontend.options import engine_args
@@ -47,7 +48,7 @@ class VllmBackend(Backend):
         self._args = args
         self._supervisor = Supervisor(self._opened, patience or Patience())
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._active = 0
+        self._active = self._beams = 0
         self._finishing = False
 
     @property
@@ -60,6 +61,12 @@ class VllmBackend(Backend):
     @property
     def active(self) -> int:
         return self._active
+
+    @property
+    def load(self) -> Load:
+        """Load by what requests may need at most: vLLM tells what they have through its own metrics."""
+        running = self._supervisor.running
+        return Load(self._beams, kv_usage=None if running is None else running.kv_usage)
 
     def check(self, parameters: Parameters, prompt_tokens: int) -> None:
         if parameters.trace_bytes:
@@ -93,12 +100,14 @@ class VllmBackend(Backend):
         if instance is None or instance.failed:
             raise Unavailable(f"the engine is {self.state}")
         self._active += 1
+        self._beams += work.parameters.beam_width
         try:
             async with aclosing(instance.run(work)) as events:
                 async for event in events:
                     yield event
         finally:
             self._active -= 1
+            self._beams -= work.parameters.beam_width
 
     def _check_search(self, parameters: Parameters) -> None:
         field = "swyb.beam_width" if parameters.beam_width > 1 else "swyb.alpha"

@@ -62,6 +62,11 @@ class Capacity:
         self._firm = 0
         self._line: deque[_Waiting] = deque()
 
+    @property
+    def usage(self) -> float:
+        """Share of the blocks that is given out; 1 too where requests share more than there are."""
+        return min(1.0, 1 - self._free.blocks / self.whole.blocks)
+
     def check(self, need: Room) -> None:
         """Raises DoesNotFit for what a firm request can never be given."""
         if not self.whole.holds(need):

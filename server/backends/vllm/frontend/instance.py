@@ -78,6 +78,11 @@ class Instance:
         return self._llm.vllm_config.speculative_config is None
 
     @property
+    def kv_usage(self) -> float:
+        """Share of the KV blocks that is given out, by what requests may need at most."""
+        return self._capacity.usage
+
+    @property
     def failed(self) -> bool:
         """Whether the engine has ended by itself."""
         return bool(self._llm.errored)

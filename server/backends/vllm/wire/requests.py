@@ -25,6 +25,7 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {
     "softmax": get_args(Softmax),
     "ranking": get_args(Ranking),
     "ending": get_args(Ending),
+    "trace_bytes": (0,),
 }
 _LEAST: Mapping[str, float] = {
     "budget": 0,
@@ -94,7 +95,7 @@ _PARAMETERS = frozenset(field.name for field in fields(Parameters)) - LOCAL
 _NAMES = _PARAMETERS | {"request", "grammar", "begun"}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "grammar": (str, type(None)),
-    **dict.fromkeys(("budget", "beam_width", "answers", "seed", "candidates", "top_k"), (int,)),
+    **dict.fromkeys(("budget", "beam_width", "answers", "seed", "candidates", "top_k", "trace_bytes"), (int,)),
     **dict.fromkeys(("temperature", "top_p", "alpha", "epsilon"), (int, float)),
     "jump_forward": (bool, str),
     **dict.fromkeys(("special_names", "keep_greedy"), (bool,)),

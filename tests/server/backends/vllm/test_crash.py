@@ -59,7 +59,7 @@ def test_an_engine_that_is_killed_is_started_anew(mortal: Serving, others: list[
     with ThreadPoolExecutor(6) as threads:
         running = [threads.submit(client.post, "/v1/chat/completions", json=body(**LONG)) for _ in range(3)]
         running += [threads.submit(client.post, "/v1/chat/completions", json=body(max_tokens=480)) for _ in range(3)]
-        eventually(lambda: service._backend.active == 6)
+        eventually(lambda: service.backend.active == 6)
         for process in processes(here, title, others):
             process.kill()
         lost = [request.result() for request in running]

@@ -41,7 +41,7 @@ def mortal(make_engine: MakeEngine) -> Iterator[Serving]:
 
 def advance(service: Service, stage: Stage) -> None:
     """Advances the service to a stage of its end on the server's own event loop, as a signal does."""
-    service._backend._loop.call_soon_threadsafe(service.advance, stage)  # type: ignore[attr-defined]
+    service.backend._loop.call_soon_threadsafe(service.advance, stage)  # type: ignore[attr-defined]
 
 
 def choices(response: httpx.Response, stream: bool) -> list[tuple[str, str, Any]]:
@@ -74,8 +74,8 @@ def test_answers_under_way_are_completed(mortal: Serving) -> None:
 
         long = [(ask({**LONG, **fields}, stream), stream) for fields, stream in ways]
         plain = [(ask({"max_tokens": TOKENS, "temperature": 1}, stream), stream) for stream in (False, True)]
-        eventually(lambda: service._backend.active == 12, 60)
-        eventually(lambda: len(service._backend._supervisor.running._asked) == 12, 60)  # type: ignore[attr-defined]
+        eventually(lambda: service.backend.active == 12, 60)
+        eventually(lambda: len(service.backend._supervisor.running._asked) == 12, 60)  # type: ignore[attr-defined]
         time.sleep(2)  # some tokens of each
         advance(service, Stage.FINISHING)
         for answering, stream in long:
@@ -86,6 +86,6 @@ def test_answers_under_way_are_completed(mortal: Serving) -> None:
         for answering, stream in plain:
             [(text, reason, certificate)] = choices(answering.result(), stream)
             assert text and (reason, certificate["interrupted"]) == ("length", "shutdown")
-    eventually(lambda: service._backend.active == 0)
+    eventually(lambda: service.backend.active == 0)
     late = client.post("/v1/chat/completions", json=body(**LONG))
     assert (late.status_code, error_of(late)["code"]) == (503, "shutting_down")

@@ -46,7 +46,7 @@ class Replica:
     @property
     def searches(self) -> list[int]:
         """Searches of each rank."""
-        return [g.searches for registry in self.workers.registries for g in registry.grammars.values()]
+        return [g.effort.searches for registry in self.workers.registries for g in registry.grammars.values()]
 
     async def called(self, times: int) -> None:
         while self.workers.calls.count("exchange_claims") < times:

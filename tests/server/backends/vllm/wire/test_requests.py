@@ -76,6 +76,7 @@ def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[in
         ("alpha", -0.1),
         ("epsilon", 1.5),
         ("keep_greedy", 1),
+        ("trace_bytes", 5),
         ("grammar", 5),
         ("request", None),
     ],

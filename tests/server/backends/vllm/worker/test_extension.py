@@ -77,7 +77,7 @@ def test_what_is_found_comes_back_and_what_others_found_arrives():
     assert one.exchange_claims(["g"], {}) == {"g": {}}
     assert other.exchange_claims(["g"], {**found, "gone": {}}) == {"g": {}}
     assert fits(there, b"aaaac", 2)
-    assert there.searches == 0
+    assert there.effort.searches == 0
     assert other.drop_grammar("g") == {}  # it has searched for nothing
     assert fits(here, b"aaaaaac", 3)
     assert received(one.drop_grammar("g")).keys() == {key_after(here, b"aaaaaac")}
