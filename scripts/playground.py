@@ -79,6 +79,9 @@ def main(words: Sequence[str]) -> int:
     with embedded_server() as base, playground(base, arguments.browser) as page:
         frames = list(told(page))
         page.locator("#ours .tokens .token").last.click()
+        page.locator("#why-token").fill(" the")
+        page.keyboard.press("Enter")
+        page.locator("#why-answer p").filter(has_text=" ").wait_for()
         page.evaluate("scrollTo(0, 0)")
         (out / "playground.png").write_bytes(compact(page.screenshot(full_page=True)))
     (out / "playground.gif").write_bytes(animation(frames))
@@ -148,7 +151,9 @@ def told(page: Page) -> Iterator[Frame]:
 def compact(png: bytes) -> bytes:
     """Picture with a palette."""
     with Image.open(BytesIO(png)) as picture, BytesIO() as file:
-        picture.convert("RGB").quantize(256).save(file, "PNG", optimize=True)
+        shown = picture.convert("RGB")
+        palette = with_accents(shown).quantize(COLOURS)
+        shown.quantize(palette=palette, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
         return file.getvalue()
 
 
