@@ -9,7 +9,7 @@ OpenTelemetry's conventions for generative models, and our own behind `swyb.`; n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from server.telemetry.record import Moment, Record
@@ -29,8 +29,11 @@ _NANOSECONDS = 1e9
 
 def check_traces() -> None:
     """Raises RuntimeError where a package is missing that traces need."""
-    if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
-        raise RuntimeError("traces need OpenTelemetry: pip install 'swyb[otel]'")
+    try:
+        import_module("opentelemetry.sdk.trace")
+        import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    except ModuleNotFoundError as error:
+        raise RuntimeError("traces need OpenTelemetry: pip install 'swyb[otel]'") from error
 
 
 def otlp_exporter(address: str) -> SpanExporter:
