@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Requests with tools to `/v1/certify` and `/tokenize`, which tell of them without an answer."""
-=======
 """Reports of `/v1/certify` and `/tokenize` on requests with tools, without an answer."""
->>>>>>> b2f359fc0ff86be1c65b7008a6e2042ca6a48ad3
 
 from __future__ import annotations
 
@@ -51,11 +47,7 @@ def test_what_can_not_be_certified_names_its_tool(running: Running) -> None:
 
 
 def test_tokens_of_tools_are_those_of_the_chat(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-<<<<<<< HEAD
-    """Prompts of both routes are rendered with the same tools; one without turns has none."""
-=======
     """Prompts of both are rendered with the same tools; one without turns has none."""
->>>>>>> b2f359fc0ff86be1c65b7008a6e2042ca6a48ad3
     shown = []
     encode = running.engine.encode
 
