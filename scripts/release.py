@@ -22,7 +22,7 @@ def version(root: Path = ROOT) -> str:
 
 
 def disagreements(wanted: str, root: Path = ROOT) -> list[str]:
-    """What keeps a version from being released; nothing if it may be."""
+    """Reasons why a version may not be released; none if it may be."""
     found = []
     if version(root) != wanted:
         found.append(f"pyproject.toml has version {version(root)}, not {wanted}")

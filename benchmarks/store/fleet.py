@@ -81,7 +81,7 @@ class Replica:
 
 
 def fleet(tokenizer: str, count: int) -> tuple[str, list[FleetRow]]:
-    """So many schemas, asked for by Zipf's law, at fleets of each size."""
+    """Figures of fleets of each size, for so many schemas that are asked for by Zipf's law."""
     vocabulary = read_vocabulary(tokenizer_folder(tokenizer))
     constraints = list(_constraints(vocabulary, count))
     rows = [_measured(size, vocabulary, constraints) for size in SIZES]

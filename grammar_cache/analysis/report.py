@@ -12,18 +12,22 @@ from grammar_cache.constraint import Constraint
 from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.grammar import CompiledGrammar
 
+MOST_STATES = 50_000
+"""States of a network whose longest texts are looked for: two seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Facts of a constraint with a vocabulary.
 
-    `finite`: whether answers have a bound without a budget. `largest_tokens`: most tokens of an answer, None without a
-    bound; `largest_exact`: whether some answer has as many, or else it is an upper bound. `ambiguous`: whether some
+    `finite`: whether answers have a bound without a budget; None: not looked at, for there are more than `MOST_STATES`
+    states. `largest_tokens`: most tokens of an answer, None without a bound; `largest_exact`: whether some answer has
+    as many, or else it is an upper bound. `ambiguous`: whether some
     text of a grammar in GBNF or Lark has two derivations, such as `ambiguous_example`; None: not known, or another
     dialect. `unreachable_rules`: names of rules that no text uses.
     """
 
-    finite: bool
+    finite: bool | None
     largest_tokens: int | None
     largest_exact: bool | None
     ambiguous: bool | None
@@ -36,9 +40,10 @@ def report(constraint: Constraint, grammar: CompiledGrammar) -> Report:
 
     Raises what parsing the constraint raises.
     """
-    largest, known = largest_answer(grammar), _ambiguity(constraint, grammar)
+    known, is_small = _ambiguity(constraint, grammar), grammar.network.states.count <= MOST_STATES
+    largest = largest_answer(grammar) if is_small else None
     return Report(
-        finite=largest is not None,
+        finite=largest is not None if is_small else None,
         largest_tokens=largest.tokens if largest else None,
         largest_exact=largest.exact if largest else None,
         ambiguous=known.ambiguous,

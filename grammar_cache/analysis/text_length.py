@@ -44,7 +44,7 @@ def largest_answer(grammar: CompiledGrammar) -> LargestAnswer | None:
     alone[[string[0] for string in grammar.vocabulary.strings if len(string) == 1]] = True
     if network.reads(ESCAPE):  # spells a special token, together with what follows it
         alone[ESCAPE] = False
-    return LargestAnswer(longest, exact=longest_text(network, alone) == longest)
+    return LargestAnswer(longest, exact=bool(alone.all()) or longest_text(network, alone) == longest)
 
 
 def longest_text(network: Network, alphabet: Flags | None = None) -> int | None:

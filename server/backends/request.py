@@ -14,8 +14,7 @@ from grammar_cache.distances.effort import NO_EFFORT, Effort
 from grammar_cache.grammar import CompiledGrammar
 from server.backends.backend import Piece, Work
 from server.backends.budget_ended import ended_by_budget
-from server.decoding.answer import Answer, Interruption
-from server.decoding.cost import Cost
+from server.decoding.answer import Answer, Cost, Interruption
 from server.decoding.decoder import Decoder
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText, Language

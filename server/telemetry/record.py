@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from time import monotonic, time
 from typing import Literal, TypeAlias
 
-from server.decoding.answer import Answer
-from server.decoding.cost import Cost
+from server.decoding.answer import Answer, Cost
 
 NOBODY = "anonymous"
 """Name of the key of requests that brought none."""

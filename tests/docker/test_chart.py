@@ -24,10 +24,11 @@ from server.backends import loop
 from server.cli import parse
 from server.commands import serving
 from server.commands.serve import configuration
+from server.grammars.tenants import STORE_SECONDS
 from server.options.option import options_of
 from server.routes import health
-from server.service import STORE_SECONDS
 from server.settings import Settings
+from server.telemetry.catalogue import METRICS
 from tests.docker.dockerfile import exec_form, parsed
 from tests.documents import ROOT
 
@@ -55,7 +56,12 @@ VALUES: Mapping[str, dict[str, Any]] = {
         "podAnnotations": {"a/b": "c"},
         "podLabels": {"team": "x"},
     },
-    "others": {"existingSecret": "mine", "store": {"fromSecret": True}, "podDisruptionBudget": {"enabled": False}},
+    "others": {
+        "existingSecret": "mine",
+        "keysSecret": "keys",
+        "store": {"fromSecret": True},
+        "podDisruptionBudget": {"enabled": False},
+    },
     "another Redis": {"store": {"address": "rediss://host:6380/1"}, "redis": {"enabled": False}},
     "no store": {"redis": {"enabled": False}},
 }
@@ -156,6 +162,9 @@ def test_the_server_understands_its_command(
     given = yaml.safe_load(text) or {}
     assert given.keys() <= names.keys()
     assert found.api_key == "a-secret-of-the-tests"
+    kept = [mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] == "keys"]
+    assert (found.keys is not None) == bool(kept)
+    assert found.keys is None or str(found.keys) == f"{kept[0]}/keys.yaml"
     if "max_tokens" in given:
         assert (found.default_max_tokens, found.warm, found.docs) == (512, ("sql",), False)
         assert found.engine_options == ("--tensor-parallel-size", "2")
@@ -258,5 +267,4 @@ def test_replicas_follow_a_metric_of_servers(tmp_path: Path) -> None:
     [series] = re.findall(r"seriesQuery: '(swyb:\w+)", page)
     assert f'as: "{metric}"' in page
     assert series.replace(":", "_") == metric
-    catalogue = pytest.importorskip("server.telemetry.catalogue", reason="this version has no metrics")
-    assert series in {found.exposed for found in catalogue.METRICS}
+    assert series in {found.exposed for found in METRICS}

@@ -17,8 +17,8 @@ from server import shutdown
 from server.backends import loop
 from server.cli import parse
 from server.commands import serving
+from server.grammars.tenants import STORE_SECONDS
 from server.options.option import options_of
-from server.service import STORE_SECONDS
 from server.settings import Settings
 from tests.docker import compose
 from tests.docker.dockerfile import chain, exec_form, parsed

@@ -15,7 +15,7 @@ from tests.docker.test_proxy import PROGRAM
 @pytest.mark.full
 @pytest.mark.timeout(900)
 def test_a_rolling_restart_loses_no_request() -> None:
-    """Both servers are replaced under load; every request, sent once, has its whole answer."""
+    """Every request, sent once while both servers are replaced, has its whole answer."""
     program = os.environ.get(PROGRAM) or shutil.which("haproxy")
     if program is None:
         pytest.skip(f"no proxy to test with: install haproxy, or name one by {PROGRAM}")
@@ -28,7 +28,7 @@ def test_a_rolling_restart_loses_no_request() -> None:
 @pytest.mark.full
 @pytest.mark.timeout(900)
 def test_a_restart_that_does_not_wait_loses_some() -> None:
-    """Without the pause in which the proxy notices, requests are lost: the test above can fail."""
+    """Requests are lost without the pause in which the proxy notices: the test above can fail."""
     program = os.environ.get(PROGRAM) or shutil.which("haproxy")
     if program is None:
         pytest.skip(f"no proxy to test with: install haproxy, or name one by {PROGRAM}")

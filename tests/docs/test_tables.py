@@ -32,6 +32,7 @@ from server.protocol.constraints.fields import ConstraintFields
 from server.protocol.errors import ErrorCode
 from server.protocol.foreign_fields import REQUEST
 from server.protocol.responses import request as responses
+from server.protocol.tools import definitions
 from server.settings import Intake, Settings
 from tests.cached import model_folder
 from tests.documents import Document, Row, name_of, spans
@@ -191,7 +192,7 @@ def test_the_table_of_list_limits() -> None:
     assert told == {
         "messages": chat.MESSAGES,
         "parts": parts.PARTS,
-        "tools": chat.TOOLS,
+        "tools": definitions.TOOLS,
         "tool_calls": messages.TOOL_CALLS,
         "stop": sampling.STOPS,
         "stop_token_ids": sampling.STOP_IDS,

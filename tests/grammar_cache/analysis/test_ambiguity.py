@@ -174,7 +174,7 @@ def test_the_contextual_lexer_has_one_tree() -> None:
 
 
 def test_searches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without fuel nothing is told that the table doesn't tell."""
+    """Searches without fuel tell what the table tells, and no more."""
     monkeypatch.setattr(searching, "FIRST_FUEL", 0)
     monkeypatch.setattr(searching, "FUEL", 0)
     assert ambiguity(parse('root ::= root "+" root | [0-9]')) == Ambiguity(None)

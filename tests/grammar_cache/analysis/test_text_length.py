@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, reject
 
 from grammar_cache import Constraint, Vocabulary, compile_grammar
+from grammar_cache.analysis.report import report
 from grammar_cache.analysis.text_length import LargestAnswer, largest_answer, longest_text
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, CharClass, Expression, Grammar, Ref, Repeat, Seq
@@ -156,3 +157,12 @@ def test_a_bound_is_not_exact_where_bytes_are_no_tokens() -> None:
     """A vocabulary that has `ab` and `a` alone spells `abab` by two tokens, which four bytes bound."""
     assert told("choice", '["abab"]', Vocabulary([b"ab", b"a"], [2])) == LargestAnswer(4, exact=False)
     assert told("choice", '["abab", "aaaa"]', Vocabulary([b"ab", b"a"], [2])) == LargestAnswer(4, exact=True)
+
+
+def test_very_large_grammars_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report says so instead of taking long."""
+    wanted = Constraint("gbnf", 'root ::= "ab"')
+    grammar = compile_grammar(wanted, SINGLE)
+    assert (report(wanted, grammar).finite, report(wanted, grammar).largest_tokens) == (True, 2)
+    monkeypatch.setattr("grammar_cache.analysis.report.MOST_STATES", 1)
+    assert (report(wanted, grammar).finite, report(wanted, grammar).largest_tokens) == (None, None)

@@ -68,7 +68,7 @@ def test_a_key_opens_and_others_do_not(keyed: Running) -> None:
 
 
 def test_requests_a_minute_and_the_time_that_is_told(keyed: Running) -> None:
-    """A minute's requests are taken at once, then there is a 429; after the time that it tells the same request is taken."""
+    """A minute's requests are taken at once, then there is a 429; after the time that it tells one is taken."""
     answers = [chat(keyed, "minute", max_tokens=1) for _ in range(75)]
     refused = [answer for answer in answers if answer.status_code == 429]
     assert 60 <= len(answers) - len(refused) < 75
@@ -105,20 +105,20 @@ def test_constraints_that_a_key_may_send(keyed: Running) -> None:
     assert (error["code"], error["limit"], error["param"]) == (
         "text_bytes_exceeded",
         "constraint_bytes",
-        "response_format",
+        "response_format.json_schema.schema",
     )
     keyed.client.post("/v1/grammars", json={"name": "long", **shape}, headers=header("free"))
-    named = {"response_format": {"type": "grammar", "name": "long"}}
+    named = {"grammar": {"name": "long"}}
     assert chat(keyed, "small", max_tokens=60, **named).status_code == 200
 
 
 def test_grammars_that_a_key_may_name(keyed: Running) -> None:
     """A key for some grammars constrains by these names alone, and may write text without a constraint."""
     keyed.client.post("/v1/grammars", json={"name": "tree", "grammar": TREE}, headers=header("free"))
-    tree = {"response_format": {"type": "grammar", "name": "tree"}}
+    tree = {"grammar": {"name": "tree"}}
     assert chat(keyed, "named", max_tokens=8, **tree).status_code == 200
     assert chat(keyed, "named", max_tokens=2).status_code == 200
-    for fields in ({"grammar": TREE}, {"response_format": {"type": "grammar", "name": "json"}}):
+    for fields in ({"grammar": TREE}, {"grammar": {"name": "iso_date"}}):
         refused = chat(keyed, "named", max_tokens=60, **fields)
         assert (refused.status_code, error_of(refused)["code"]) == (403, "not_permitted")
 
@@ -140,7 +140,7 @@ def test_tenants_know_nothing_of_each_other(keyed: Running) -> None:
     """Neither names nor grammars that were compiled are told across tenants; within one, they are."""
     registered = keyed.client.post("/v1/grammars", json={"name": "mine", "grammar": TREE}, headers=header("left"))
     assert registered.status_code == 200
-    mine = {"response_format": {"type": "grammar", "name": "mine"}}
+    mine = {"grammar": {"name": "mine"}}
     assert chat(keyed, "left", max_tokens=8, **mine).json()["swyb"]["cache"] == "hit"
     assert error_of(chat(keyed, "right", max_tokens=8, **mine))["code"] == "grammar_not_found"
     assert chat(keyed, "right", max_tokens=8, grammar=TREE).json()["swyb"]["cache"] == "miss"

@@ -33,6 +33,7 @@ from server.protocol.responses import request as r
 from server.protocol.sampling import SamplingFields
 from server.protocol.strict import StrictModel
 from server.protocol.thinking import fields as th
+from server.protocol.tools.fields import ToolFields
 from server.protocol.translation.responses import parse_responses
 from server.settings import Settings
 from tests.server.api.tool_objects import CALLING, TOOL_OBJECTS
@@ -126,6 +127,11 @@ REGISTERED: Object = {
     "swyb": CONSTRAINT,
     "precompute": {"height": 1},
 }
+CERTIFIED: Object = {
+    **{name: part for name, part in REGISTERED.items() if name not in ("name", "precompute")},
+    **CALLING,
+    "model": "m",
+}
 JSON_OUTPUT: Object = {"type": "json_schema", "schema": {"const": None}}
 MESSAGES: Object = {
     "messages": [{"role": "user", "content": "x"}],
@@ -160,7 +166,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     c.SwybOptions: (
         {
             **{**CONSTRAINT, "beam_width": 2, "alpha": 0.5, "top_k": 3, "jump_forward": "text"},
-            **{"on_budget": "refuse", "thinking": {}},
+            **{"on_budget": "refuse", "thinking": {}, "trace": True},
         },
         lambda value: parse_chat(request(swyb=value)),
     ),
@@ -261,12 +267,16 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {"format": JSON_OUTPUT, "effort": "high"},
         lambda value: _messages({"max_tokens": 3, **MESSAGES, "output_config": value}),
     ),
-    g.CertifyRequest: (
-        {name: part for name, part in REGISTERED.items() if name not in ("name", "precompute")} | {"model": "m"},
-        lambda value: parse_as(g.CertifyRequest, value, REQUEST),
+    g.CertifyRequest: (CERTIFIED, lambda value: parse_as(g.CertifyRequest, value, REQUEST)),
+    g.ExplainRequest: (
+        {**CERTIFIED, "prefix": "a", "token": "b", "tokens_left": 3},
+        lambda value: parse_as(g.ExplainRequest, value, REQUEST),
     ),
     tokens.TokenizeRequest: (
-        {**request(), **TEMPLATE, "prompt": "p", "add_special_tokens": False, "return_token_strs": True},
+        {
+            **{**request(), **TEMPLATE, "prompt": "p", "tools": []},
+            **{"add_special_tokens": False, "return_token_strs": True},
+        },
         lambda value: parse_as(tokens.TokenizeRequest, value, REQUEST),
     ),
     tokens.DetokenizeRequest: (
@@ -303,6 +313,7 @@ def test_there_is_an_object_of_each_model() -> None:
         c.TemplateFields,
         th.ThinkingFields,
         cf.ConstraintFields,
+        ToolFields,
         SamplingFields,
     }
     for model, (example, read) in OBJECTS.items():

@@ -179,7 +179,7 @@ def test_a_run_is_stopped(chromium: Browser) -> None:
 
 
 def test_why_not_another_token(chromium: Browser, server: Running) -> None:
-    """At any place the server says of any token whether grammar or budget forbids it, and what could come."""
+    """Reasons at any place: whether grammar or budget forbids a token, and what could come."""
     with opened(chromium, server.base) as page:
         type_constraint(page, "Regex", "[ab]{2,9}")
         assert until_certified(page) == 2

@@ -229,7 +229,7 @@ def test_pieces_carry_the_steps_since_the_piece_before() -> None:
 
 
 def test_nothing_is_made_where_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without room there is no tracer."""
+    """No tracer is made without room for a trace."""
     monkeypatch.delattr("server.backends.request.Tracer")
     decoding = Decoding(Work((), None, Parameters(4)), AnyText(DYCK_VOCABULARY))
     decoding.step(np.zeros((1, 4), np.float32))
