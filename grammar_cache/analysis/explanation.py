@@ -55,14 +55,14 @@ def explain(
     after = np.array([grammar.take(configuration, token)], np.int32)
     if budget is None:
         distance = int(grammar.distances(after, INFINITE - 1)[0])
-        return Explanation(True, None, f"fits the grammar, needs {1 + distance} tokens", distance, following, may_end)
+        return Explanation(True, None, f"fits the grammar, needs {_tokens(1 + distance)}", distance, following, may_end)
     if grammar.mask(configuration, budget)[token]:
         distance = int(grammar.distances_behind(configuration, after, budget - 1)[0])
-        message = f"fits the grammar, needs {1 + distance} tokens, {budget} are left"
+        message = f"fits the grammar, needs {_tokens(1 + distance)}, {_left(budget)}"
         return Explanation(True, None, message, distance, following, may_end)
     # No completion is known that fits, whatever another search may find.
     distance = max(budget, int(grammar.distances(after, INFINITE - 1)[0]))
-    message = f"fits the grammar, needs {1 + distance} tokens, {budget} are left"
+    message = f"fits the grammar, needs {_tokens(1 + distance)}, {_left(budget)}"
     return Explanation(False, "budget", message, distance, following, may_end)
 
 
@@ -99,6 +99,14 @@ def _forbidden(grammar: CompiledGrammar, configuration: int, token: int, text: b
         return configuration, f"{known} and that this model's tokens spell"
     following = next_texts(grammar, at)
     return at, forbids(text + data[:read], data[read:], following, may_end=grammar.accepts(at))
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count} tokens"
+
+
+def _left(count: int) -> str:
+    return "1 is left" if count == 1 else f"{count} are left"
 
 
 def _unfinished(text: bytes, following: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.grammars.compiled import Grammars
 from server.grammars.named import NamedGrammars
 from server.grammars.opening import opened_store
+from server.grammars.reports import Reports
 from server.settings import Settings
 
 NAME_SECONDS = 0.25
@@ -45,6 +46,7 @@ class Tenants:
             room=settings.cached_bytes,
             threads=settings.compile_threads,
         )
+        self.reports = Reports()
         self._opened: dict[str, Tenant] = {}
         self.own = self.of(None)
 
@@ -77,6 +79,7 @@ class Tenants:
     def close(self) -> None:
         """Compiles nothing more, and writes what is left for the store. Blocks."""
         self._grammars.close()
+        self.reports.close()
         for tenant in self._opened.values():
             if tenant.database is not None:
                 tenant.database.close(STORE_SECONDS)

@@ -6,7 +6,6 @@ import asyncio
 import logging
 
 from grammar_cache import GrammarError
-from grammar_cache.analysis.report import report
 from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.grammars.shipped import names
 from grammar_cache.store.contract import Info, StoreError
@@ -84,7 +83,7 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
     """Compiles the constraint, and tells what it needs. Raises ApiError."""
     asked = await asked_in(service, request)
     found = await service.certify(asked)
-    known = await asyncio.to_thread(report, asked.constraint, found.grammar)
+    known = await service.tenants.reports.of(asked.constraint, found.grammar)
     return Certified(
         model=service.model.name,
         kind=asked.constraint.kind,

@@ -101,6 +101,7 @@ def test_the_budget_is_blamed_where_it_forbids() -> None:
     assert told.message == "fits the grammar, needs 5 tokens, 4 are left"
     assert asked(grammar, b'{"a":', b"t", 5).allowed
     assert asked(grammar, b'{"a":', b"true", 2).message == "fits the grammar, needs 2 tokens, 2 are left"
+    assert asked(grammar, b'{"a":true', b"}", 1).message == "fits the grammar, needs 1 token, 1 is left"
     assert asked(grammar, b'{"a":', b"t").message == "fits the grammar, needs 5 tokens"
 
 
