@@ -158,7 +158,8 @@ def _ask_message(job: Job, model: str) -> dict[str, Any]:
 
 def _read_message(events: list[Any]) -> tuple[str, bool]:
     if events[0]["type"] == "message":
-        return "".join(part["text"] for part in events[0]["content"]), events[0]["stop_reason"] == "end_turn"
+        texts = [part["text"] for part in events[0]["content"] if part["type"] == "text"]
+        return "".join(texts), events[0]["stop_reason"] == "end_turn"
     deltas = [event["delta"] for event in events if "delta" in event]
     ends = [delta["stop_reason"] for delta in deltas if delta.get("stop_reason")]
     return "".join(delta.get("text", "") for delta in deltas), ends == ["end_turn"]

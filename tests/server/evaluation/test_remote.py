@@ -153,9 +153,8 @@ def test_tools_of_our_own_server(running: Running) -> None:
     """Calls that a server returns are judged as texts in the neutral form; required ones are valid."""
     with samples() as folder:
         tasks = tool_calls.read(folder / "bfcl", 0, 0, FORMS[NEUTRAL])
-    model = RemoteModel(f"{running.base}/v1", "scripted")
     for task in tasks:
-        [reply] = answers(model, "server", task, 250)
+        [reply] = answers(RemoteModel(f"{running.base}/v1", "scripted"), "server", task, 250)
         assert (reply.outcome, reply.complete) == ("answered", True)
         assert task.judge(task.read(reply.text or "")).valid
 

@@ -1,4 +1,4 @@
-"""What `/v1/certify` and `/tokenize` tell of requests with tools, without an answer."""
+"""Reports of `/v1/certify` and `/tokenize` on requests with tools, without an answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_can_not_be_certified_names_its_tool(running: Running) -> None:
 
 
 def test_tokens_of_tools_are_those_of_the_chat(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both prompts are rendered with the same tools; a prompt without turns has none."""
+    """Prompts of both are rendered with the same tools; one without turns has none."""
     shown = []
     encode = running.engine.encode
 
