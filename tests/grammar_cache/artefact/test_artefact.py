@@ -182,7 +182,7 @@ def test_what_the_exact_search_has_learned_is_loaded() -> None:
     grammar = compile_expression(SPANNING, SPANS, LIMITS)
     loaded = again(grammar)
     assert len(grammar.findings.parent) > len(grammar.findings.level_first) - 1 > 2
-    assert loaded.searches == 0
+    assert loaded.effort.searches == 0
     check_same(grammar, loaded)
 
 

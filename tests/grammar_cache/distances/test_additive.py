@@ -221,7 +221,7 @@ def test_distances_of_deep_stacks_are_sums() -> None:
         assert configuration is not None
         assert grammar.distance(configuration) == depth + 1
         configuration = grammar.consume(configuration, 0)
-    assert grammar.searches <= 1  # for the minimum, of which every grammar has one
+    assert grammar.effort.searches <= 1  # for the minimum, of which every grammar has one
 
 
 def test_pruning_never_loses_what_single_bytes_spell() -> None:

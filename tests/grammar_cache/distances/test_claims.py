@@ -153,7 +153,7 @@ def test_a_claim_saves_the_search() -> None:
     second.offer(learned)
     assert fits(second, b"aaaac", 2)
     assert fits(second, b"aac", 1)  # on the way of that completion
-    assert second.searches - nest_searches() == 0
+    assert second.effort.searches - nest_searches() == 0
     assert second.learned() == {}
 
 
@@ -161,7 +161,7 @@ def nest_searches() -> int:
     """Number of searches until the fewest tokens are known."""
     grammar = nest()
     _ = grammar.minimum
-    return grammar.searches
+    return grammar.effort.searches
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,9 @@ def test_a_horizon_that_was_told_saves_the_search() -> None:
     assert claim == HorizonClaim(1, ((BB, BB),))
     assert first.learned() == {}
     second.offer({key: claim})
-    before = second.searches
+    before = second.effort.searches
     assert viable(second, b"aaaac", 2) == [BB]
-    assert second.searches == before < first.searches
+    assert second.effort.searches == before < first.effort.searches
     assert second.learned() == {}
     assert second.rejected_claims == 0
 
@@ -287,9 +287,9 @@ def test_findings_reach_and_leave_a_grammar_that_was_begun_anew() -> None:
     for depth in range(30):
         other.consume_bytes(other.start, b"a" * depth)
     copy = other.renewed()
-    before = copy.searches
+    before = copy.effort.searches
     assert viable(copy, b"aaaac", 2) == [BB]
-    assert copy.searches == before
+    assert copy.effort.searches == before
 
 
 def test_a_horizon_that_no_search_would_find_can_be_followed_to_the_end() -> None:

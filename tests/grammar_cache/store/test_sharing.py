@@ -183,9 +183,9 @@ def check_same_texts(folder: Path, trial: Trial) -> Saved:
             loaded = _searches(grammar)
             assert trial.answers(grammar) == expected
             assert grammar.rejected_claims == 0
-            searches.append(grammar.searches - loaded)
+            searches.append(grammar.effort.searches - loaded)
             shared.tell(trial.name, grammar.learned())
-    assert searches[0] == alone.searches - before
+    assert searches[0] == alone.effort.searches - before
     with sharing(path, trial) as (_, opened):
         claims = len(opened.load(trial.name).claims)
     rng = random.Random(trial.number)
@@ -201,7 +201,7 @@ def check_same_texts(folder: Path, trial: Trial) -> Saved:
 def _searches(grammar: CompiledGrammar) -> int:
     """Number of searches for the minimum, which is part of every grammar."""
     _ = grammar.minimum
-    return grammar.searches
+    return grammar.effort.searches
 
 
 def check_saving(folder: Path, some: Iterable[Trial]) -> None:
