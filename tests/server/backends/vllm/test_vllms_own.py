@@ -59,6 +59,7 @@ def test_drawn_answers_with_drafts_are_whole(drafting: Serving) -> None:
         ({"min_p": 0.2}, "min_p"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
         ({"top_k": 5, "temperature": 1}, "top_k"),
+        ({"swyb": {"trace": True}}, "swyb.trace"),
     ],
 )
 def test_what_drafts_leave_no_place_for_is_refused(drafting: Serving, fields: dict[str, object], param: str) -> None:
