@@ -2,7 +2,7 @@
 
 import { Answer } from "./answer.js";
 import { Api, ApiFailure } from "./api.js";
-import { ConstraintError, KINDS } from "./constraint/kinds.js";
+import { ConstraintError } from "./constraint/kinds.js";
 import { Controls } from "./controls.js";
 import { byId, element, framed, setText } from "./dom.js";
 import { bodyOf, bodyOfMasks, traced } from "./request.js";
@@ -96,7 +96,7 @@ function noteOn(answer) {
 
 function select(token, before) {
   shown.selected = before.length;
-  why.show(token, before, KINDS[shown.kind].certified);
+  why.show(token, before);
   draw();
 }
 

@@ -6,7 +6,6 @@ import { Editor } from "./constraint/editor.js";
 import { ConstraintError, KINDS, placeOf } from "./constraint/kinds.js";
 import { SAMPLES } from "./constraint/samples.js";
 import { byId, element, setText } from "./dom.js";
-import { probe } from "./request.js";
 
 /** Milliseconds without a key press after which the constraint is certified. */
 const QUIET = 250;
@@ -121,7 +120,7 @@ export class Controls {
     this.#asking?.abort();
     const asking = (this.#asking = new AbortController());
     try {
-      const told = await this.#minimum(asking.signal);
+      const told = await this.api.post("v1/certify", this.members, asking.signal);
       if (asking.signal.aborted) return;
       this.editor.clear();
       this.budget.learn(told, this.room);
@@ -132,16 +131,5 @@ export class Controls {
       else if (!this.refuse(error)) this.editor.refuse(error.message, null);
     }
     this.changed();
-  }
-
-  async #minimum(signal) {
-    if (KINDS[this.kind].certified) return this.api.post("v1/certify", this.members, signal);
-    try {
-      await this.api.post("v1/chat/completions", probe(this.form, this.members), signal);
-      return { min_tokens: 1, exact: true };
-    } catch (error) {
-      if (error.problem?.code === "budget_too_small") return error.problem;
-      throw error;
-    }
   }
 }

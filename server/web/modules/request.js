@@ -35,8 +35,3 @@ export function traced(body) {
 export function bodyOfMasks(form, members) {
   return { ...shared(form, members), max_tokens: form.budget + SPARE };
 }
-
-/** A request that no answer fits, so that its refusal tells the minimum: for what can't be certified by itself. */
-export function probe(form, members) {
-  return { ...shared(form, members), max_tokens: 1 };
-}

@@ -24,9 +24,9 @@ def asked(**fields: Any) -> Asked | None:
 @pytest.mark.parametrize("name", names())
 def test_by_name(name: str) -> None:
     """Each grammar is found by its name in either field, and is what its text would be."""
-    assert asked(grammar={"name": name}) == Asked(shipped(name), "grammar.name")
+    assert asked(grammar={"name": name}) == Asked(shipped(name), "grammar.name", name=name)
     wanted = {"type": "grammar", "grammar": {"name": name}}
-    assert asked(response_format=wanted) == Asked(shipped(name), "response_format.grammar.name")
+    assert asked(response_format=wanted) == Asked(shipped(name), "response_format.grammar.name", name=name)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,10 @@ def test_calls_are_shown_by_name(chromium: Browser, server: Running) -> None:
         call = page.locator("#ours .call").first
         assert call.locator("strong").inner_text() == "get_weather"
         assert set(json.loads(call.locator("pre").inner_text())) == {"city", "unit"}
+        page.locator("#ours .tokens .token").first.click()
+        page.locator("#why-token").fill("x")
+        page.keyboard.press("Enter")
+        page.locator("#why-answer .refused").wait_for()
 
 
 def test_a_budget_that_no_answer_fits_is_refused(chromium: Browser, server: Running) -> None:

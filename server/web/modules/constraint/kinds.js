@@ -13,37 +13,31 @@ export class ConstraintError extends Error {
 
 const schemaFormat = (schema) => ({ type: "json_schema", json_schema: { name: "answer", schema } });
 
-/** By name: label, `members` of a request for a text, and whether the server certifies and explains it without a chat. */
+/** By name: label, and the `members` of a request for a text. */
 export const KINDS = {
   json_schema: {
     label: "JSON Schema",
     members: (text) => ({ response_format: schemaFormat(json(text)) }),
-    certified: true,
   },
   lark: {
     label: "Lark",
     members: (text) => ({ response_format: { type: "grammar", grammar: text, syntax: "lark" } }),
-    certified: true,
   },
   gbnf: {
     label: "GBNF",
     members: (text) => ({ response_format: { type: "grammar", grammar: text, syntax: "gbnf" } }),
-    certified: true,
   },
   regex: {
     label: "Regex",
     members: (text) => ({ response_format: { type: "regex", regex: text.replace(/\r?\n$/, "") } }),
-    certified: true,
   },
   choice: {
     label: "Choice",
     members: (text) => ({ response_format: { type: "choice", choice: lines(text) } }),
-    certified: true,
   },
   tools: {
     label: "Tools",
     members: (text) => ({ tools: json(text), tool_choice: "required" }),
-    certified: false,
   },
 };
 

@@ -40,10 +40,10 @@ export class Why {
     this.box.replaceChildren(element("p", { class: "muted" }, "Choose a token of an answer, by pointer or arrow keys."));
   }
 
-  /** Shows a token and what might have stood there; `before`: the tokens before it; `asks`: others may be asked for. */
-  show(token, before, asks) {
+  /** Shows a token and what might have stood there; `before`: the tokens before it. */
+  show(token, before) {
     [this.#token, this.#before] = [token, before];
-    this.form.hidden = !asks;
+    this.form.hidden = false;
     this.answer.replaceChildren();
     const text = textOf(before);
     const after = text ? element("code", {}, text.length > 48 ? `…${text.slice(-48)}` : text) : "the beginning";
