@@ -73,7 +73,9 @@ def test_answers_under_way_are_completed(mortal: Serving) -> None:
             return threads.submit(client.post, "/v1/chat/completions", json=body(**fields, stream=stream))
 
         long = [(ask({**LONG, **fields}, stream), stream) for fields, stream in ways]
-        plain = [(ask({"max_tokens": TOKENS, "temperature": 1}, stream), stream) for stream in (False, True)]
+        # `ignore_eos`: a drawn answer may otherwise end by itself before the shutdown.
+        endless = {"max_tokens": TOKENS, "temperature": 1, "ignore_eos": True}
+        plain = [(ask(endless, stream), stream) for stream in (False, True)]
         eventually(lambda: service.backend.active == 12, 60)
         eventually(lambda: len(service.backend._supervisor.running._asked) == 12, 60)  # type: ignore[attr-defined]
         time.sleep(2)  # some tokens of each
