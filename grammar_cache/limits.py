@@ -58,7 +58,7 @@ class Limits:
     stays.
     """
 
-    step_fuel: int = 2_000_000
+    step_fuel: int = 1_000_000
     """Cost of one search for what may follow at the horizon, in trie nodes: of all tokens together. What the search
     visits, and what it takes to go on from each configuration, in items and edges, counts as if nothing were known
     (some 10 ms). A level that this doesn't last for isn't looked at; what the additive distance lets in fits anyway.

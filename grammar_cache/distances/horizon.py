@@ -32,7 +32,7 @@ SLACK = 2
 """Tokens that a way may seem to lack: a token that spans the end of a rule saves mostly one, after a detour of one."""
 WIDE_SLACK, WIDE_SHARE = 4, 40
 """Tokens that a way may seem to lack where looking for all of that takes no more than so small a part of the fuel."""
-VISIT_COST = 100
+VISIT_COST = 50
 """Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
 UNTOLD = 1_000
 """Searches that are kept to tell others of them: as many as a table in a store has room for."""
@@ -256,16 +256,16 @@ class HorizonSearch:
         """
         found: dict[int, _Visit] = {}
         given = fuel
-        self._tables.expand([at for at in level if at not in charged], fuel)
+        unknown = [at for at in level if at not in charged]
+        expanded = dict(zip(unknown, self._tables.expand(unknown, fuel), strict=False))
         for at in level:
-            known = charged.get(at)
-            if known is None:
-                known = charged[at] = self._tables.successors(at)
-                fuel -= known.cost
-            fuel -= VISIT_COST + len(known.configurations)
+            if at in expanded:
+                charged[at] = expanded[at]
+                fuel -= charged[at].cost
+            fuel -= VISIT_COST + len(charged[at].configurations) if at in charged else fuel + 1
             if fuel < 0:
                 break
-            found[at] = self._visit(at, known.configurations, tokens, slack, bounds_of)
+            found[at] = self._visit(at, charged[at].configurations, tokens, slack, bounds_of)
         self._fuel_spent += given - fuel
         return found, fuel
 
