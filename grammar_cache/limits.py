@@ -59,9 +59,10 @@ class Limits:
     """
 
     step_fuel: int = 1_000_000
-    """Cost of one search for what may follow at the horizon, in trie nodes: of all tokens together. What the search
-    visits, and what it takes to go on from each configuration, in items and edges, counts as if nothing were known
-    (some 10 ms). A level that this doesn't last for isn't looked at; what the additive distance lets in fits anyway.
+    """Cost of one search for what may follow at the horizon, in trie nodes: of all tokens together (less than 10 ms).
+    What the search visits counts, and what it takes to go on from each configuration, each item and edge as four nodes,
+    as if nothing were known. A level that this doesn't last for isn't looked at; what the additive distance lets in
+    fits anyway.
     """
 
     table_bytes: int = 64 << 20
