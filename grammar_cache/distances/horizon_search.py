@@ -33,7 +33,7 @@ SLACK = 2
 """Tokens that a way may seem to lack: a token that spans the end of a rule saves mostly one, after a detour of one."""
 WIDE_SLACK, WIDE_SHARE = 4, 40
 """Tokens that a way may seem to lack where looking for all of that takes no more than so small a part of the fuel."""
-VISIT_COST = 50
+VISIT_COST = 100
 """Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
 UNTOLD = 1_000
 """Searches that are kept to tell others of them: as many as a table in a store has room for."""

@@ -38,9 +38,9 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _ROOM = 1024  # successors at first, of all sources together
 _ENDLESS = 1 << 62  # fuel that isn't spent
-_SOURCE_COST, _BREADTH_COST, _LOOKED_UP = 500, 50, 2
-"""Costs in trie nodes (less than ten nanoseconds each): what finding the successors of one configuration takes by
-itself, and each of its items and edges. So many nodes that are looked up count as one that is visited.
+_SOURCE_COST, _BREADTH_COST = 1_000, 100
+"""Fuel for the successors of one configuration by themselves, and for each of its items and edges. A node that is
+looked up, as it stays in a loop, takes one unit.
 """
 
 
@@ -223,7 +223,7 @@ class SuccessorTables:
         table = self._configurations
         walks, looked_at = self._walks(configurations)
         broad = table.breadths(np.array(configurations, np.int32))
-        costs = _SOURCE_COST + _BREADTH_COST * broad + looked_at // _LOOKED_UP
+        costs = _SOURCE_COST + _BREADTH_COST * broad + looked_at
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
         progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
         keys, status = np.empty(0, np.int64), NO_ROOM
