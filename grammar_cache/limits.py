@@ -53,8 +53,8 @@ class Limits:
     """Bytes of configurations, stacks and what is remembered of them. With more a grammar is `full`: answers under way
     and new ones go on in a copy that is begun anew, and texts stay what they are."""
 
-    start_fuel: int = 20_000_000
-    """Cost that the exact search from the start may have, counted as in `step_fuel` (less than 100 ms). Run dry, the
+    start_fuel: int = 40_000_000
+    """Cost that the exact search from the start may have, counted as in `step_fuel` (some 200 ms at most). Run dry, the
     additive bound stays.
     """
 
