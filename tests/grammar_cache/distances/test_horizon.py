@@ -45,9 +45,7 @@ def check_sets(case: Case, limits: Limits) -> None:
             for token in found:
                 after = grammar.take(configuration, token)
                 assert grammar.accepts(after) or viable(grammar, after, budget - 1)
-                searches = grammar.effort.searches
                 assert len(grammar.witness(after, budget - 1)) < budget
-                assert grammar.effort.searches - searches <= 1  # what it finds is followed
 
 
 @given(cases(), st.sampled_from([SEARCH, LITTLE, replace(SEARCH, step_fuel=0)]))
