@@ -56,6 +56,7 @@ def test_nothing_is_compiled_after_the_warm_up() -> None:
 def test_a_first_call_of_a_tool_finds_its_vocabulary_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind the warm-up special tokens are spelled, and that isn't done again; without any there is nothing to do."""
     texts = [bytes([byte]) for byte in range(256)]
+    plain = Vocabulary(texts, [255])
     vocabulary = Vocabulary([*texts, None, None, None], [258], special={256: "<call>", 257: "<end>", 258: "<eos>"})
     warm_up_beside(vocabulary).join(100)
     monkeypatch.setattr(Vocabulary, "_spell", None)
@@ -63,6 +64,5 @@ def test_a_first_call_of_a_tool_finds_its_vocabulary_ready(monkeypatch: pytest.M
     tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "<call>", "content": call, "end": "<end>"}}
     grammar = compile_grammar(Constraint("structural_tag", json.dumps(tag)), vocabulary)
     assert grammar.mask(grammar.start)[256]
-    plain = Vocabulary(texts, [255])
     warm_up_beside(plain).join(100)
     assert plain.with_special_tokens is plain
