@@ -63,7 +63,7 @@ def parting(one: Tokens, other: Tokens) -> int | None:
 
 
 def margin(plain: Tokens, drafting: Tokens, place: int) -> float:
-    """How much likelier the plain answer's token was than the other's; infinite where that isn't among the best."""
+    """Log-probability of the plain answer's token above that of the other's; infinite where that isn't a best one."""
     if place >= min(len(plain), len(drafting)):
         return float("inf")
     token, best = plain[place]

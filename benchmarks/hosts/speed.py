@@ -109,7 +109,7 @@ def _row(arguments: Namespace, turn: int, level: int, server: str) -> Row:
 
 
 async def _end(client: httpx.AsyncClient, job: Job, model: str) -> str:
-    """How an answer ended: `refused` where its budget is below the minimum."""
+    """Reason of an answer's end; `refused` where its budget is below the minimum."""
     path, asked, _ = INTERFACES[job.interface]
     response = await client.post(path, json=asked(job, model) | {"temperature": 0})
     if response.status_code == 400:
