@@ -19,7 +19,7 @@ from benchmarks.core import (
     tight_time,
 )
 from benchmarks.data import ROOT, MissingData
-from benchmarks.hosts import answers, rows, tools
+from benchmarks.hosts import answers, drafts, rows, speed, tools
 from benchmarks.maskbench import maskbench
 from benchmarks.restart import restart, rolling
 from benchmarks.schemas import schemas
@@ -62,6 +62,8 @@ def parser() -> ArgumentParser:
         "budget": budget_affected,
         "reserve": reserve,
         "hosts": answers,
+        "hosts_speed": speed,
+        "hosts_drafts": drafts,
         "rows": rows,
         "tools": tools,
         "hostile": hostile_time,
@@ -73,8 +75,8 @@ def parser() -> ArgumentParser:
     _finish(
         commands.add_parser(
             "all",
-            help="all but vllm, restart, rolling, maskbench, budget, reserve, hosts, rows, tools and hostile, "
-            f"on {FEW_SCHEMAS} schemas",
+            help="all but vllm, restart, rolling, maskbench, budget, reserve, hosts, hosts_speed, hosts_drafts, rows, "
+            f"tools and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

@@ -10,24 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
 from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.claims import Claims, Finding
+from grammar_cache.distances.claims import Finding
 from grammar_cache.distances.minimum_replay import Findings, replay, tell
-from grammar_cache.distances.searched_distances import SearchedDistances, nothing_found
+from grammar_cache.distances.searched_distances import nothing_found
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
-from grammar_cache.masks.masks import Masks
+from grammar_cache.masks.mask import Mask
+from grammar_cache.masks.searched_masks import SearchedMasks
 from grammar_cache.network.network import Network
-from grammar_cache.vocabulary.token_set import Bits, TokenBits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 ALGORITHM_VERSION = "10"
@@ -38,7 +36,7 @@ ENTRY_BYTES = 300
 """Bytes of an entry of a dictionary, with what it holds, about."""
 
 
-class CompiledGrammar(SearchedDistances):
+class CompiledGrammar(SearchedMasks):
     """Configurations are ints; `start` is that of the empty text."""
 
     def __init__(
@@ -62,7 +60,6 @@ class CompiledGrammar(SearchedDistances):
         self._found = found
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self._anew: CompiledGrammar | None = None
-        self._second: dict[int, int] = {}  # by configuration, the second least additive distance behind a byte
         if found is not None:
             self._path = replay(found, self._tables, vocabulary, self._tightening, self.start)
             self._minimum = self._searched()
@@ -75,10 +72,6 @@ class CompiledGrammar(SearchedDistances):
             with suppress(LimitExceeded):
                 self._found = self.findings
         return self._found
-
-    def _begin_searches(self, claims: Claims | None) -> None:
-        super()._begin_searches(claims)
-        self._tight_masks: LruCache[tuple[int, int], TokenBits] = LruCache(self.limits.table_bytes // 8)
 
     @property
     def findings(self) -> Findings:
@@ -215,59 +208,11 @@ class CompiledGrammar(SearchedDistances):
         found = np.flatnonzero(self.distances_behind(configuration, following, tokens) <= tokens)
         return int(ranking[found[0]]) if len(found) else None
 
-    def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
-        """Mask of the ids that may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
-
-        Ids without a budget: all after which a completion is known at all. A stop id is allowed iff the text is
-        complete.
-        """
-        bits = self.bitmask(configuration, budget)
-        mask = np.unpackbits(bits, count=self.vocabulary.size, bitorder="little").view(np.bool_)
-        mask.flags.writeable = False
-        return mask
-
-    def bitmask(self, configuration: int, budget: int | None = None) -> Bits:
-        """`mask` as one bit an id, little-endian, padded to a multiple of 32; read-only."""
-        tokens = INFINITE - 1 if budget is None else budget - 1
-        known = self._masks.bits(configuration, tokens)
-        if known is not None:
-            return known
-        tight = self._tight_masks.get((configuration, tokens))
-        if tight is None:
-            horizon = self._horizon(configuration, tokens)
-            fits = horizon.configurations[horizon.distances <= tokens]
-            also = list(self.vocabulary.stop_ids) if self.accepts(configuration) else []
-            cut = self._cut_witness(configuration) if self._configurations.cut else None
-            if cut is not None and cut[1] in fits:
-                also += self._spellings(cut[0])
-            tight = TokenBits.of(self._tables.bits_into(configuration, fits, also))
-            self._tight_masks.keep((configuration, tokens), tight, tight.size_bytes + 400)
-        return tight.whole()
-
-    def is_tight(self, configuration: int, budget: int) -> bool:
-        """Whether the budget keeps out a token that may come next without one."""
-        if self._masks.bits(configuration, budget - 1) is not None:
-            return False
-        return not np.array_equal(self.bitmask(configuration, budget), self.bitmask(configuration))
-
-    def only_token(self, configuration: int, budget: int) -> int | None:
-        """The one token that may come next; None if there are several, or if the text may also end here."""
-        if self.accepts(configuration) or self._branches(configuration, budget - 1):
+    def known_mask(self, configuration: int, budget: int) -> Mask | None:
+        """Mask that `token_mask` returns, if it is remembered; None in a grammar that was begun anew."""
+        if self._anew is not None:
             return None
-        bits = self.bitmask(configuration, budget)
-        [places] = np.nonzero(bits)
-        if len(places) != 1 or bits[places[0]].bit_count() != 1:
-            return None
-        return int(8 * places[0]) + int(bits[places[0]]).bit_length() - 1
-
-    def _branches(self, configuration: int, tokens: int) -> bool:
-        """Whether two tokens of a single byte fit: quick to see, and so wherever there is much to choose from."""
-        least = self._second.get(configuration)
-        if least is None:
-            after = self._tables.consume(np.array([configuration], np.int32), self.vocabulary.single_bytes[None, :])
-            distances = np.append(self._additives(after[after != DEAD]), [INFINITE, INFINITE])
-            least = self._second[configuration] = int(np.partition(distances, 1)[1])
-        return least <= tokens
+        return self._masks.known(configuration, budget - 1) or self._tight_masks.get((configuration, budget - 1))
 
     def proposals(self, configuration: int) -> NDArray[np.int32]:
         """Tokens that lead nearer to an end along each way to go on: int32, ascending, few."""
@@ -304,16 +249,6 @@ class CompiledGrammar(SearchedDistances):
     def learned(self) -> dict[bytes, Finding]:
         """Findings of this grammar, and of those that were begun anew from it."""
         return super().learned() | ({} if self._anew is None else self._anew.learned())
-
-    @cached_property
-    def _masks(self) -> Masks:
-        """Masks of the grammar. Decoding by candidates needs none."""
-        return Masks(self._configurations, self._distances, self.vocabulary, self.limits.table_bytes // 2)
-
-    def _spellings(self, string: int) -> list[int]:
-        first = self.vocabulary.token_offsets
-        found: list[int] = self.vocabulary.token_list[first[string] : first[string + 1]].tolist()
-        return found
 
     def _token(self, string: int) -> int:
         return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])

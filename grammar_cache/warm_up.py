@@ -7,6 +7,8 @@ does it at its start, with its own vocabulary: then it takes a second, and the r
 from __future__ import annotations
 
 from collections.abc import Callable
+from json import dumps
+from threading import Thread
 from time import perf_counter
 
 import numpy as np
@@ -70,6 +72,28 @@ def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line:
         begun = perf_counter()
         _use(compile_grammar(constraint, vocabulary), beginning)
         report(f"{name}: {perf_counter() - begun:.1f} s")
+
+
+def warm_up_special_tokens(vocabulary: Vocabulary) -> None:
+    """Spells a vocabulary's special tokens, and solves the rules of JSON with them: else a first call of a tool would
+    wait for it. Does nothing where no token that goes on has a name.
+    """
+    token = next(iter(vocabulary.special), None)
+    if token is None or vocabulary.special.names is None:
+        return
+    name, call = vocabulary.special.names[token], {"type": "json_schema", "json_schema": {}}
+    tag = {"type": "tag", "begin": name, "content": call, "end": name}
+    wanted = {"type": "triggered_tags", "triggers": [name], "tags": [tag]}
+    tags = {"type": "structural_tag", "format": wanted}
+    for constraint in (Constraint("structural_tag", dumps(tags)), Constraint("json_schema", _SCHEMA)):
+        _use(compile_grammar(constraint, vocabulary.with_special_tokens), b"")
+
+
+def warm_up_beside(vocabulary: Vocabulary) -> Thread:
+    """Begins `warm_up_special_tokens` in a thread that nobody has to wait for: requests are served meanwhile."""
+    thread = Thread(target=warm_up_special_tokens, args=(vocabulary,), name="swyb-warm-up", daemon=True)
+    thread.start()
+    return thread
 
 
 def _use(grammar: CompiledGrammar, beginning: bytes) -> None:

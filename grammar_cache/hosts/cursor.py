@@ -19,7 +19,8 @@ from grammar_cache.configurations.interner import DEAD
 from grammar_cache.errors import BudgetTooSmall, LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.certificate import Certificate
-from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes
+from grammar_cache.masks.mask import Mask
+from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_bytes
 
 
 class Cursor:
@@ -40,7 +41,7 @@ class Cursor:
         self._path = [self._grammar.start]
         self._tokens: list[int] = []
         self._tight: list[bool] = []
-        self._asked: tuple[int, int, Bits] | None = None  # the last mask, with its configuration and tokens left
+        self._asked: tuple[int, int, Mask] | None = None  # the last mask, with its configuration and tokens left
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -73,19 +74,14 @@ class Cursor:
 
         End tokens are allowed iff the text is complete, and nothing else behind one of them.
         """
-        if self.is_ended or self.tokens_left <= 0:
-            return self._only(self._grammar.vocabulary.stop_ids if self.is_accepting else ())
-        with self._grammar.lock:
-            bits = self._bitmask()
-            self._asked = self._path[-1], self.tokens_left, bits
-            return bits
+        return self._mask().whole()
 
     def fill(self, row: NDArray[np.int32]) -> None:
         """Writes the mask to a row of a host's, int32[words], a bit for each id; ids beyond the vocabulary get 0.
 
         Raises ValueError where the row has no room for a token that is allowed.
         """
-        fill_row(row, self.bitmask())
+        self._mask().fill(row)
 
     def allows(self, token: int) -> bool:
         """Whether the mask allows a token."""
@@ -96,14 +92,14 @@ class Cursor:
         if self.tokens_left <= 0 or not 0 <= token < self._grammar.vocabulary.size:
             return False
         if self._asked is not None and self._asked[:2] == (self._path[-1], self.tokens_left):
-            return _has(self._asked[2], token)
+            return token in self._asked[2]
         with self._grammar.lock:
             self._renew()
             try:
                 ids = np.array([token], np.int32)
                 return self._grammar.first_viable(self._path[-1], ids, self.tokens_left - 1) is not None
             except LimitExceeded:
-                return _has(self.bitmask(), token)  # by a copy that has more room, or by the completion
+                return token in self._mask()  # by a copy that has more room, or by the completion
 
     def accept(self, token: int) -> bool:
         """Goes on behind a token, if the mask allows it; else nothing happens, and the answer is False."""
@@ -111,7 +107,7 @@ class Cursor:
             if not self.allows(token):
                 return False
             here, after = self._path[-1], self._path[-1]
-            tight = self._is_tight(here)
+            tight = self._is_tight()
             if token not in self._grammar.vocabulary.stop_ids:
                 after = self._grammar.take(here, token)
             self._tokens.append(token)
@@ -152,26 +148,36 @@ class Cursor:
         with self._grammar.lock:
             return self._grammar.witness(self._path[-1], self.tokens_left)
 
-    def _bitmask(self) -> Bits:
-        self._renew()
-        with suppress(LimitExceeded):
-            return self._grammar.bitmask(self._path[-1], self.tokens_left)
-        self._renew()
-        try:
-            return self._grammar.bitmask(self._path[-1], self.tokens_left)
-        except LimitExceeded:
-            return self._only(self._way_out())
+    def _mask(self) -> Mask:
+        left = self.tokens_left
+        if left <= 0 or self.is_ended:
+            return self._only(self._grammar.vocabulary.stop_ids if self.is_accepting else ())
+        with self._grammar.lock:
+            mask = self._grammar.known_mask(self._path[-1], left) or self._made(left)
+            self._asked = self._path[-1], left, mask
+            return mask
 
-    def _only(self, tokens: tuple[int, ...]) -> Bits:
-        return allowed(tokens, mask_bytes(self._grammar.vocabulary.size))
+    def _made(self, left: int) -> Mask:
+        for _ in range(2):  # once more by a copy, that has room
+            self._renew()
+            with suppress(LimitExceeded):
+                return self._grammar.token_mask(self._path[-1], left)
+        return self._only(self._way_out())
+
+    def _only(self, tokens: tuple[int, ...]) -> Mask:
+        bits = TokenBits.of(allowed(tokens, mask_bytes(self._grammar.vocabulary.size)))
+        return Mask((bits,), 4 * bits.size, narrowed=None)
 
     def _way_out(self) -> tuple[int, ...]:
         """Next token of the completion; where the text is complete, its end."""
         return self.completion()[:1] or self._grammar.vocabulary.stop_ids
 
-    def _is_tight(self, configuration: int) -> bool:
+    def _is_tight(self) -> bool:
+        here, left = self._path[-1], self.tokens_left
+        if self._asked is not None and self._asked[:2] == (here, left) and self._asked[2].narrowed is not None:
+            return self._asked[2].narrowed
         try:
-            return self._grammar.is_tight(configuration, self.tokens_left)
+            return self._grammar.is_tight(here, left)
         except LimitExceeded:
             return True
 
@@ -187,21 +193,3 @@ class Cursor:
         if DEAD in path:
             raise AssertionError("a text leads nowhere in a copy of its grammar")
         self._grammar, self._path, self._asked = grammar, path, None
-
-
-def _has(mask: Bits, token: int) -> bool:
-    return bool(mask[token >> 3] >> (token & 7) & 1)
-
-
-def fill_row(row: NDArray[np.int32], mask: Bits) -> None:
-    """Writes a mask to a row, as `Cursor.fill` does."""
-    words, room = mask.view(np.int32), len(row)
-    if len(words) == room:
-        row[:] = words
-    elif len(words) < room:
-        row[: len(words)] = words
-        row[len(words) :] = 0
-    elif words[room:].any():
-        raise ValueError(f"a mask of {32 * room} ids has no room for a vocabulary of {32 * len(words)}")
-    else:
-        row[:] = words[:room]

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from grammar_cache.errors import BudgetTooSmall
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.certificate import Certificate
-from grammar_cache.hosts.cursor import Cursor, fill_row
-from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes
+from grammar_cache.hosts.cursor import Cursor
+from grammar_cache.masks.mask import Mask
+from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_bytes
 
 
 class ThinkingCursor:
@@ -103,7 +104,11 @@ class ThinkingCursor:
 
     def fill(self, row: NDArray[np.int32]) -> None:
         """Writes the mask to a row of a host's; see `Cursor.fill`."""
-        fill_row(row, self.bitmask())
+        if self._answer is not None:
+            self._answer.fill(row)
+            return
+        bits = TokenBits.of(self.bitmask())
+        Mask((bits,), 4 * bits.size).fill(row)
 
     def allows(self, token: int) -> bool:
         """Whether the mask allows a token."""

@@ -8,7 +8,7 @@ configuration that a rule may end in.
 States of a rule mostly differ in few tokens: a key that may become a declared one differs from any other key in those
 that spell it on. So a state is walked beside another one, and only where the two part.
 
-This is for budgets that every such token fits; `bits` says where it can't tell. This module knows tokens and
+This is for budgets that every such token fits; `of` says where it can't tell. This module knows tokens and
 distances, but no request.
 """
 
@@ -26,6 +26,7 @@ from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.insides import Inside, InsideCache
+from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.mask_kernels import (
     DEARER,
     EXITS,
@@ -42,7 +43,7 @@ from grammar_cache.masks.mask_kernels import (
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.self_loops import Loop, byte_weights, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
-from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_bytes, union
+from grammar_cache.vocabulary.token_set import TokenBits, allowed, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _MOST_PARTS = 2
@@ -59,23 +60,6 @@ class _Some:
     tokens: TokenBits
     farthest: int
     widest: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Mask:
-    """The parts of a mask, which others share, and how many tokens are needed behind any of theirs at most; no parts
-    where a byte may be dear, read from all items together.
-    """
-
-    parts: tuple[TokenBits, ...]
-    farthest: int = 0
-
-    def joined(self, size: int) -> _Mask:
-        """Mask of `size` bytes, in one part."""
-        return _Mask((TokenBits.of(union(self.parts, size)),), self.farthest)
-
-
-_DEAR = _Mask(())
 
 
 class Masks:
@@ -97,36 +81,40 @@ class Masks:
         self._recent: dict[int, deque[tuple[int, int]]] = {}
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of(np.zeros(self._bytes, np.uint8)), -1, np.empty(0, np.int32))
+        self._dear = Mask((), self._bytes)
         self._stops = TokenBits.of(allowed(vocabulary.stop_ids, self._bytes))
         self._alike: dict[int, Ints] = {}
         self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
-        self._masks: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
-        self._often: LruCache[int, _Mask] = LruCache(limit_bytes // 4)
+        self._masks: LruCache[int, Mask] = LruCache(limit_bytes // 4)
+        self._often: LruCache[int, Mask] = LruCache(limit_bytes // 4)
 
     @property
     def held_bytes(self) -> int:
         """Bytes of masks and of their parts, but for those that grammars share."""
         return self._below.size + self._masks.size + self._often.size
 
-    def bits(self, configuration: int, tokens: int) -> Bits | None:
-        """One bit a token, little-endian, in multiples of 32; None if some token may need more than `tokens` behind it,
-        or if reading it from all items together might cost too much, so that tokens have to be followed.
+    def known(self, configuration: int, tokens: int) -> Mask | None:
+        """Mask that `of` would return, if it is there in one part."""
+        mask = self._often.get(configuration) or self._masks.get(configuration)
+        return mask if mask is not None and len(mask.parts) == 1 and mask.farthest <= tokens else None
 
-        Read-only. Stop ids are set iff the text is complete.
+    def of(self, configuration: int, tokens: int) -> Mask | None:
+        """Mask of a configuration; None if some token may need more than `tokens` behind it, or if reading it from all
+        items together might cost too much, so that tokens have to be followed. Stop ids are in it iff the text is
+        complete.
         """
         mask = self._often.get(configuration) or self._masks.get(configuration)
         if mask is None:
             mask = self._made(configuration)
-            own = mask.parts[0].size_bytes if len(mask.parts) == 1 else 0
-            self._masks.keep(configuration, mask, 400 + own)
+            self._masks.keep(configuration, mask, mask.size_bytes)
         elif len(mask.parts) > 1:
-            mask = mask.joined(self._bytes)
-            self._often.keep(configuration, mask, 400 + mask.parts[0].size_bytes)
-        return union(mask.parts, self._bytes) if mask is not _DEAR and mask.farthest <= tokens else None
+            mask = mask.joined()
+            self._often.keep(configuration, mask, mask.size_bytes)
+        return mask if mask.parts and mask.farthest <= tokens else None
 
-    def _made(self, configuration: int) -> _Mask:
-        """Mask of a configuration. What reading a byte costs from all items is no more than from each by itself, and
-        what rules that end lead to.
+    def _made(self, configuration: int) -> Mask:
+        """Mask of a configuration, without parts where a byte may be dear, read from all items together. What reading
+        a byte costs from all items is no more than from each by itself, and what rules that end lead to.
         """
         parts: list[TokenBits] = []
         table, farthest, widest = self._configurations, 0, 0
@@ -148,12 +136,11 @@ class Masks:
                 parts.append(under.tokens)
                 farthest = max(farthest, under.farthest)
             if widest > dear:
-                return _DEAR
+                return self._dear
         if table.accepts(configuration):
             parts.append(self._stops)
-        if len(parts) > _MOST_PARTS:
-            return _Mask(tuple(parts), farthest).joined(self._bytes)
-        return _Mask(tuple(parts), farthest)
+        mask = Mask(tuple(parts), self._bytes, farthest)
+        return mask.joined() if len(parts) > _MOST_PARTS else mask
 
     def _inside(self, state: int) -> Inside:
         place = self._distances.place(state)

@@ -35,6 +35,23 @@ class TokenBits:
     def size_bytes(self) -> int:
         return int(self.words.nbytes) + (0 if self.places is None else int(self.places.nbytes))
 
+    def __contains__(self, token: int) -> bool:
+        place = token >> 5
+        if self.places is not None:
+            word = np.int32(place)
+            place = int(self.places.searchsorted(word))
+            if place == len(self.places) or self.places[place] != word:
+                return False
+        return bool(int(self.words[place]) >> (token & 31) & 1)
+
+    def write_to(self, words: NDArray[np.uint32]) -> None:
+        """Writes the set over what stands in `size` words."""
+        if self.places is None:
+            words[:] = self.words
+        else:
+            words.fill(0)
+            words[self.places] = self.words
+
     def add_to(self, bits: Bits) -> None:
         words = bits.view(np.uint32)
         if self.places is None:

@@ -197,7 +197,7 @@ class Vocabulary:
         tokens are the same. Itself where no token that goes on has a name.
         """
         if self._spelled is None:
-            self._spelled = self._with_special_tokens() if any(True for _ in self.special) else self
+            self._spelled = self.cache(self._with_special_tokens) if any(True for _ in self.special) else self
         return self._spelled
 
     def _with_special_tokens(self) -> Vocabulary:

@@ -132,7 +132,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
-    from grammar_cache.warm_up import warm_up
+    from grammar_cache.warm_up import warm_up, warm_up_beside
     from server.commands.serving import serve
     from server.console.loops import announced
 
@@ -140,6 +140,7 @@ def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
     backend = backend_of(settings, folder, settings)
     with announced():
         warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
+    warm_up_beside(backend.model.vocabulary)
     return serve(settings, backend, listening, partial(_tell, listening))
 
 

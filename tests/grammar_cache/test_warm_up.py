@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 
-from grammar_cache.warm_up import GRAMMARS
+import pytest
+
+from grammar_cache import Constraint, Vocabulary, compile_grammar
+from grammar_cache.warm_up import GRAMMARS, warm_up_beside
 
 COUNTING = """
 import importlib, json, pkgutil
@@ -47,3 +51,18 @@ def test_nothing_is_compiled_after_the_warm_up() -> None:
     assert "compiling the loops" in lines[0]
     assert [re.sub(r": [\d.]+ s$", "", line).strip() for line in lines[1:-1]] == list(GRAMMARS)
     assert "compiled after" in lines[-1]
+
+
+def test_a_first_call_of_a_tool_finds_its_vocabulary_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the warm-up special tokens are spelled, and that isn't done again; without any there is nothing to do."""
+    texts = [bytes([byte]) for byte in range(256)]
+    plain = Vocabulary(texts, [255])
+    vocabulary = Vocabulary([*texts, None, None, None], [258], special={256: "<call>", 257: "<end>", 258: "<eos>"})
+    warm_up_beside(vocabulary).join(100)
+    monkeypatch.setattr(Vocabulary, "_spell", None)
+    call = {"type": "json_schema", "json_schema": {"properties": {"a": {"type": "string"}}}}
+    tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "<call>", "content": call, "end": "<end>"}}
+    grammar = compile_grammar(Constraint("structural_tag", json.dumps(tag)), vocabulary)
+    assert grammar.mask(grammar.start)[256]
+    warm_up_beside(plain).join(100)
+    assert plain.with_special_tokens is plain

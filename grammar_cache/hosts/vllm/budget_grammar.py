@@ -116,7 +116,10 @@ class BudgetGrammar:
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
         """Writes the mask of the step's next position to a row of vLLM's: a tensor's, int32[rows, words]."""
-        row: NDArray[np.int32] = bitmask[batch_index].numpy()
+        self.fill(bitmask[batch_index].numpy())
+
+    def fill(self, row: NDArray[np.int32]) -> None:
+        """Writes the mask of the step's next position to int32[words]."""
         position, self._row = self._row, self._row + 1
         if 0 < position <= len(self._drafts) and self._ahead == position - 1:
             self._ahead += self._accept(self._drafts[position - 1])  # behind a wrong one, no mask is used
@@ -125,7 +128,8 @@ class BudgetGrammar:
         except Exception:
             log.exception("a mask has failed: the answer follows its shortest completion")
             _only(row, self._way_out())
-        _forbid(row, self._foreign)
+        if self._foreign:
+            _forbid(row, self._foreign)
 
     def _accept(self, token: int) -> bool:
         try:
@@ -141,7 +145,7 @@ class BudgetGrammar:
         self._place.fill(row)
         if self._spare and not row.any():
             _only(row, self._ends)
-        elif len(self._place.tokens) < self._ends_from:
+        elif self._ends_from and self._place.budget - self._place.tokens_left < self._ends_from:
             more = row.copy()
             _forbid(more, self._ends)
             if more.any():

@@ -20,7 +20,7 @@ from grammar_cache.limits import Limits
 from grammar_cache.store.opening import open_database
 from grammar_cache.store.sharing import SharedGrammars
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from grammar_cache.warm_up import warm_up
+from grammar_cache.warm_up import warm_up, warm_up_beside
 
 MOST_GRAMMARS = 256
 
@@ -42,6 +42,7 @@ class Compiler:
         self._lock = Lock()
         self._futures: OrderedDict[Constraint, Future[CompiledGrammar]] = OrderedDict()
         warm_up(vocabulary)
+        warm_up_beside(vocabulary)
 
     @staticmethod
     def of(tokenizer: Any, generation_settings: dict[str, Any], settings: PluginSettings) -> Compiler:

@@ -28,9 +28,10 @@ class BudgetManager(StructuredOutputManager):  # type: ignore[misc]  # vLLM is n
 
     def _fill_bitmasks(self, batch: Any) -> None:
         """An entry's first three fields are grammar, row and whether the grammar applies; 0.33 has a fourth."""
+        rows = self._grammar_bitmask.numpy()  # once: a row of a tensor costs more than its mask
         for entry in batch:
             if isinstance(entry[0], BudgetGrammar):
-                entry[0].fill_bitmask(self._grammar_bitmask, entry[1])
+                entry[0].fill(rows[entry[1]])
             else:
                 super()._fill_bitmasks((entry,))
 

@@ -40,7 +40,8 @@ def register() -> None:
     if not core_hooks.install(settings):
         return
     if not process.startswith(_CORE):
-        from grammar_cache.hosts.vllm import frontend_hooks
+        from grammar_cache.hosts.vllm import frontend_hooks, stream_hooks
 
         frontend_hooks.install(settings)
+        stream_hooks.install()
     log.info("swyb_budget: structured answers are complete within max_tokens, or refused")

@@ -41,6 +41,18 @@ HOOKED = {
     ],
     "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionRequest.to_beam_search_params": ["self"],
     "vllm.entrypoints.openai.completion.protocol:CompletionRequest.to_beam_search_params": ["self"],
+    "vllm.entrypoints.openai.chat_completion.serving:OpenAIServingChat.chat_completion_stream_generator": [
+        "self",
+        "request",
+        "result_generator",
+    ],
+    "vllm.entrypoints.openai.completion.serving:OpenAIServingCompletion.completion_stream_generator": [
+        "self",
+        "request",
+        "engine_inputs",
+        "result_generator",
+    ],
+    "vllm.entrypoints.anthropic.serving:AnthropicServingMessages.message_stream_converter": ["self", "generator"],
     "vllm.v1.engine.output_processor:RequestState.make_request_output": [
         "self",
         "new_token_ids",

@@ -139,33 +139,72 @@ def test_four_interfaces_refuse_before_a_stream(client: httpx.Client, stream: bo
         assert f"at least {least} tokens" in found.text
 
 
-def test_whole_answers_have_their_certificates(client: httpx.Client) -> None:
-    """Chat, completions and responses tell the certificate of a whole answer, if it has a constraint."""
-    least, messages = minimum(client, {"json": SCHEMA}), [{"role": "user", "content": "Ada"}]
-    named = {"name": "person", "schema": SCHEMA}
-    bodies: dict[str, dict[str, Any]] = {
-        "/v1/chat/completions": {
-            "messages": messages,
-            "max_tokens": least,
-            "response_format": {"type": "json_schema", "json_schema": named},
-        },
+def bodies(least: int) -> dict[str, dict[str, Any]]:
+    """Request of each interface for the schema, within so many tokens."""
+    messages, named = [{"role": "user", "content": "Ada"}], {"name": "person", "schema": SCHEMA}
+    chat = {"messages": messages, "response_format": {"type": "json_schema", "json_schema": named}}
+    response = {"input": "Ada", "text": {"format": {"type": "json_schema"} | named}}
+    message = {"messages": messages, "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}
+    return {
+        "/v1/chat/completions": chat | {"max_tokens": least},
         "/v1/completions": {"prompt": "Ada", "max_tokens": least, "structured_outputs": {"json": SCHEMA}},
-        "/v1/responses": {
-            "input": "Ada",
-            "max_output_tokens": least,
-            "text": {"format": {"type": "json_schema"} | named},
-        },
+        "/v1/responses": response | {"max_output_tokens": least},
+        "/v1/messages": message | {"max_tokens": least},
     }
-    for path, body in bodies.items():
+
+
+def check_certificate(told: dict[str, Any], least: int) -> None:
+    assert (told["complete"], told["budget"], told["min_tokens"], told["exact"]) == (True, least, least, True)
+    assert 0 < told["tight_steps"] <= told["tokens_used"] == least
+
+
+def test_whole_answers_have_their_certificates(client: httpx.Client) -> None:
+    """Each interface tells the certificate of a whole answer, if it has a constraint."""
+    least = minimum(client, {"json": SCHEMA})
+    for path, body in bodies(least).items():
         answer = client.post(path, json=body | {"model": "smol", "temperature": 0}).json()
-        told = answer["kv_transfer_params"]["swyb"]
-        assert (told["complete"], told["budget"], told["min_tokens"], told["exact"]) == (True, least, least, True), path
-        assert 0 < told["tight_steps"] <= told["tokens_used"] == least
+        check_certificate(answer["kv_transfer_params"]["swyb"], least)
     plain = client.post("/v1/completions", json={"model": "smol", "prompt": "Ada", "max_tokens": 4}).json()
     assert plain["kv_transfer_params"] is None
     free = ask(client, {"choice": ["yes indeed", "not at all"]}, 90).json()
     assert free["kv_transfer_params"]["swyb"]["tight_steps"] == 0
     assert not isinstance(free["choices"][0]["stop_reason"], str)  # a token, if vLLM names the end
+
+
+def test_streams_end_with_their_certificates(client: httpx.Client) -> None:
+    """One event of each stream has the certificate, of each choice its own; streams without a constraint have none."""
+    least = minimum(client, {"json": SCHEMA})
+    for path, body in bodies(least).items():
+        text = client.post(path, json=body | {"model": "smol", "stream": True}).text
+        events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+        fields = [event.get("response", event).get("kv_transfer_params") for event in events]
+        [told] = [field for field in fields if field]
+        check_certificate(told["swyb"], least)
+    several = bodies(least)["/v1/completions"] | {"model": "smol", "stream": True, "n": 3, "max_tokens": least + 9}
+    text = client.post("/v1/completions", json=several | {"temperature": 1.0, "seed": 4}).text
+    ends = [json.loads(line[6:]) for line in text.splitlines() if '"finish_reason":"' in line]
+    assert sorted(end["choices"][0]["index"] for end in ends) == [0, 1, 2]
+    assert all(end["kv_transfer_params"]["swyb"]["budget"] == least + 9 for end in ends)
+    plain = {"model": "smol", "prompt": "Ada", "max_tokens": 4, "stream": True}
+    assert "swyb" not in client.post("/v1/completions", json=plain).text
+
+
+def test_clients_libraries_read_the_certificates_of_streams(client: httpx.Client) -> None:
+    """Streams are read by OpenAI's and Anthropic's own libraries, which keep the field."""
+    anthropic, openai = pytest.importorskip("anthropic"), pytest.importorskip("openai")
+    least = minimum(client, {"json": SCHEMA})
+    asked, named = bodies(least), str(client.base_url).rstrip("/")
+    chat = openai.OpenAI(base_url=f"{named}/v1", api_key="none").chat.completions
+    chunks = list(chat.create(**asked["/v1/chat/completions"], model="smol", stream=True))
+    [told] = [chunk.kv_transfer_params for chunk in chunks if getattr(chunk, "kv_transfer_params", None)]
+    check_certificate(told["swyb"], least)
+    messages = anthropic.Anthropic(base_url=named, api_key="none").messages
+    with messages.stream(**asked["/v1/messages"], model="smol") as stream:
+        events = list(stream)
+        text = stream.get_final_text()
+    [told] = [event.kv_transfer_params for event in events if getattr(event, "kv_transfer_params", None)]
+    check_certificate(told["swyb"], least)
+    Draft202012Validator(SCHEMA).validate(json.loads(text))
 
 
 def test_what_cuts_answers_is_refused_by_name(client: httpx.Client) -> None:

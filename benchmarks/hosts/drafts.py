@@ -1,0 +1,83 @@
+"""Texts of two vLLM servers with the plug-in, one that drafts tokens: where they part, and how near the choice was.
+
+`python -m benchmarks hosts_drafts --drafting URL --plain URL` asks both for the same greedy answers. In float32 texts
+are to be equal; in bfloat16 a batch of drafts rounds otherwise than single tokens, and each difference is to begin
+where two tokens are nearly as likely. The status is 0 if no difference begins at a margin above `--margin`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from functools import partial
+from itertools import zip_longest
+from typing import Any, TypeAlias
+
+import httpx
+
+from benchmarks.data import read_tasks
+from benchmarks.hosts.answers import BUDGETS, INTERFACES, Job
+from benchmarks.hosts.asking import outcomes_of
+from benchmarks.tables import machine, markdown
+
+Tokens: TypeAlias = list[tuple[str, dict[str, float]]]
+"""Tokens of an answer, each with the log-probabilities of the best ones there."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--drafting", default="http://127.0.0.1:8000", help="the server with drafts")
+    parser.add_argument("--plain", default="http://127.0.0.1:8001", help="the server without")
+    parser.add_argument("--model", default="smol", help="the model's name on both")
+    parser.add_argument("--requests", type=int, default=40)
+    parser.add_argument("--concurrency", type=int, default=1, help="more than one: batches round otherwise too")
+    parser.add_argument(
+        "--margin", type=float, default=0.0, help="largest difference of log-probabilities of a near-tie"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Asks both, and prints each difference with its margin."""
+    tasks = read_tasks()
+    count = range(arguments.requests)
+    jobs = [Job(tasks[k % len(tasks)], BUDGETS[k % len(BUDGETS)], "chat", False) for k in count]
+    drafting, plain = (
+        asyncio.run(outcomes_of(jobs, partial(_tokens, model=arguments.model), address, arguments.concurrency))
+        for address in (arguments.drafting, arguments.plain)
+    )
+    table, margins = [], []
+    for number, (one, other) in enumerate(zip(drafting, plain, strict=True)):
+        place = parting(one, other)
+        if place is not None:
+            margins.append(margin(other, one, place))
+            table.append([str(number), str(jobs[number].budget), str(place), f"{margins[-1]:.4f}"])
+    print(markdown(("request", "T", "differs at token", "margin"), table))
+    answered = sum(bool(tokens) for tokens in plain)
+    print(f"{len(margins)} of {answered} texts differ, {len(jobs) - answered} are refused by both; {machine()}")
+    return 0 if all(one <= arguments.margin for one in margins) else 1
+
+
+def parting(one: Tokens, other: Tokens) -> int | None:
+    """First place at which two answers have different tokens; None where they are equal."""
+    pairs = enumerate(zip_longest((token for token, _ in one), (token for token, _ in other)))
+    return next((place for place, (here, there) in pairs if here != there), None)
+
+
+def margin(plain: Tokens, drafting: Tokens, place: int) -> float:
+    """Log-probability of the plain answer's token above that of the other's; infinite where that isn't a best one."""
+    if place >= min(len(plain), len(drafting)):
+        return float("inf")
+    token, best = plain[place]
+    return best[token] - best.get(drafting[place][0], -float("inf"))
+
+
+async def _tokens(client: httpx.AsyncClient, job: Job, model: str) -> Tokens:
+    """Tokens of an answer; none where its budget is refused."""
+    path, asked, _ = INTERFACES[job.interface]
+    body: dict[str, Any] = asked(job, model) | {"temperature": 0, "logprobs": True, "top_logprobs": 8}
+    response = await client.post(path, json=body)
+    if response.status_code == 400 and "at least" in response.text:
+        return []
+    places = response.raise_for_status().json()["choices"][0]["logprobs"]["content"]
+    return [
+        (place["token"], {one["token"]: one["logprob"] for one in [*place["top_logprobs"], place]}) for place in places
+    ]

@@ -1,0 +1,53 @@
+"""Mask of one step: the tokens that may come next, in parts that masks share, written straight to rows of hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.vocabulary.token_set import Bits, TokenBits, union
+
+
+@dataclass(slots=True, eq=False)
+class Mask:
+    """Tokens of all `parts`, of `size` bytes. Behind any of them `farthest` tokens are needed at most.
+
+    `narrowed`: whether a budget keeps out a token that may come next without one; None where nobody has looked.
+    """
+
+    parts: tuple[TokenBits, ...]
+    size: int
+    farthest: int = 0
+    narrowed: bool | None = False
+
+    def __contains__(self, token: int) -> bool:
+        return any(token in part for part in self.parts)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that are its own: parts of several are shared."""
+        return 400 + (self.parts[0].size_bytes if len(self.parts) == 1 else 0)
+
+    def joined(self) -> Mask:
+        """Mask of these tokens in one part."""
+        return Mask((TokenBits.of(union(self.parts, self.size)),), self.size, self.farthest, self.narrowed)
+
+    def whole(self) -> Bits:
+        """All bits; read-only."""
+        return union(self.parts, self.size)
+
+    def fill(self, row: NDArray[np.int32]) -> None:
+        """Writes the tokens to a row of a host's, int32[words], a bit for each id; ids beyond the vocabulary get 0.
+
+        Raises ValueError where the row has no room for a token of these.
+        """
+        if 4 * len(row) == self.size and len(self.parts) == 1:
+            self.parts[0].write_to(row.view(np.uint32))
+            return
+        words, room = self.whole().view(np.int32), len(row)
+        if words[room:].any():
+            raise ValueError(f"a mask of {32 * room} ids has no room for a vocabulary of {32 * len(words)}")
+        row[: len(words)] = words[:room]
+        row[len(words) :] = 0

@@ -1,0 +1,1 @@
+"""Benchmarks of hosts: what they compute from answers."""
