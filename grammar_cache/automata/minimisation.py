@@ -137,11 +137,11 @@ def _telling(tails: Ints, labels: Ints, heads: Ints) -> Longs:
     for label in range(min(_CLASSES, count)):
         own = order[first[label] : first[label + 1]]
         codes[label] = _hash(tails, heads, own)
-        for lower in range(label):
-            if codes[lower] == codes[label] and leads[lower] and len(own):
-                if _same(tails, heads, own, order[first[lower] : first[lower + 1]]):
-                    leads[label] = False
-                    break
+        for lower in range(label if len(own) else 0):
+            alike = codes[lower] == codes[label] and leads[lower]
+            if alike and _same(tails, heads, own, order[first[lower] : first[lower + 1]]):
+                leads[label] = False
+                break
     kept, size = np.empty(len(labels), np.int64), 0
     for t in range(len(labels)):
         if leads[labels[t]]:
@@ -164,10 +164,10 @@ def _same(tails: Ints, heads: Ints, some: Longs, others: Longs) -> bool:
     """Whether two lists of transitions lead from the same states to the same."""
     if len(some) != len(others):
         return False
+    differing = 0
     for i in range(len(some)):
-        if tails[some[i]] != tails[others[i]] or heads[some[i]] != heads[others[i]]:
-            return False
-    return True
+        differing |= (tails[some[i]] ^ tails[others[i]]) | (heads[some[i]] ^ heads[others[i]])
+    return differing == 0
 
 
 @jit
