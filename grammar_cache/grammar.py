@@ -30,7 +30,7 @@ from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.token_set import Bits, TokenBits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "9"
+ALGORITHM_VERSION = "10"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 
@@ -291,9 +291,9 @@ class CompiledGrammar(SearchedDistances):
         """
         found: list[int] = []
         while not self.accepts(configuration):
-            string = self._next(configuration, None if budget is None else budget - len(found))
-            found.append(self._token(string))
-            configuration = self.take(configuration, found[-1])
+            for string in self._next(configuration, None if budget is None else budget - len(found)):
+                found.append(self._token(string))
+                configuration = self.take(configuration, found[-1])
         return tuple(found)
 
     def offer(self, claims: Mapping[bytes, Finding]) -> None:

@@ -53,15 +53,16 @@ class Limits:
     """Bytes of configurations, stacks and what is remembered of them. With more a grammar is `full`: answers under way
     and new ones go on in a copy that is begun anew, and texts stay what they are."""
 
-    start_fuel: int = 20_000_000
-    """Cost that the exact search from the start may have, in trie nodes (some 100 ms). Run dry, the additive bound
-    stays.
+    start_fuel: int = 40_000_000
+    """Cost that the exact search from the start may have, counted as in `step_fuel` (some 200 ms at most). Run dry, the
+    additive bound stays.
     """
 
     step_fuel: int = 2_000_000
-    """Cost of one search for what may follow at the horizon, in trie nodes: of all tokens together. What the search
-    visits, and what it takes to go on from each configuration, in items and edges, counts as if nothing were known
-    (some 10 ms). A level that this doesn't last for isn't looked at; what the additive distance lets in fits anyway.
+    """Cost of one search for what may follow at the horizon, of all tokens together (less than 10 ms): two for a trie
+    node that is visited, one for one that stays in a loop and is looked up, eight for each item and edge that it takes
+    to go on from a configuration, as if nothing were known. A level that this doesn't last for isn't looked at; what
+    the additive distance lets in fits anyway.
     """
 
     table_bytes: int = 64 << 20

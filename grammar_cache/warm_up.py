@@ -12,6 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from grammar_cache.algorithms.candidate_order import leading, log_sum, ordered
+from grammar_cache.algorithms.exponentials import sum_of_exponentials
 from grammar_cache.algorithms.selection import BLOCK, GROUP, highest
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar
@@ -58,7 +59,9 @@ GRAMMARS: dict[str, tuple[Constraint, bytes]] = {
 
 def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line: None) -> None:
     """`report` gets a line for each grammar."""
-    highest(np.arange(2.0 * GROUP * BLOCK, dtype=np.float32), 2)
+    logits = np.arange(2.0 * GROUP * BLOCK, dtype=np.float32)
+    highest(logits, 2)
+    sum_of_exponentials(logits, logits[-1], 1.0)
     one, value = np.zeros(1, np.int32), np.zeros(1)
     ordered(one, value, one, 0, one)
     log_sum(value[leading(value, 1)])

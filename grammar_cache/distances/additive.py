@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
 from grammar_cache.configurations.interner import Configurations, Item
-from grammar_cache.distances.cost_kernels import extend, least_costs, least_strings
+from grammar_cache.distances.cost_kernels import extend, least_costs, least_string, least_strings
 from grammar_cache.distances.reach import reach
 from grammar_cache.distances.solutions import Solution, SolutionCache
 from grammar_cache.interrupt import Interrupt
@@ -91,12 +91,9 @@ class Distances:
 
         An item at the end of its rule ties with what it returns to, which is an item too, and has no string itself.
         """
-        d = self.additive[configuration]
-        return min(
-            int(self._witness[s])
-            for s, n in self._configurations.items(configuration)
-            if self._witness[s] >= 0 and self._states[s] + self._nodes[n] == d
-        )
+        arena, d = self._configurations.arena, self.additive[configuration]
+        first, past = arena.item_first[configuration : configuration + 2]
+        return int(least_string(arena.items[first:past], self._states, self._nodes, self._witness, d))
 
     def least_items(self, configuration: int) -> list[Item]:
         """Items whose distance is that of the configuration."""

@@ -97,7 +97,7 @@ def _level(
     """
     found: dict[int, int] = {}
     cost = 0
-    tables.expand(level, fuel)
+    tables.expand(list(level), fuel)
     for configuration, size in level.items():
         successors = tables.successors(configuration)
         cost += successors.cost

@@ -165,3 +165,14 @@ def within(costs: Ints, places: Ints, most: int, unknown: int, found: Ints) -> b
         found[i] = costs[places[i]] if places[i] >= 0 else unknown
         near &= places[i] < 0 or found[i] <= most
     return bool(near)
+
+
+@jit_no_arrays
+def least_string(items: Longs, states: Ints, nodes: Ints, strings: Ints, distance: int) -> int:
+    """The least of the strings of the items that have a distance; the largest int32 where none has a string."""
+    least = np.iinfo(np.int32).max
+    for item in items:
+        state = item >> 32
+        if strings[state] >= 0 and states[state] + nodes[item & 0xFFFFFFFF] == distance:
+            least = min(least, strings[state])
+    return int(least)

@@ -139,9 +139,8 @@ class ExactSearch:
                 outcome = SearchOutcome(None, horizon + 1, False, min(horizon + 1, short))
                 break
             following: list[int] = []
-            self._tables.expand(levels[-1], fuel)
-            for configuration in levels[-1]:
-                successors = self._tables.successors(configuration)
+            expanded = self._tables.expand(levels[-1], fuel)
+            for successors in expanded:
                 fuel -= successors.cost
                 self._fuel_spent += successors.cost
                 if not successors.whole:
@@ -150,9 +149,7 @@ class ExactSearch:
                     if after not in seen:
                         seen.add(after)
                         following.append(after)
-                if fuel < 0:
-                    break
-            if fuel < 0:
+            if len(expanded) < len(levels[-1]):
                 outcome = SearchOutcome(None, depth + 1, True, min(depth + 1, short))
                 break
             levels.append(following)

@@ -7,7 +7,7 @@ near the horizon, and the exact search for one configuration. What decoding reli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -23,7 +23,8 @@ from grammar_cache.distances.claims import Claims, Finding
 from grammar_cache.distances.cost_kernels import within
 from grammar_cache.distances.effort import Effort
 from grammar_cache.distances.exact_search import ExactSearch
-from grammar_cache.distances.horizon import Horizon, HorizonSearch
+from grammar_cache.distances.horizon import Horizon
+from grammar_cache.distances.horizon_search import HorizonSearch
 from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
@@ -145,11 +146,11 @@ class SearchedDistances:
         self._on_the_way: Completion = {}
         self._places: tuple[Ints, Ints] = np.empty(0, np.int32), np.empty(0, np.int32)
 
-    def _next(self, configuration: int, left: int | None) -> int:
-        """The next string of the witness. Where the additive distance fits, nothing else is asked: there is room for
-        it beyond all limits.
+    def _next(self, configuration: int, left: int | None) -> Sequence[int]:
+        """The next string of the witness, or all that one search has found. Where the additive distance fits, nothing
+        else is asked: there is room for it beyond all limits.
         """
-        additive, known, string = self._additive(configuration), INFINITE, -1
+        additive, known, string, onward = self._additive(configuration), INFINITE, -1, tuple[int, ...]()
         if left is None:
             with suppress(LimitExceeded):
                 self._tighten_unknown(configuration)
@@ -157,10 +158,11 @@ class SearchedDistances:
         elif additive > left:
             known, string = self._known(configuration)
             if known > left:
-                known, string = self._horizon(configuration, left - 1).nearest()
+                known, string, way = self._horizon(configuration, left - 1).nearest()
+                onward = self._horizon_search.strings(way)
         if min(additive, known) >= INFINITE:
             raise EmptyLanguage("no completion of this text is known")
-        return self._distances.witness(configuration) if additive < known else string
+        return [self._distances.witness(configuration)] if additive < known else [string, *onward]
 
     def _additive(self, configuration: int) -> int:
         self._distances.update()
@@ -249,8 +251,7 @@ class SearchedDistances:
             return self._tightening.known(configuration) or 0
         if self._tables.successors(configuration).cost > self.limits.step_fuel:
             return INFINITE
-        nearest, _ = self._horizon(configuration, tokens - 1).nearest()
-        return nearest
+        return self._horizon(configuration, tokens - 1).nearest()[0]
 
     def _cut_witness(self, configuration: int) -> tuple[int, int] | None:
         """The next string of the witness, and the configuration behind it, where reading it costs too much: where one

@@ -93,7 +93,7 @@ class Masks:
         self._weights = byte_weights(vocabulary)
         self._insides = vocabulary.cache(InsideCache)
         self._weight = int(self._weights.sum())
-        self._class_weights = _by_class(self._weights, configurations.network.classes)
+        self._class_weights = np.bincount(configurations.network.classes, self._weights).astype(np.int64)
         self._recent: dict[int, deque[tuple[int, int]]] = {}
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of(np.zeros(self._bytes, np.uint8)), -1, np.empty(0, np.int32))
@@ -131,8 +131,11 @@ class Masks:
         parts: list[TokenBits] = []
         table, farthest, widest = self._configurations, 0, 0
         dear = table.rules.dear
+        items = table.items(configuration)
+        if len(items) > dear:  # each costs one at least
+            return _DEAR
         self._distances.update()
-        for state, node in table.items(configuration):
+        for state, node in items:
             known = self._inside(state)
             parts.append(known.tokens)
             widest += known.widest
@@ -294,7 +297,3 @@ class Masks:
             known = alike(self._configurations.rules, costs, INFINITE, bounds[rule], bounds[rule + 1], LEVELS)
             self._alike[rule] = known
         return network.entry[rule], known
-
-
-def _by_class(weights: NDArray[np.int64], classes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    return np.bincount(classes, weights).astype(np.int64)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 class Successors:
     """The distinct configurations one token away, and the shortest string that leads to each, by which they ascend.
 
-    `cost`: what finding them took, in trie nodes visited; interning a configuration counts as so many of them. `whole`:
-    no token was left out for what reading it costs.
+    `cost`: the fuel that finding them takes where nothing is known. `whole`: no token was left out for what reading it
+    costs.
     """
 
     configurations: NDArray[np.int32]

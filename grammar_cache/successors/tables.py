@@ -14,6 +14,7 @@ from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.successors.distinct_kernels import (
     DISTINCT,
+    NO_FUEL,
     NO_ROOM,
     SERIAL,
     SOURCE,
@@ -37,10 +38,9 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _ROOM = 1024  # successors at first, of all sources together
 _ENDLESS = 1 << 62  # fuel that isn't spent
-_CONFIGURATION_COST = 1_000
-_ITEM_COST = 100
-"""Costs in trie nodes (a few nanoseconds each): what expanding one configuration takes, and each of its items and
-edges.
+_SOURCE_COST, _BREADTH_COST = 1_000, 100
+"""Fuel for the successors of one configuration by themselves, and for each of its items and edges. A node that is
+looked up, as it stays in a loop, takes one unit.
 """
 
 
@@ -178,7 +178,7 @@ class SuccessorTables:
         self._interrupt.check()
         known = self._successors.get(configuration)
         if known is None:
-            [known] = self._distinct([configuration], 0)
+            [known] = self._distinct([configuration], _ENDLESS)
             self._successors.keep(configuration, known, known.size_bytes)
         return known
 
@@ -187,12 +187,26 @@ class SuccessorTables:
         self._interrupt.check()
         return self._distinct(configurations, _ENDLESS) if configurations else []
 
-    def expand(self, configurations: Iterable[int], fuel: int) -> None:
-        """Finds the successors of all of them together, which is quicker than one by one, until the fuel is spent."""
+    def expand(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
+        """The successors of the first of these, of as many as the fuel lasts for. Found together, which is quicker than
+        one by one. What is known costs as much as what isn't.
+        """
         self._interrupt.check()
-        unknown = [configuration for configuration in configurations if self._successors.get(configuration) is None]
-        for configuration, found in zip(unknown, self._distinct(unknown, fuel) if unknown else (), strict=False):
-            self._successors.keep(configuration, found, found.size_bytes)
+        known = [self._successors.get(configuration) for configuration in configurations]
+        unknown = [configuration for configuration, one in zip(configurations, known, strict=True) if one is None]
+        found = iter(self._distinct(unknown, fuel) if unknown else ())
+        expanded: list[Successors] = []
+        for configuration, one in zip(configurations, known, strict=True):
+            if one is None:
+                one = next(found, None)
+                if one is None:
+                    break
+                self._successors.keep(configuration, one, one.size_bytes)
+            fuel -= one.cost
+            if fuel < 0:
+                break
+            expanded.append(one)
+        return expanded
 
     def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
         """The shortest, then least string that leads from a configuration into a set of others."""
@@ -205,16 +219,16 @@ class SuccessorTables:
         return min(strings, key=lambda string: (self.length(string), string), default=None)
 
     def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
-        """Successors of these configurations, or of the first ones, the last of which takes the last of the fuel."""
+        """Successors of these configurations, or of the first ones, of as many as the fuel lasts for."""
         table = self._configurations
         walks, looked_at = self._walks(configurations)
         broad = table.breadths(np.array(configurations, np.int32))
-        costs = _CONFIGURATION_COST + _ITEM_COST * broad + looked_at
+        costs = _SOURCE_COST + _BREADTH_COST * broad + looked_at
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
         progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
         keys, status = np.empty(0, np.int64), NO_ROOM
         try:
-            while status != 0:
+            while status not in (0, NO_FUEL):
                 if status == NO_ROOM:
                     keys = np.concatenate([keys, np.empty(max(_ROOM, len(keys), int(progress[DISTINCT])), np.int64)])
                 else:
@@ -226,7 +240,7 @@ class SuccessorTables:
                 )  # fmt: skip
         finally:
             self._serial = int(progress[SERIAL]) + 1
-            self._shortest[self._found[: progress[DISTINCT]]] = -1  # nothing, unless a limit was met on the way
+            self._shortest[self._found[: progress[DISTINCT]]] = -1  # nothing, unless it ended on the way
         keys = keys[: progress[WRITTEN]]
         reached, strings = (keys & 0xFFFFFFFF).astype(np.int32), (keys >> 32).astype(np.int32)
         bounds = [0, *ends[: progress[SOURCE]].tolist()]

@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     examples(
         parser,
         """swyb why --schema examples/person.schema.json --after '{"name": "Ada"' --token '}'""",
-        "swyb why --shipped iso_date --after 2026- --token 13",
+        "swyb why --shipped iso_date --after 2026-1 --token 3",
     )
 
 

@@ -41,6 +41,18 @@ class Candidates:
     lost_logits: NDArray[np.float64]
     same: bool
 
+    def best(self, count: int) -> Candidates:
+        """The first `count` of them."""
+        if count >= len(self.tokens):
+            return self
+        return replace(
+            self,
+            tokens=self.tokens[:count],
+            configurations=self.configurations[:count],
+            distances=self.distances[:count],
+            logits=self.logits[:count],
+        )
+
 
 def candidates(language: Language, place: Place, row: Row, parameters: Parameters) -> Candidates:
     """The model's best `parameters.candidates` tokens and the grammar's proposals, where viable.

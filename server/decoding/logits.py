@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms import selection as compiled
+from grammar_cache.algorithms.exponentials import sum_of_exponentials
 
 LARGEST = 1e9
 
@@ -61,10 +62,13 @@ class ArrayRow:
     def __init__(self, logits: NDArray[np.floating]) -> None:
         self._given: Values = logits.astype(np.float32, copy=False)
         self._ordinary = False
+        self._known: tuple[Tokens, Values] | None = None
 
     @cached_property
     def _top(self) -> np.float32 | None:
         """The highest logit as given; None if that is none that is fit to be compared."""
+        if self._ordinary and self._known is not None and self._known[1][:1] > -LARGEST:
+            return np.float32(self._known[1][0])
         top = self._given.max(initial=-np.inf)  # a NaN, if there is one
         return top if -LARGEST < top <= LARGEST else None
 
@@ -91,6 +95,12 @@ class ArrayRow:
         return token, np.count_nonzero(logits == logits[token]) == 1
 
     def highest(self, count: int) -> tuple[Tokens, Values]:
+        if self._known is None or len(self._known[0]) < min(count, self.size):
+            self._known = self._look(count)
+        tokens, values = self._known
+        return tokens[:count], values[:count]
+
+    def _look(self, count: int) -> tuple[Tokens, Values]:
         logits = self._given
         tokens = compiled.highest(logits, count, LARGEST)
         if tokens is not None:
@@ -108,10 +118,7 @@ class ArrayRow:
     def mass(self, temperature: float) -> float:
         # The given -inf weighs nothing, as the least number does.
         logits, top = (self._finite, self._finite.max()) if self._top is None else (self._given, self._top)
-        shifted = logits - top
-        if temperature != 1.0:
-            shifted /= np.float32(temperature)
-        return float(np.exp(shifted, out=shifted).sum())
+        return sum_of_exponentials(logits, top, temperature)
 
     def whole(self) -> Values:
         return self._finite

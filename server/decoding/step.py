@@ -8,7 +8,8 @@ with more it is the best 2·M, for the search to choose from (`decoder`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -109,16 +110,8 @@ def _likely(options: Candidates, parameters: Parameters, log_total: float) -> Ca
     """The candidates whose share of the model is not below `parameters.epsilon`; in any case the best."""
     if not parameters.epsilon or not len(options.tokens):
         return options
-    likely = options.logits >= np.log(parameters.epsilon) + log_total
-    count = max(1, int(likely.sum()))
-    first = slice(count)  # the best come first
-    return replace(
-        options,
-        tokens=options.tokens[first],
-        configurations=options.configurations[first],
-        distances=options.distances[first],
-        logits=options.logits[first],
-    )
+    least = log(parameters.epsilon) + log_total
+    return options.best(max(1, int(np.count_nonzero(options.logits >= least))))
 
 
 def taken(language: Language, place: Place, choice: Draw) -> Successors:
@@ -156,4 +149,4 @@ def _log_total(row: Row, parameters: Parameters) -> float:
     if not parameters.needs_model_scores:
         return 0.0
     _, best = row.highest(1)
-    return float(best[0]) / parameters.scale + float(np.log(row.mass(parameters.scale)))
+    return float(best[0]) / parameters.scale + log(row.mass(parameters.scale))

@@ -54,10 +54,10 @@ class Chain:
         tokens = self.vocabulary.strings
         return min((n for word in self.words if (n := fewest(word, tokens)) is not None), default=None)
 
-    def compiled(self, fuel: int) -> CompiledGrammar:
+    def compiled(self, fuel: int, step_fuel: int = 0) -> CompiledGrammar:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rules_module, "INLINE_SIZE", -1)  # rules are called, so that distances add up
-            return compile_expression(self.grammar, self.vocabulary, Limits(start_fuel=fuel, step_fuel=0))
+            return compile_expression(self.grammar, self.vocabulary, Limits(start_fuel=fuel, step_fuel=step_fuel))
 
 
 def fuel_of(chain: Chain, rng: random.Random) -> int:
@@ -132,6 +132,23 @@ def test_minima_are_those_of_their_witness_spelled_anew() -> None:
     """Minima on random chains of rules whose words can be listed, with little fuel, decoded at the minimum itself."""
     found = [check_chain(random.Random(number)) for number in range(250)]
     assert found.count(True) > 20
+
+
+def test_a_witness_follows_what_one_search_has_found() -> None:
+    """Behind the search that a mask makes below the additive bound, the witness makes none."""
+    below = 0
+    for number in range(40):
+        chain = Chain.random(random.Random(number))
+        if chain.least is None:
+            continue
+        grammar = chain.compiled(0, Limits().step_fuel)
+        for budget in range(chain.least, grammar.minimum.tokens):
+            if grammar.mask(grammar.start, budget).any():
+                searches, below = grammar.effort.searches, below + 1
+                witness = grammar.witness(grammar.start, budget)
+                assert len(witness) <= budget and chain.vocabulary.text(witness) in chain.words
+                assert grammar.effort.searches == searches
+    assert below > 10
 
 
 @pytest.mark.full

@@ -126,15 +126,21 @@ def test_states_beside_a_loop_are_known_by_it() -> None:
 
 
 def test_together_or_one_by_one() -> None:
-    """Many at once give what each gives alone; the last one takes the last of the fuel."""
+    """Many at once give what each gives alone, as far as the fuel lasts; what it doesn't last for leaves no traces."""
     vocabulary = Vocabulary(LETTERS, [len(LETTERS)])
     together, alone = (compile_grammar(Constraint("json_schema", KEYS), vocabulary) for _ in range(2))
     many = places(alone, 40)
     texts = [alone._tables.successors(one) for one in many]
     few = places(together, 2)
     together._tables._successors = LruCache(1 << 20)
-    together._tables.expand(few, 0)
-    assert len(together._tables._successors) == 1
+    costs = [found.cost for found in together._tables.expand(few, 10**9)]
+    assert len(costs) == 2
+    for fuel in (0, costs[0] // 2, costs[0] - 1, costs[0], sum(costs) - 1, sum(costs)):
+        lasts = (fuel >= costs[0]) + (fuel >= sum(costs))
+        together._tables._successors = LruCache(1 << 20)
+        for _ in range(2):  # as if nothing were known, and again
+            assert len(together._tables.expand(few, fuel)) == lasts
+            assert (together._tables._shortest == -1).all()
     met, done = [together.start], 0
     while done < len(met) and len(met) < 40:
         level = met[done:]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +49,14 @@ def test_what_nobody_can_say_has_a_status_of_its_own(capsys: pytest.CaptureFixtu
     (tmp_path / "g").write_text("root ::= lost")
     status, found, _ = told(capsys, ["why", "--grammar", str(tmp_path / "g"), *MODEL, "--token", "x"])
     assert (status, found["error"]["code"]) == (2, "invalid_grammar")
+
+
+def test_examples_of_its_help_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 1 of each: a token that may not follow, and no mistake of ours."""
+    with pytest.raises(SystemExit):
+        main(["why", "--help"])
+    shown = re.findall("^  swyb (why .*)$", capsys.readouterr().out, re.MULTILINE)
+    assert shown
+    for line in shown:
+        status, found, _ = told(capsys, [*shlex.split(line), *MODEL])
+        assert (status, found["reason"]) == (1, "grammar")
