@@ -15,6 +15,7 @@ from benchmarks.core import (
     grammars,
     hostile_time,
     ranking_time,
+    sdk_time,
     step_time,
     tight_time,
 )
@@ -47,6 +48,7 @@ def parser() -> ArgumentParser:
     commands = made.add_subparsers(required=True, metavar="BENCHMARK")
     modules = {
         "compile": compile_time,
+        "sdk": sdk_time,
         "step": step_time,
         "tight": tight_time,
         "ranking": ranking_time,
@@ -75,8 +77,8 @@ def parser() -> ArgumentParser:
     _finish(
         commands.add_parser(
             "all",
-            help="all but vllm, restart, rolling, maskbench, budget, reserve, hosts, hosts_speed, hosts_drafts, rows, "
-            f"tools and hostile, on {FEW_SCHEMAS} schemas",
+            help="all but sdk, vllm, restart, rolling, maskbench, budget, reserve, hosts, hosts_speed, hosts_drafts, "
+            f"rows, tools and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.jit import jit, jit_inline
 
+_CLASSES = 256
+"""Labels below are byte classes: see `subset_kernels`."""
+
 
 @jit
 def minimal(
@@ -53,7 +56,8 @@ def minimal_unless(
     for s in range(len(final)):
         if alive[s]:
             ends[number[s]] = final[s]
-    stopped, block = _stable(tails, labels, heads, ends, stop)
+    telling = _telling(tails, labels, heads)
+    stopped, block = _stable(tails[telling], labels[telling], heads[telling], ends, stop)
     if stopped:
         return True, tails, labels, heads, final
     starts, _ = _by_key(tails, states)
@@ -120,6 +124,50 @@ def _able_to_end(tails: Ints, heads: Ints, final: NDArray[np.bool_]) -> NDArray[
                 todo[waiting] = source
                 waiting += 1
     return alive
+
+
+@jit
+def _telling(tails: Ints, labels: Ints, heads: Ints) -> Longs:
+    """Transitions but those whose label, a byte class, leads everywhere where a lower one leads: they tell no states
+    apart. Ascending.
+    """
+    count = _largest(labels) + 1
+    first, order = _by_key(labels, count)
+    codes, leads = np.zeros(_CLASSES, np.int64), np.ones(count, np.bool_)
+    for label in range(min(_CLASSES, count)):
+        own = order[first[label] : first[label + 1]]
+        codes[label] = _hash(tails, heads, own)
+        for lower in range(label if len(own) else 0):
+            alike = codes[lower] == codes[label] and leads[lower]
+            if alike and _same(tails, heads, own, order[first[lower] : first[lower + 1]]):
+                leads[label] = False
+                break
+    kept, size = np.empty(len(labels), np.int64), 0
+    for t in range(len(labels)):
+        if leads[labels[t]]:
+            kept[size] = t
+            size += 1
+    return kept[:size]
+
+
+@jit_inline
+def _hash(tails: Ints, heads: Ints, some: Longs) -> int:
+    code = len(some)
+    for t in some:
+        code = (code ^ ((np.int64(tails[t]) << 32) | heads[t])) * -7046029254386353131  # 2^64 / the golden ratio
+        code ^= (code >> 29) & 0x7FFFFFFFF
+    return code
+
+
+@jit_inline
+def _same(tails: Ints, heads: Ints, some: Longs, others: Longs) -> bool:
+    """Whether two lists of transitions lead from the same states to the same."""
+    if len(some) != len(others):
+        return False
+    differing = 0
+    for i in range(len(some)):
+        differing |= (tails[some[i]] ^ tails[others[i]]) | (heads[some[i]] ^ heads[others[i]])
+    return differing == 0
 
 
 @jit

@@ -6,20 +6,33 @@ Transitions are three columns: tails (states), labels, heads (states). A label i
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.sorting import distinct
 from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.automata.nfa import ordered
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.automata.subset_tables import (
+    AT,
+    BEGIN,
+    CLOCK,
+    GROUPS,
+    LOOKED,
+    PAIRS,
+    POOL,
+    PREVIOUS,
+    SUBSETS,
+    TRANSITIONS,
+    Subsets,
+    empty,
+    find,
+    grown,
+    note,
+)
+from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 
-S = TypeVar("S", bound=np.generic)
-
-DONE, TOO_LARGE, STOPPED = 0, 1, 2
-"""Status of a construction that ended."""
+DONE, TOO_LARGE, STOPPED, FULL = 0, 1, 2, 3
+"""Status of a construction that ended, or (FULL) that goes on where there is more room."""
 
 MEMBERS = 16
 """Members of all subsets for each state that is allowed: `a?a?a?…` has few states, each a subset of all the rest."""
@@ -78,86 +91,96 @@ def subsets(
     State s of the input has the edges (s, first label, last label, target) from `edge_first[s]` to `edge_first[s + 1]`,
     and the skips (s, target) likewise. State 0 is the start, 1 accepts.
     """
-    states = len(edge_first) - 1
-    seen = np.zeros(states, np.int64)  # by the number of the closure that has met a state
-    stack, members = np.empty(states, np.int32), np.empty(states, np.int32)
-    alone = np.full(states, -1, np.int32)  # the subset that one target leads to by itself
-    first, pool, pairs = np.zeros(64, np.int64), np.empty(256, np.int32), np.zeros(256, np.int64)
-    slots, hashes, final = np.full(256, -1, np.int32), np.empty(64, np.int64), np.empty(64, np.bool_)
-    tails, labels, heads = np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32)
-    groups = 1  # before the first subset, its closure: the one target is state 0
-    count = transitions = clock = steps = 0
-    at = -1
-    while at < count:
+    made = empty(len(edge_first) - 1)
+    status = _followed(edge_first, edges, skip_first, skips, limit, stop, made)
+    while status == FULL:
+        made = grown(made)
+        status = _followed(edge_first, edges, skip_first, skips, limit, stop, made)
+    size = made.used[TRANSITIONS]
+    return status, made.tails[:size], made.labels[:size], made.heads[:size], made.final[: made.used[SUBSETS]]
+
+
+@jit_no_arrays
+def _followed(
+    edge_first: Ints,
+    edges: Ints,
+    skip_first: Ints,
+    skips: Ints,
+    limit: int,
+    stop: NDArray[np.uint8],
+    made: Subsets,
+) -> int:
+    """Follows subsets until none is new: DONE, TOO_LARGE or STOPPED; FULL where room is short, to be called again."""
+    used, pairs = made.used, made.pairs
+    while used[AT] < used[SUBSETS]:
         if stop[0]:
-            return STOPPED, tails, labels, heads, final
-        if at >= 0:
-            pairs, groups = _targets(pool[first[at] : first[at + 1]], edge_first, edges, pairs)
-        begin, previous = 0, 0
-        while begin < groups:
-            past = begin + 1
-            while past < groups and pairs[past] >> 32 == pairs[begin] >> 32:
+            return STOPPED
+        if used[GROUPS] == 0 and not _targets(edge_first, edges, made):
+            return FULL
+        while used[BEGIN] < used[GROUPS]:
+            begin = past = used[BEGIN]
+            while past < used[GROUPS] and pairs[past] >> 32 == pairs[begin] >> 32:
                 past += 1
+            if used[TRANSITIONS] == len(made.tails):
+                return FULL
             only = pairs[begin] & 0xFFFFFFFF
-            number = alone[only] if past == begin + 1 else -1
-            if number < 0 and _alike(pairs, previous, begin, past):
-                number = heads[transitions - 1]
+            number = made.alone[only] if past == begin + 1 else -1
+            if number < 0 and _alike(pairs, used[PREVIOUS], begin, past):
+                number = made.heads[used[TRANSITIONS] - 1]
             if number < 0:
-                clock += 1
-                size, looked = _closure(pairs[begin:past], edge_first, skip_first, skips, seen, clock, stack, members)
-                steps += looked
-                found = members[: distinct(members, size)]
-                code = _hash(found)
-                number = _find(found, code, slots, first, pool)
+                number = _subset(pairs[begin:past], edge_first, skip_first, skips, made)
                 if number < 0:
-                    number = count
-                    count += 1
-                    if count + 1 > len(hashes):
-                        first, hashes, final = _doubled(first), _doubled(hashes), _doubled(final)
-                    pool = _with_members(pool, first, number, found)
-                    hashes[number], final[number] = code, seen[1] == clock
-                    slots = _noted(slots, hashes, count)
-                if count > limit or first[count] > MEMBERS * limit or steps > STEPS * limit:
-                    return TOO_LARGE, tails, labels, heads, final
+                    return FULL
+                if used[SUBSETS] > limit or used[POOL] > MEMBERS * limit or used[LOOKED] > STEPS * limit:
+                    return TOO_LARGE
                 if past == begin + 1:
-                    alone[only] = number
-            if at >= 0:
-                if transitions == len(tails):
-                    tails, labels, heads = _doubled(tails), _doubled(labels), _doubled(heads)
-                tails[transitions], labels[transitions], heads[transitions] = at, pairs[begin] >> 32, number
-                transitions += 1
-            previous, begin = begin, past
-        at += 1
-    return DONE, tails[:transitions], labels[:transitions], heads[:transitions], final[:count]
+                    made.alone[only] = number
+            if used[AT] >= 0:
+                size = used[TRANSITIONS]
+                made.tails[size], made.labels[size], made.heads[size] = used[AT], pairs[begin] >> 32, number
+                used[TRANSITIONS] = size + 1
+            used[PREVIOUS], used[BEGIN] = begin, past
+        used[AT] += 1
+        used[PREVIOUS] = used[BEGIN] = used[GROUPS] = 0
+    return DONE
 
 
-@jit
-def _targets(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> tuple[Longs, int]:
-    """Label << 32 | target for each edge of a subset, ascending and distinct: the array, and how many."""
+@jit_inline
+def _targets(edge_first: Ints, edges: Ints, made: Subsets) -> bool:
+    """Label << 32 | target for each edge of the subset that is next, ascending and distinct; False without room."""
+    used, pairs = made.used, made.pairs
+    subset = made.pool[made.first[used[AT]] : made.first[used[AT] + 1]]
     size = _size(subset, edge_first, edges)
-    while size > len(pairs):
-        pairs = _doubled(pairs)
-    if not _listed(subset, edge_first, edges, pairs):
-        size = distinct(pairs, size)
-    return pairs, size
+    used[PAIRS] = max(used[PAIRS], size)
+    if size > len(pairs):
+        return False
+    used[GROUPS] = size if _listed(subset, edge_first, edges, pairs) else distinct(pairs, size)
+    return True
 
 
-@jit
-def _with_members(pool: Ints, first: Longs, number: int, members: Ints) -> Ints:
-    """The members of all subsets, those of a new one at their end."""
-    past = first[number] + len(members)
-    while past > len(pool):
-        pool = _doubled(pool)
-    first[number + 1] = past
-    pool[first[number] : past] = members
-    return pool
-
-
-@jit
-def _doubled(array: NDArray[S]) -> NDArray[S]:
-    grown = np.zeros(2 * len(array), array.dtype)
-    grown[: len(array)] = array
-    return grown
+@jit_inline
+def _subset(targets: Longs, edge_first: Ints, skip_first: Ints, skips: Ints, made: Subsets) -> int:
+    """Number of the subset that some targets lead to; -1 without room."""
+    used, first = made.used, made.first
+    used[CLOCK] += 1
+    clock = used[CLOCK]
+    size, looked = _closure(targets, edge_first, skip_first, skips, made.seen, clock, made.stack, made.members)
+    found = made.members[: distinct(made.members, size)]
+    code = _hash(found)
+    number = find(found, code, made.slots, first, made.pool)
+    if number < 0:
+        number = used[SUBSETS]
+        used[POOL] = first[number] + len(found)
+        if number + 2 > len(made.hashes) or used[POOL] > len(made.pool):
+            return -1
+        for i in range(len(found)):
+            made.pool[first[number] + i] = found[i]
+        first[number + 1] = used[POOL]
+        made.hashes[number], made.final[number] = code, made.seen[1] == clock
+        note(made.slots, code, number)
+        used[SUBSETS] = number + 1
+    used[LOOKED] += looked
+    return int(number)
 
 
 @jit_inline
@@ -235,36 +258,3 @@ def _hash(members: Ints) -> int:
         code = (code ^ member) * -7046029254386353131  # 2^64 / the golden ratio, as a signed number
         code ^= (code >> 29) & 0x7FFFFFFFF
     return code & 0x7FFFFFFFFFFFFFFF
-
-
-@jit_inline
-def _find(members: Ints, code: int, slots: Ints, first: Longs, pool: Ints) -> int:
-    """The number of a subset, -1 if it is new."""
-    slot = code & (len(slots) - 1)
-    while slots[slot] >= 0:
-        known: int = slots[slot]
-        if first[known + 1] - first[known] == len(members):
-            same = True
-            for i in range(len(members)):
-                if pool[first[known] + i] != members[i]:
-                    same = False
-                    break
-            if same:
-                return known
-        slot = (slot + 1) & (len(slots) - 1)
-    return -1
-
-
-@jit
-def _noted(slots: Ints, hashes: Longs, count: int) -> Ints:
-    """The hash table with the last of `count` subsets in it: at most half of it is ever used."""
-    begin = count - 1
-    if 2 * count > len(slots):
-        slots = np.full(4 * len(slots), -1, np.int32)
-        begin = 0
-    for number in range(begin, count):
-        slot = hashes[number] & (len(slots) - 1)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = number
-    return slots

@@ -17,17 +17,22 @@ from grammar_cache.automata.growing_tables import (
     CALLS,
     EDGES,
     SKIPS,
+    STACK,
     STATES,
     Built,
+    add_call,
+    add_edge,
+    add_skip,
     before,
-    longer,
+    empty,
+    grown,
     new_state,
-    noted,
-    with_edge,
-    with_skip,
+    note,
+    push,
+    short,
 )
-from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
-from grammar_cache.jit import jit
+from grammar_cache.automata.subset_kernels import DONE, FULL, STOPPED, TOO_LARGE
+from grammar_cache.jit import jit, jit_no_arrays
 
 _TOO_MUCH = -2
 """Status in place of a wanted part: the states are too many already."""
@@ -70,50 +75,49 @@ def construct(
 
     `limit` bounds the states, and the steps.
     """
-    edges, skips, calls = np.empty((256, 4), np.int32), np.empty((64, 2), np.int32), np.empty((16, 3), np.int32)
-    counts = np.zeros(5, np.int64)
-    counts[STATES] = 2
-    built = Built(edges, skips, calls, np.full(512, -1, np.int64), np.empty(512, np.int32), counts)
-    stack = np.empty((64, 4), np.int64)  # node, state behind it, state reached so far (-1), what is still to come
-    stack[0] = root, 1, -1, 0
     code = ops.astype(np.int64)  # tuples of numbers want them all of one size
-    waiting, steps = 1, 0
-    while waiting:
-        node, target, at, left = stack[waiting - 1]
+    built = empty(256, 64, 16, 256, 64)
+    status = _construct(built, code, root, limit, stop, embedded)
+    while status == FULL:
+        built = grown(built)
+        status = _construct(built, code, root, limit, stop, embedded)
+    edges, skips, calls = built.counts[EDGES], built.counts[SKIPS], built.counts[CALLS]
+    return status, built.counts[STATES], built.edges[:edges], built.skips[:skips], built.calls[:calls]
+
+
+@jit_no_arrays
+def _construct(built: Built, code: Longs, root: int, limit: int, stop: NDArray[np.uint8], embedded: Embedded) -> int:
+    """Builds all in empty tables: DONE, TOO_LARGE or STOPPED; FULL where room is short."""
+    counts, stack, steps = built.counts, built.stack, 0
+    push(built, root, 1)
+    while counts[STACK]:
+        top = counts[STACK] - 1
+        node, target, at, left = stack[top]
         steps += 1
         if max(steps, counts[STATES]) > limit:
-            return TOO_LARGE, counts[STATES], built.edges, built.skips, built.calls
+            return TOO_LARGE
         if steps % CHECKED == 0 and stop[0]:
-            return STOPPED, counts[STATES], built.edges, built.skips, built.calls
+            return STOPPED
         if at < 0 and before(built, node, target) >= 0:
-            waiting -= 1
+            counts[STACK] = top
             continue
-        built, way = _continued(built, code, node, target, Way(at, left, -1, -1), limit, embedded)
+        way = _continued(built, code, node, target, Way(at, left, -1, -1), limit, embedded)
         if way.want == _TOO_MUCH:
-            return TOO_LARGE, counts[STATES], built.edges, built.skips, built.calls
+            return TOO_LARGE
         if way.want < 0:
-            waiting -= 1
-            built = noted(built, node, target, way.at)
-            continue
-        stack[waiting - 1, 2], stack[waiting - 1, 3] = way.at, way.left
-        if waiting == len(stack):
-            stack = longer(stack)
-        stack[waiting] = way.want, way.behind, -1, 0
-        waiting += 1
-    built = with_skip(built, 0, before(built, root, 1))
-    return (
-        DONE,
-        counts[STATES],
-        built.edges[: counts[EDGES]],
-        built.skips[: counts[SKIPS]],
-        built.calls[: counts[CALLS]],
-    )
+            counts[STACK] = top
+            note(built, node, target, way.at)
+        else:
+            stack[top, 2], stack[top, 3] = way.at, way.left
+            push(built, way.want, way.behind)
+        if short(built):
+            return FULL
+    add_skip(built, 0, before(built, root, 1))
+    return FULL if short(built) else DONE
 
 
-@jit
-def _continued(
-    built: Built, code: Longs, node: int, target: int, way: Way, limit: int, embedded: Embedded
-) -> tuple[Built, Way]:
+@jit_no_arrays
+def _continued(built: Built, code: Longs, node: int, target: int, way: Way, limit: int, embedded: Embedded) -> Way:
     """A node built as far as it can be, towards the state behind it."""
     op = code[node]
     if op == BYTES:
@@ -121,7 +125,7 @@ def _continued(
     if op == CLASS:
         return _class(built, code, node, target)
     if op == SEQ:
-        return built, _sequence(built, code, node, target, way)
+        return _sequence(built, code, node, target, way)
     if op == ALT:
         return _alternatives(built, code, node, target, way)
     if op == REPEAT:
@@ -133,35 +137,35 @@ def _continued(
     if op == INLINED:
         body = node - code[node + 1]
         found = before(built, body, target)
-        return built, Way(found, 0, -1, -1) if found >= 0 else Way(-1, 0, body, target)
+        return Way(found, 0, -1, -1) if found >= 0 else Way(-1, 0, body, target)
     return _embedded(built, embedded, node, target)
 
 
-@jit
-def _bytes(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
+@jit_no_arrays
+def _bytes(built: Built, code: Longs, node: int, target: int) -> Way:
     at = target
     for i in range(code[node + 1] - 1, -1, -1):
         byte, source = code[node + 2 + i], new_state(built)
-        built = with_edge(built, source, byte, byte, at)
+        add_edge(built, source, byte, byte, at)
         at = source
-    return built, Way(at, 0, -1, -1)
+    return Way(at, 0, -1, -1)
 
 
-@jit
-def _class(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
+@jit_no_arrays
+def _class(built: Built, code: Longs, node: int, target: int) -> Way:
     """Alternatives of byte ranges in a row, which encode characters, from one state on."""
     at, place = new_state(built), node + 2
     for _ in range(code[node + 1]):
         length, source = code[place], at
         for i in range(length):
             head = new_state(built) if i < length - 1 else target
-            built = with_edge(built, source, code[place + 1 + 2 * i], code[place + 2 + 2 * i], head)
+            add_edge(built, source, code[place + 1 + 2 * i], code[place + 2 + 2 * i], head)
             source = head
         place += 1 + 2 * length
-    return built, Way(at, 0, -1, -1)
+    return Way(at, 0, -1, -1)
 
 
-@jit
+@jit_no_arrays
 def _sequence(built: Built, code: Longs, node: int, target: int, way: Way) -> Way:
     at, left = (target, code[node + 1]) if way.at < 0 else (way.at, way.left)
     while left:
@@ -174,79 +178,76 @@ def _sequence(built: Built, code: Longs, node: int, target: int, way: Way) -> Wa
     return Way(at, 0, -1, -1)
 
 
-@jit
-def _alternatives(built: Built, code: Longs, node: int, target: int, way: Way) -> tuple[Built, Way]:
+@jit_no_arrays
+def _alternatives(built: Built, code: Longs, node: int, target: int, way: Way) -> Way:
     at, left = (new_state(built), code[node + 1]) if way.at < 0 else (way.at, way.left)
     while left:
         part = node - code[node + 1 + left]
         found = before(built, part, target)
         if found < 0:
-            return built, Way(at, left, part, target)
-        built = with_skip(built, at, found)
+            return Way(at, left, part, target)
+        add_skip(built, at, found)
         left -= 1
-    return built, Way(at, 0, -1, -1)
+    return Way(at, 0, -1, -1)
 
 
-@jit
-def _repetition(built: Built, code: Longs, node: int, target: int, way: Way, limit: int) -> tuple[Built, Way]:
+@jit_no_arrays
+def _repetition(built: Built, code: Longs, node: int, target: int, way: Way, limit: int) -> Way:
     part, least, most = node - code[node + 1], code[node + 2], code[node + 3]
     at, left = way.at, way.left
     if 0 <= most < least:
-        return built, Way(new_state(built), 0, -1, -1)  # and nothing leads on from there
+        return Way(new_state(built), 0, -1, -1)  # and nothing leads on from there
     if at < 0 and most < 0:  # a hub to go round, and `least` times before it
         at, left = new_state(built), least + 1
-        built = with_skip(built, at, target)
+        add_skip(built, at, target)
     elif at < 0:
         at, left = target, most
     while left:
         found = before(built, part, at)
         if found < 0:
-            return built, Way(at, left, part, at)
+            return Way(at, left, part, at)
         if built.counts[STATES] > limit:
-            return built, Way(at, left, _TOO_MUCH, -1)
+            return Way(at, left, _TOO_MUCH, -1)
         if most < 0 and left == least + 1:
-            built = with_skip(built, at, found)
+            add_skip(built, at, found)
         elif most >= 0 and left > least:  # whoever leaves this one out leaves out all behind it
             at = new_state(built)
-            built = with_skip(with_skip(built, at, found), at, target)
+            add_skip(built, at, found)
+            add_skip(built, at, target)
         elif found == at:
             break  # the item reads nothing, however often
         else:
             at = found
         left -= 1
-    return built, Way(at, 0, -1, -1)
+    return Way(at, 0, -1, -1)
 
 
-@jit
-def _call(built: Built, rule: int, target: int) -> tuple[Built, Way]:
-    at, count = new_state(built), built.counts[CALLS]
-    if count == len(built.calls):
-        built = Built(built.edges, built.skips, longer(built.calls), built.keys, built.values, built.counts)
-    calls = built.calls
-    calls[count, 0], calls[count, 1], calls[count, 2] = at, rule, target
-    built.counts[CALLS] = count + 1
-    return built, Way(at, 0, -1, -1)
+@jit_no_arrays
+def _call(built: Built, rule: int, target: int) -> Way:
+    at = new_state(built)
+    add_call(built, at, rule, target)
+    return Way(at, 0, -1, -1)
 
 
-@jit
-def _automaton(built: Built, code: Longs, node: int, target: int) -> tuple[Built, Way]:
+@jit_no_arrays
+def _automaton(built: Built, code: Longs, node: int, target: int) -> Way:
     at, edges = int(built.counts[STATES]), node + 4
     ends = edges + 4 * code[node + 2]
     built.counts[STATES] += code[node + 1]
     for e in range(edges, ends, 4):
-        built = with_edge(built, at + code[e], code[e + 1], code[e + 2], at + code[e + 3])
+        add_edge(built, at + code[e], code[e + 1], code[e + 2], at + code[e + 3])
     for e in range(ends, ends + code[node + 3]):
-        built = with_skip(built, at + code[e], target)
-    return built, Way(at, 0, -1, -1)
+        add_skip(built, at + code[e], target)
+    return Way(at, 0, -1, -1)
 
 
-@jit
-def _embedded(built: Built, embedded: Embedded, node: int, target: int) -> tuple[Built, Way]:
+@jit_no_arrays
+def _embedded(built: Built, embedded: Embedded, node: int, target: int) -> Way:
     k = np.searchsorted(embedded.at, node)
     at, edges = int(built.counts[STATES]), embedded.edges
     built.counts[STATES] += embedded.states[k]
     for e in range(embedded.first[k], embedded.first[k + 1]):
-        built = with_edge(built, at + edges[e, 0], edges[e, 1], edges[e, 2], at + edges[e, 3])
+        add_edge(built, at + edges[e, 0], edges[e, 1], edges[e, 2], at + edges[e, 3])
     for e in range(embedded.ends_first[k], embedded.ends_first[k + 1]):
-        built = with_skip(built, at + embedded.ends[e], target)
-    return built, Way(at, 0, -1, -1)
+        add_skip(built, at + embedded.ends[e], target)
+    return Way(at, 0, -1, -1)
