@@ -19,6 +19,7 @@ class Names(BaseModel):
 """
 
 
+@pytest.mark.full
 def test_models_of_a_package_are_measured(
     world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
