@@ -121,7 +121,7 @@ class Masks:
         dear = table.rules.dear
         items = table.items(configuration)
         if len(items) > dear:  # each costs one at least
-            return _DEAR
+            return self._dear
         self._distances.update()
         for state, node in items:
             known = self._inside(state)
