@@ -22,7 +22,7 @@ from server.settings import Settings
 from tests.server.running import JSON, error_of, schema_format, serving
 
 BODIES = 20_000
-QUICK_BODIES = 300
+QUICK_BODIES = 150
 
 Judge = Callable[[str], bool]
 
