@@ -129,7 +129,7 @@ class CompiledGrammar(SearchedMasks):
     @property
     def held_bytes(self) -> int:
         """Bytes of all that it holds, caches and unused room included, and nothing that grammars share."""
-        parts = [self._configurations, self._distances, self._tables, self._horizon_search]
+        parts = [self._configurations, self._distances, self._lower_bounds, self._tables, self._horizon_search]
         masks = [vars(self)["_masks"]] if "_masks" in vars(self) else []  # made when it is first asked for
         entries = len(self.network.entry) + len(self._claims.waiting)
         caches = self._horizons.size + self._tight_masks.size + ENTRY_BYTES * entries

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
 from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.cost_kernels import extend, least_costs, least_string, least_strings
-from grammar_cache.distances.reach import reach
+from grammar_cache.distances.reach import Readings, reach
 from grammar_cache.distances.solutions import Solution, SolutionCache
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
@@ -128,7 +128,7 @@ def _solved(
         fresh = np.sort(np.concatenate([part.states for part in unknown]))
         costs[fresh] = np.where(network.states.final[fresh], 0, INFINITE)
         words = TokenArrays.of(vocabulary)
-        found = reach(network, words, vocabulary.children, fresh, limit, interrupt)
+        found = reach(network, Readings(words, vocabulary.children, closed=False), fresh, limit, interrupt)
         walks, order = least_costs(costs, fresh, found, INFINITE, most)
         strings = least_strings(costs, walks, order, found, words.lengths)[: len(fresh)]
         witness[fresh] = np.where(costs[fresh] > 0, strings, -1)

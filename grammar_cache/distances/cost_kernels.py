@@ -26,9 +26,9 @@ def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int
     a finite one in ascending order of it.
     """
     walks = np.full(found.walks, infinite, np.int32)
-    row_first, rows = _grouped(found.row_state, len(costs))
-    back_first, backs = _grouped(found.link_back, len(costs))
-    callee_first, callees = _grouped(found.link_callee, found.walks)
+    row_first, rows = grouped(found.row_state, len(costs))
+    back_first, backs = grouped(found.link_back, len(costs))
+    callee_first, callees = grouped(found.link_callee, found.walks)
     order, size = np.empty(found.walks, np.int64), 0
     settled_state, settled_walk = np.zeros(len(costs), np.bool_), np.zeros(found.walks, np.bool_)
     queue = [(np.int64(costs[s]) << 32) | s for s in range(len(costs)) if costs[s] < infinite]
@@ -73,7 +73,7 @@ def _lower(walk: int, cost: int, walks: Ints, states: int, queue: list[np.int64]
 
 
 @jit
-def _grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
+def grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
     """The places of `keys` with key k are `order[first[k] : first[k + 1]]`."""
     first = np.zeros(count + 1, np.int32)
     for key in keys:
@@ -97,7 +97,7 @@ def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths:
     for i in range(len(found.row_walk)):
         if costs[found.row_state[i]] == walks[found.row_walk[i]]:
             _prefer(found.row_string[i], found.row_walk[i], strings, lengths)
-    first, links = _grouped(found.link_walk, found.walks)
+    first, links = grouped(found.link_walk, found.walks)
     changed = True
     while changed:
         changed = False

@@ -1,8 +1,11 @@
 """The exact distance, by search: additive distances charge a token that spans the end of a rule twice.
 
-Breadth first over distinct configurations, token by token, until one accepts. What a search finds is exact, so it
-may be remembered: a shortest path from e also holds the shortest path from everything on it, and a search from
-there would have visited no more than this one did. So the answers of `within` are a pure function of grammar,
+Over distinct configurations, token by token, until one accepts: those first that may need the fewest tokens in all, by
+their depth and a lower bound on what is ahead (A*: Hart, Nilsson and Raphael, "A Formal Basis for the Heuristic
+Determination of Minimum Cost Paths", 1968). What needs more than the horizon in any case is never looked at.
+
+What a search finds is exact, so it may be remembered: a shortest path from e also holds the shortest path from
+everything on it, and a search from there would have visited no more than this one did. So the answers of `within` are a pure function of grammar,
 vocabulary, limits and configuration, whatever was searched before; memory only makes them faster. So do claims,
 by which other processes tell what the same search has found there.
 """
@@ -11,11 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from time import perf_counter
 
+import numpy as np
+
+from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Route
 from grammar_cache.distances.effort import Effort
+from grammar_cache.distances.lower_bounds import LowerBounds
+from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.tables import SuccessorTables
 
 
@@ -35,11 +44,12 @@ class SearchOutcome:
 class ExactSearch:
     """Exact distances found so far, with the string that begins a shortest completion."""
 
-    def __init__(self, tables: SuccessorTables, claims: Claims | None = None) -> None:
+    def __init__(self, tables: SuccessorTables, bounds: LowerBounds, claims: Claims | None = None) -> None:
         """Starts with an empty memory. Without `claims`, nothing is learned from others, and nothing kept to tell
         them.
         """
         self._tables = tables
+        self._bounds = bounds
         self._claims = claims
         self._outcomes: dict[int, SearchOutcome] = {}
         self._next: dict[int, int] = {}
@@ -121,47 +131,49 @@ class ExactSearch:
 
     def _search(self, start: int, horizon: int, fuel: int) -> SearchOutcome:
         self.searches += 1
-        levels = [[start]]
-        seen, short = {start}, INFINITE
-        while True:
-            accepting = [c for c in levels[-1] if self._tables.accepts(c)]
-            depth = len(levels) - 1
+        frontier = _Frontier(start, self._least_ahead(start, horizon), horizon)
+        short = INFINITE
+        while (level := frontier.nearest()) is not None:
+            least, depth, configurations = level
+            accepting = {at for at in configurations if self._tables.accepts(at)}
             if accepting:
-                self._record(levels, set(accepting))
+                self._record(frontier.levels(depth), accepting)
                 self._outcomes[start] = SearchOutcome(depth, depth, False, min(depth, short))
                 if self._claims is not None:
                     self._unsent.append(start)
                 return self._outcomes[start]
-            if not levels[-1]:
-                outcome = SearchOutcome(None, INFINITE, True, short)
+            unknown = [at for at in configurations if at not in frontier.expanded]
+            found = self._tables.expand(unknown, fuel)
+            frontier.expanded.update(zip(unknown, found, strict=False))
+            fuel -= sum(successors.cost for successors in found)
+            self._fuel_spent += sum(successors.cost for successors in found)
+            if len(found) < len(unknown):
+                outcome = SearchOutcome(None, least, True, min(least, short))
                 break
-            if depth == horizon:
-                outcome = SearchOutcome(None, horizon + 1, False, min(horizon + 1, short))
-                break
-            following: list[int] = []
-            expanded = self._tables.expand(levels[-1], fuel)
-            for successors in expanded:
-                fuel -= successors.cost
-                self._fuel_spent += successors.cost
+            for at in configurations:
+                successors = frontier.expanded[at]
                 if not successors.whole:
-                    short = min(short, depth + 1)
-                for after in successors.configurations.tolist():
-                    if after not in seen:
-                        seen.add(after)
-                        following.append(after)
-            if len(expanded) < len(levels[-1]):
-                outcome = SearchOutcome(None, depth + 1, True, min(depth + 1, short))
-                break
-            levels.append(following)
+                    short = min(short, least)
+                frontier.reach(successors.configurations, self._bounds.of(successors.configurations), depth + 1, least)
+        else:
+            dry = not frontier.beyond
+            least = INFINITE if dry else horizon + 1
+            outcome = SearchOutcome(None, least, dry, min(least, short))
         self._outcomes[start] = outcome
         return outcome
+
+    def _least_ahead(self, start: int, horizon: int) -> int:
+        """A lower bound from the start: nothing is solved for it where one token is too many."""
+        if self._tables.accepts(start) or horizon < 1:
+            return int(not self._tables.accepts(start))
+        return int(self._bounds.of(np.array([start], np.int32))[0])
 
     def _record(self, levels: list[list[int]], accepting: set[int]) -> None:
         """Walks the levels back from the end: what lies on a shortest path learns its distance and next string."""
         ahead = accepting
         for configuration in accepting:
             self._outcomes[configuration] = SearchOutcome(0, 0, False)
-        for distance, level in enumerate(reversed(levels[:-1]), start=1):
+        for distance, level in enumerate(reversed(levels), start=1):
             here: set[int] = set()
             for configuration in level:
                 string = self._tables.shortest_into(configuration, ahead)
@@ -190,3 +202,51 @@ class ExactSearch:
             strings.append(self._next[on_way[-1]])
             on_way.append(self._tables.after(on_way[-1], strings[-1]))
         return Route(tuple(on_way), tuple(strings))
+
+
+class _Frontier:
+    """Configurations that a search has met, each at the fewest tokens from its start; `expanded` are those whose
+    successors it has asked for. Those that need more than the horizon are dropped: `beyond` says whether there are any.
+    """
+
+    def __init__(self, start: int, bound: int, horizon: int) -> None:
+        self._horizon = horizon
+        self._depths: dict[int, int] = {}
+        self._waiting: dict[tuple[int, int], list[int]] = {}
+        self._order: list[tuple[int, int]] = []
+        self.expanded: dict[int, Successors] = {}
+        self.beyond = False
+        self.reach(np.array([start], np.int32), np.array([bound], np.int32), 0, 0)
+
+    def reach(self, configurations: Ints, bounds: Ints, depth: int, least: int) -> None:
+        """Notes configurations met at a depth, given lower bounds, in all, and from each of them on."""
+        totals = np.where(bounds >= INFINITE, INFINITE, np.maximum(bounds + depth, least))
+        near = totals <= self._horizon
+        self.beyond |= bool(((totals < INFINITE) & ~near).any())
+        for at, total in zip(configurations[near].tolist(), totals[near].tolist(), strict=True):
+            if self._depths.get(at, INFINITE) <= depth:
+                continue
+            self._depths[at] = depth
+            level = self._waiting.get((total, depth))
+            if level is None:
+                level = self._waiting[total, depth] = []
+                heappush(self._order, (total, depth))
+            level.append(at)
+
+    def nearest(self) -> tuple[int, int, list[int]] | None:
+        """The configurations that may need the fewest tokens in all: how many, the depth of those, and which. Of equals
+        those that are nearest to the start. None where there are none.
+        """
+        if not self._order:
+            return None
+        total, depth = heappop(self._order)
+        level = self._waiting.pop((total, depth))
+        return total, depth, [at for at in level if self._depths[at] == depth]
+
+    def levels(self, depth: int) -> list[list[int]]:
+        """Expanded configurations by their depth, up to before one."""
+        levels: list[list[int]] = [[] for _ in range(depth)]
+        for at in self.expanded:
+            if self._depths[at] < depth:
+                levels[self._depths[at]].append(at)
+        return levels

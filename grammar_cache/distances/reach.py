@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.distances.reach_kernels import walked
 from grammar_cache.distances.reach_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
 from grammar_cache.errors import LimitExceeded
@@ -47,19 +47,30 @@ class Reach(NamedTuple):
     row_walk: Ints
     row_state: Ints
     row_string: Ints
+    row_shared: Flags
     link_walk: Ints
     link_callee: Ints
     link_back: Ints
+    overhangs: Flags
 
 
-def reach(
-    network: Network, words: TokenArrays, children: Children, states: Ints, limit: int, interrupt: Interrupt
-) -> Reach:
-    """Reach of all tokens from these states: it depends on nothing but what can be read from there.
+class Readings(NamedTuple):
+    """The strings that walks read. `closed` under suffixes: then walks leave out what another begins to read in the
+    same state, and mark it as shared.
+    """
+
+    words: TokenArrays
+    children: Children
+    closed: bool
+
+
+def reach(network: Network, readings: Readings, states: Ints, limit: int, interrupt: Interrupt) -> Reach:
+    """Reach of all strings from these states: it depends on nothing but what can be read from there.
 
     Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
     """
-    rules = _rules(network, children, interrupt)
+    words, children, _ = readings
+    rules = _rules(network, readings, interrupt)
     room = {table: 1 << max(least, (each * len(states)).bit_length()) for table, (least, each) in _ROOM.items()}
     while True:
         found = _empty(room, words.longest, network.states.count)
@@ -74,9 +85,9 @@ def reach(
                 room[table] *= 4
 
 
-def _rules(network: Network, children: Children, interrupt: Interrupt) -> Readable:
+def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readable:
     s = network.states
-    byte_first, in_order, root_first, root = _by_class(network.classes, network.class_count, children)
+    byte_first, in_order, root_first, root = _by_class(network.classes, network.class_count, readings.children)
     after, width = _by_state(network.classes, network.class_count, s.move_first, s.move_class, s.move_to)
     return Readable(
         network.classes,
@@ -93,6 +104,7 @@ def _rules(network: Network, children: Children, interrupt: Interrupt) -> Readab
         s.call_back,
         s.final,
         np.array(network.entry, np.int32),
+        readings.closed,
         interrupt.flag,
     )
 
@@ -146,8 +158,8 @@ def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
     return Found._make(
         [
             np.zeros(len(TABLES), np.int64),
-            *(*columns("walks", 4), slots("walks")),
-            *(*columns("rows", 2), np.empty(room["rows"], np.int64), slots("rows")),
+            *(*columns("walks", 4), np.empty(room["walks"], np.bool_), slots("walks")),
+            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.bool_), slots("rows")),
             *(np.full(states, -1, np.int32), np.empty(states, np.int32)),
             *columns("links", 4),
             *columns("ends", 2),
@@ -164,7 +176,9 @@ def _reach(found: Found, words: TokenArrays) -> Reach:
         found.row_walk[rows],
         found.row_state[rows],
         words.string[found.row_best[rows] & 0xFFFFFFFF],
+        found.row_shared[rows],
         found.link_walk[links],
         found.link_callee[links],
         found.link_back[links],
+        found.walk_overhangs[: found.used[WALKS]],
     )

@@ -20,6 +20,7 @@ from grammar_cache.distances.reach_tables import (
     PLACES,
     Found,
     Readable,
+    known_row,
     place_of,
     rank,
     row_of,
@@ -89,6 +90,8 @@ def _rest(rules: Readable, words: TokenArrays, found: Found, place: int, depth: 
         if place_of(found, walk, _ENDED, node) < 0:
             return False
         if found.used[PLACES] > known:
+            if words.skip[node] > node + 1:
+                found.walk_overhangs[walk] = True
             end = found.used[ENDS]
             if end == len(found.end_node):
                 return False
@@ -126,7 +129,10 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
         led = -1  # where a token has led that is as short as those after it, and less
         for c in range(first, past):
             after = rules.after[state, rules.classes[children.byte[c]]]
-            if after < 0 or (after == led and children.ends[c]):
+            if after < 0:
+                continue
+            if after == led and children.ends[c]:
+                found.row_shared[row_of(found, walk, after, depth, node)] = True
                 continue
             if not _come(rules, found, walk, after, children.node[c], depth + 1, children.ends[c]):
                 return False
@@ -155,6 +161,8 @@ def _from_root(rules: Readable, words: TokenArrays, children: Children, found: F
             if not _come(rules, found, walk, after, children.node[c], 1, children.ends[c]):
                 return False
             if children.ends[c] and not rules.final[after]:
+                if b + 1 < rules.root_first[of + 1]:
+                    found.row_shared[row_of(found, walk, after, 1, children.node[c])] = True
                 break
     return True
 
@@ -198,9 +206,16 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
         if row < 0:
             return False
         best = rank(depth, node)
+        if best != found.row_best[row]:
+            found.row_shared[row] = True
         if best < found.row_best[row]:
             found.row_best[row] = best
         elif best != found.row_best[row] and not rules.final[state]:
+            return True
+    elif rules.closed and not rules.final[state] and node != found.walk_node[walk]:
+        row = known_row(found, walk, state)
+        if row >= 0:
+            found.row_shared[row] = True
             return True
     known = found.used[PLACES]
     place = place_of(found, walk, state, node)

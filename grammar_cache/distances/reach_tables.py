@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints, Longs
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.jit import jit_inline
 
 TABLES = ("walks", "rows", "links", "ends", "places")
@@ -41,6 +41,7 @@ class Readable(NamedTuple):
     call_back: Ints
     final: NDArray[np.bool_]
     entry: Ints
+    closed: bool
     stop: NDArray[np.uint8]
 
 
@@ -58,10 +59,12 @@ class Found(NamedTuple):
     walk_node: Ints
     walk_links: Ints
     walk_ends: Ints
+    walk_overhangs: Flags
     walk_slots: Ints
     row_walk: Ints
     row_state: Ints
     row_best: Longs
+    row_shared: Flags
     row_slots: Ints
     seen_walk: Ints
     seen_row: Ints
@@ -95,7 +98,7 @@ def walk_of(found: Found, state: int, node: int) -> int:
         return -1
     found.walk_slots[slot] = walk
     found.walk_state[walk], found.walk_node[walk] = state, node
-    found.walk_links[walk], found.walk_ends[walk] = -1, NOT_BEGUN
+    found.walk_links[walk], found.walk_ends[walk], found.walk_overhangs[walk] = -1, NOT_BEGUN, False
     found.used[WALKS] = walk + 1
     return int(walk)
 
@@ -117,9 +120,25 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
         return -1
     found.row_slots[slot] = row
     found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, rank(depth, node)
+    found.row_shared[row] = False
     found.seen_walk[state], found.seen_row[state] = walk, row
     found.used[ROWS] = row + 1
     return int(row)
+
+
+@jit_inline
+def known_row(found: Found, walk: int, state: int) -> int:
+    """The row of a walk and a state, or -1 where no token has led there."""
+    if found.seen_walk[state] == walk:
+        return int(found.seen_row[state])
+    slot = _mixed(walk, state, 1) & (len(found.row_slots) - 1)
+    while found.row_slots[slot] >= 0:
+        known = found.row_slots[slot]
+        if found.row_walk[known] == walk and found.row_state[known] == state:
+            found.seen_walk[state], found.seen_row[state] = walk, known
+            return int(known)
+        slot = (slot + 1) & (len(found.row_slots) - 1)
+    return -1
 
 
 @jit_inline

@@ -25,6 +25,7 @@ from grammar_cache.distances.effort import Effort
 from grammar_cache.distances.exact_search import ExactSearch
 from grammar_cache.distances.horizon import Horizon
 from grammar_cache.distances.horizon_search import HorizonSearch
+from grammar_cache.distances.lower_bounds import LowerBounds
 from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
@@ -52,7 +53,8 @@ class SearchedDistances:
         self._tables = SuccessorTables(self._configurations, vocabulary, limits.table_bytes // 4, interrupt)
         self._distances = Distances(self._configurations, vocabulary, interrupt)
         self._claims = Claims(self._configurations, self._tables, vocabulary)
-        self._tightening = ExactSearch(self._tables, self._claims)
+        self._lower_bounds = LowerBounds(self._configurations, vocabulary, interrupt)
+        self._tightening = ExactSearch(self._tables, self._lower_bounds, self._claims)
         self._minimum: Minimum | None = None
         self._path: Completion = {}
         self._cut: dict[int, tuple[int, int] | None] = {}
@@ -63,9 +65,6 @@ class SearchedDistances:
     def minimum(self) -> Minimum:
         """The fewest tokens that a complete answer needs, searched for once."""
         if self._minimum is None:
-            bound, fuel = self._additive(self.start), self.limits.start_fuel
-            if 0 < bound < INFINITE:
-                self._path = beam_bound(self._tables, self._distances, self.vocabulary, self.start, bound, fuel)
             self._minimum = self._searched()
         return self._minimum
 
@@ -227,18 +226,19 @@ class SearchedDistances:
             self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
 
     def _searched(self) -> Minimum:
-        """The minimum, the descent done: proved by the exact search, or as far as it came."""
-        bound = min(self._additive(self.start), self._path.get(self.start, (INFINITE, -1))[0])
+        """The minimum: proved by the exact search, or as far as it came, and what a descent then finds."""
+        bound, fuel, start = self._additive(self.start), self.limits.start_fuel, self.start
         if bound == 0:
             return Minimum(0, True)
-        exact = self._tightening.within(self.start, bound - 1, self.limits.start_fuel)
+        exact = self._tightening.within(start, bound - 1, fuel)
+        if not exact and self._tightening.least(start) < bound < INFINITE and not self._path:
+            self._path = beam_bound(self._tables, self._distances, self.vocabulary, start, bound, fuel)
         self._on_the_way = self._path | self._tightening.completions()
         known = sorted(self._on_the_way)
         distances = [self._on_the_way[configuration][0] for configuration in known]
         self._places = np.array(known, np.int32), np.array(distances, np.int32)
-        if exact:
-            bound = self._tightening.known(self.start) or 0
-        return Minimum(bound, self._tightening.least(self.start) >= bound)
+        bound = min(bound, self._on_the_way.get(start, (INFINITE, -1))[0])
+        return Minimum(bound, self._tightening.least(start) >= bound)
 
     def _search_within(self, configuration: int, tokens: int) -> int:
         """A distance of at most `tokens` that a search finds, else INFINITE."""

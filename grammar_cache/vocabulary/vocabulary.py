@@ -28,6 +28,7 @@ from grammar_cache.special_tokens import ESCAPE, SpecialTokens, special_terminal
 from grammar_cache.vocabulary import gguf_file
 from grammar_cache.vocabulary.cache_key import key_of
 from grammar_cache.vocabulary.distinct_strings import by_string, string_of
+from grammar_cache.vocabulary.suffix_trie import SuffixTrie
 from grammar_cache.vocabulary.tokenizer_file import Files, read
 from grammar_cache.vocabulary.trie import Children, Trie, flatten
 
@@ -49,6 +50,7 @@ class Vocabulary:
         "_caches",
         "_names",
         "_spelled",
+        "_suffixes",
         "children",
         "data",
         "data_offsets",
@@ -145,6 +147,7 @@ class Vocabulary:
         self.deepest = self.trie.deepest()
         self._caches: dict[Callable[[], object], object] = {}
         self._spelled: Vocabulary | None = None
+        self._suffixes: SuffixTrie | None = None
 
     @staticmethod
     def from_pretrained(
@@ -199,6 +202,13 @@ class Vocabulary:
         if self._spelled is None:
             self._spelled = self.cache(self._with_special_tokens) if any(True for _ in self.special) else self
         return self._spelled
+
+    @property
+    def suffixes(self) -> SuffixTrie:
+        """Trie of all suffixes of `strings`, made when it is first asked for."""
+        if self._suffixes is None:
+            self._suffixes = SuffixTrie.of(self.strings)  # two threads may both make it: they make the same
+        return self._suffixes
 
     def _with_special_tokens(self) -> Vocabulary:
         made = Vocabulary.__new__(Vocabulary)

@@ -34,7 +34,7 @@ def check_search(case: Case) -> None:
         return
     for text, configuration in boundaries(grammar, case.longest, 12):
         truth = case.true_distance.of(text)
-        search = ExactSearch(grammar._tables)
+        search = ExactSearch(grammar._tables, grammar._lower_bounds)
         for tokens in (3, 0, 1, 2, 4):
             found = search.within(configuration, tokens, 1_000_000)
             if tokens < truth.least:
@@ -193,7 +193,7 @@ def test_a_search_without_fuel_finds_only_what_is_there_already() -> None:
     grammar = compile_expression(
         Grammar({"s": Alt((Seq((A, Ref("s"), B)), C))}, "s"), Vocabulary([b"a", b"b", b"c"], [3]), Limits()
     )
-    search = ExactSearch(grammar._tables)
+    search = ExactSearch(grammar._tables, grammar._lower_bounds)
     assert not search.within(grammar.start, 100, 0)
     assert search.known(grammar.start) is None
     end = grammar.consume_bytes(grammar.start, b"c")
@@ -209,7 +209,7 @@ def test_a_search_runs_once() -> None:
     )
     deep = grammar.consume_bytes(grammar.start, b"aaaa")
     assert deep is not None
-    search = ExactSearch(grammar._tables)
+    search = ExactSearch(grammar._tables, grammar._lower_bounds)
     assert [search.within(deep, tokens, 100_000) for tokens in (4, 5, 6)] == [False, True, True]
     done = search.searches
     at: int | None = deep
