@@ -128,7 +128,7 @@ def _solved(
         fresh = np.sort(np.concatenate([part.states for part in unknown]))
         costs[fresh] = np.where(network.states.final[fresh], 0, INFINITE)
         words = TokenArrays.of(vocabulary)
-        found = reach(network, Readings(words, vocabulary.children, closed=False), fresh, limit, interrupt)
+        found = reach(network, Readings(words, vocabulary.children), fresh, limit, interrupt)
         walks, order = least_costs(costs, fresh, found, INFINITE, most)
         strings = least_strings(costs, walks, order, found, words.lengths)[: len(fresh)]
         witness[fresh] = np.where(costs[fresh] > 0, strings, -1)

@@ -1,13 +1,13 @@
 """Lower bounds on the tokens still needed: no completion takes fewer, whatever its tokens are.
 
-Counted are the tokens that *begin* in the text of a rule, so that one that spans the end of a rule counts once. For
-each state there are two of these counts: where a token ends together with the rule (*aligned*), and where the last one
-goes on behind it (*across*). Behind one that goes on, the rule that follows begins in the middle of a token, which
-saves that rule a token at most: counts are solved over all suffixes of tokens, as if they were tokens too. Then for any
-configuration, ways through its stack are added up as in `additive`.
+Counted are the tokens that *begin* in what is left of a rule's text, so that one that spans the end of a rule counts
+once. Each state has four such counts: its text begins with a token or inside of one, which is then read by a suffix of
+any token; and the last token ends together with the rule or goes on behind it. For any configuration, the ways through
+its stack are added up as in `additive`.
 
-That is the least solution of a system like that of additive costs, over nearly the same walks (`reach`); so the costs
-of rules are kept for the next grammar likewise. What walks leave out counts as if it saved a token.
+Counts are the least solution of a system like that of additive costs, over walks like those (`reach`), and are kept for
+the next grammar likewise. Where walks leave tokens out, what these read behind a known place counts as the inside of a
+token there. So no completion takes fewer, and mostly one takes no more.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.lower_bound_kernels import ALIGNED, bounds_from, fewest_begun
+from grammar_cache.distances.lower_bound_kernels import ALIGNED, INSIDE, WAYS, bounds_from, fewest_begun
 from grammar_cache.distances.reach import Readings, reach
 from grammar_cache.distances.solutions import STATES
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.network.network import Network
 from grammar_cache.network.rule_groups import parts
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -77,10 +78,10 @@ class LowerBounds:
 
 
 def _fewest(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> Ints:
-    """Counts [aligned or across, state]: looked up, or solved and kept for the next grammar."""
+    """Counts [way, state]: looked up, or solved and kept for the next grammar."""
     network = configurations.network
     cache = vocabulary.cache(FewestCache)
-    fewest = np.full((2, network.states.count), INFINITE, np.int32)
+    fewest = np.full((WAYS, network.states.count), INFINITE, np.int32)
     unknown = []
     for part in parts(network):
         known = cache.get(part.key)
@@ -90,24 +91,31 @@ def _fewest(configurations: Configurations, vocabulary: Vocabulary, interrupt: I
             fewest[:, part.states] = known
     if unknown:
         fresh = np.sort(np.concatenate([part.states for part in unknown]))
-        fewest[ALIGNED, fresh[network.states.final[fresh]]] = 0
+        ended = fresh[network.states.final[fresh]]
+        fewest[ALIGNED, ended] = fewest[INSIDE + 1, ended] = 0
         try:
             found = reach(network, _readings(vocabulary), fresh, configurations.limit, interrupt)
         except LimitExceeded:  # what isn't walked tells nothing: a text that isn't complete needs a token
-            return np.where(network.states.final, 0, 1) * np.ones((2, 1), np.int32)
+            return _trivial(network)
         fewest_begun(fewest, fresh, found, INFINITE)
         for part in unknown:
             cache.keep(part.key, fewest[:, part.states], len(part.states))
     return fewest
 
 
+def _trivial(network: Network) -> Ints:
+    """Counts that hold without a look at any token."""
+    fewest = np.zeros((WAYS, network.states.count), np.int32)
+    fewest[:INSIDE] = ~network.states.final
+    return fewest
+
+
 def _readings(vocabulary: Vocabulary) -> Readings:
     """All suffixes of tokens, and no more of the arrays than walks look at."""
     suffixes = vocabulary.suffixes
-    words = TokenArrays.of(vocabulary)
     trie = suffixes.trie
-    words = words._replace(byte=trie.byte, depth=trie.depth, skip=trie.skip, string=trie.string)
-    return Readings(words, suffixes.children, closed=True)
+    words = TokenArrays.of(vocabulary)._replace(byte=trie.byte, depth=trie.depth, skip=trie.skip, string=trie.string)
+    return Readings(words, suffixes.children, True, suffixes.whole, suffixes.within)
 
 
 def _longer(bounds: Ints, size: int) -> Ints:

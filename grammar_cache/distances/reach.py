@@ -36,6 +36,9 @@ Going round again takes longer than clearing more room, and that longer than mos
 """
 
 
+_NONE = np.empty(0, np.bool_)
+
+
 class Reach(NamedTuple):
     """Walks by number, the first ones from the states that were asked for, in their order.
 
@@ -47,21 +50,25 @@ class Reach(NamedTuple):
     row_walk: Ints
     row_state: Ints
     row_string: Ints
-    row_shared: Flags
+    row_mark: NDArray[np.uint8]
     link_walk: Ints
     link_callee: Ints
     link_back: Ints
-    overhangs: Flags
+    overhang: NDArray[np.uint8]
 
 
 class Readings(NamedTuple):
-    """The strings that walks read. `closed` under suffixes: then walks leave out what another begins to read in the
-    same state, and mark it as shared.
+    """Strings that walks read. `closed`: all suffixes of tokens; by node of their trie, whether its string is a `whole`
+    token, and whether longer ones are that begin with it.
+
+    Walks over them leave out more, and mark what they leave out.
     """
 
     words: TokenArrays
     children: Children
-    closed: bool
+    closed: bool = False
+    whole: Flags = _NONE
+    within: Flags = _NONE
 
 
 def reach(network: Network, readings: Readings, states: Ints, limit: int, interrupt: Interrupt) -> Reach:
@@ -69,7 +76,7 @@ def reach(network: Network, readings: Readings, states: Ints, limit: int, interr
 
     Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
     """
-    words, children, _ = readings
+    words, children = readings.words, readings.children
     rules = _rules(network, readings, interrupt)
     room = {table: 1 << max(least, (each * len(states)).bit_length()) for table, (least, each) in _ROOM.items()}
     while True:
@@ -105,6 +112,8 @@ def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readab
         s.final,
         np.array(network.entry, np.int32),
         readings.closed,
+        readings.whole,
+        readings.within,
         interrupt.flag,
     )
 
@@ -158,8 +167,8 @@ def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
     return Found._make(
         [
             np.zeros(len(TABLES), np.int64),
-            *(*columns("walks", 4), np.empty(room["walks"], np.bool_), slots("walks")),
-            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.bool_), slots("rows")),
+            *(*columns("walks", 4), np.empty(room["walks"], np.uint8), slots("walks")),
+            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.uint8), slots("rows")),
             *(np.full(states, -1, np.int32), np.empty(states, np.int32)),
             *columns("links", 4),
             *columns("ends", 2),
@@ -176,9 +185,9 @@ def _reach(found: Found, words: TokenArrays) -> Reach:
         found.row_walk[rows],
         found.row_state[rows],
         words.string[found.row_best[rows] & 0xFFFFFFFF],
-        found.row_shared[rows],
+        found.row_mark[rows],
         found.link_walk[links],
         found.link_callee[links],
         found.link_back[links],
-        found.walk_overhangs[: found.used[WALKS]],
+        found.walk_overhang[: found.used[WALKS]],
     )

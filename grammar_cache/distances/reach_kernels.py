@@ -15,9 +15,14 @@ from grammar_cache.configurations.arena import (
 )
 from grammar_cache.distances.reach_tables import (
     ENDS,
+    LEFT_OUT,
     LINKS,
     NOT_BEGUN,
+    OVER,
     PLACES,
+    WHOLE,
+    WHOLE_LEFT_OUT,
+    WHOLE_OVER,
     Found,
     Readable,
     known_row,
@@ -90,8 +95,8 @@ def _rest(rules: Readable, words: TokenArrays, found: Found, place: int, depth: 
         if place_of(found, walk, _ENDED, node) < 0:
             return False
         if found.used[PLACES] > known:
-            if words.skip[node] > node + 1:
-                found.walk_overhangs[walk] = True
+            if rules.closed and words.skip[node] > node + 1:
+                found.walk_overhang[walk] |= OVER | WHOLE_OVER if rules.within[node] else OVER
             end = found.used[ENDS]
             if end == len(found.end_node):
                 return False
@@ -113,8 +118,11 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
     walk, state, node = found.place_walk[place], found.place_state[place], found.place_node[place]
     begun = found.walk_node[walk]
     if node != begun and words.string[node] >= 0:
-        back = begun == 0 and state == found.walk_state[walk]
-        if back or found.row_best[row_of(found, walk, state, depth, node)] != rank(depth, node):
+        row = row_of(found, walk, state, depth, node)
+        if begun == 0 and state == found.walk_state[walk]:
+            _leave_out(rules, found, row, node)
+            return True
+        if found.row_best[row] != rank(depth, node):
             return True
     for k in range(rules.call_first[state], rules.call_first[state + 1]):
         callee = walk_of(found, rules.entry[rules.call_rule[k]], node)
@@ -132,7 +140,9 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
             if after < 0:
                 continue
             if after == led and children.ends[c]:
-                found.row_shared[row_of(found, walk, after, depth, node)] = True
+                row = row_of(found, walk, after, depth, node)
+                _end(rules, found, row, children.node[c])
+                _leave_out(rules, found, row, children.node[c])
                 continue
             if not _come(rules, found, walk, after, children.node[c], depth + 1, children.ends[c]):
                 return False
@@ -162,7 +172,7 @@ def _from_root(rules: Readable, words: TokenArrays, children: Children, found: F
                 return False
             if children.ends[c] and not rules.final[after]:
                 if b + 1 < rules.root_first[of + 1]:
-                    found.row_shared[row_of(found, walk, after, 1, children.node[c])] = True
+                    found.row_mark[row_of(found, walk, after, 1, children.node[c])] = WHOLE | LEFT_OUT | WHOLE_LEFT_OUT
                 break
     return True
 
@@ -206,16 +216,18 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
         if row < 0:
             return False
         best = rank(depth, node)
-        if best != found.row_best[row]:
-            found.row_shared[row] = True
+        _end(rules, found, row, node)
         if best < found.row_best[row]:
+            _leave_out(rules, found, row, found.row_best[row] & 0xFFFFFFFF)
             found.row_best[row] = best
-        elif best != found.row_best[row] and not rules.final[state]:
-            return True
+        elif best != found.row_best[row]:
+            _leave_out(rules, found, row, node)
+            if not rules.final[state]:
+                return True
     elif rules.closed and not rules.final[state] and node != found.walk_node[walk]:
         row = known_row(found, walk, state)
         if row >= 0:
-            found.row_shared[row] = True
+            _leave_out(rules, found, row, node)
             return True
     known = found.used[PLACES]
     place = place_of(found, walk, state, node)
@@ -226,3 +238,17 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
         found.waiting[depth] = place
         found.deepest[0] = max(found.deepest[0], depth)
     return True
+
+
+@jit_inline
+def _end(rules: Readable, found: Found, row: int, node: int) -> None:
+    """Marks a row as one in which a string ends: that of a node."""
+    if rules.closed and rules.whole[node]:
+        found.row_mark[row] |= WHOLE
+
+
+@jit_inline
+def _leave_out(rules: Readable, found: Found, row: int, node: int) -> None:
+    """Marks a row in which what begins with the string of a node is left out."""
+    if rules.closed:
+        found.row_mark[row] |= LEFT_OUT | WHOLE_LEFT_OUT if rules.within[node] else LEFT_OUT

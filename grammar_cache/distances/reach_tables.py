@@ -17,6 +17,10 @@ TABLES = ("walks", "rows", "links", "ends", "places")
 WALKS, ROWS, LINKS, ENDS, PLACES = range(len(TABLES))
 NOT_BEGUN = -2
 """Instead of the ends of a walk."""
+WHOLE, LEFT_OUT, WHOLE_LEFT_OUT = 1, 2, 4
+"""Marks of rows: a whole token ends there; what begins with a string that ends there is left out; whole tokens are."""
+OVER, WHOLE_OVER = 1, 2
+"""Marks of walks: strings that begin with where the rule ends, whole tokens among them."""
 
 
 class Readable(NamedTuple):
@@ -42,6 +46,8 @@ class Readable(NamedTuple):
     final: NDArray[np.bool_]
     entry: Ints
     closed: bool
+    whole: Flags
+    within: Flags
     stop: NDArray[np.uint8]
 
 
@@ -59,12 +65,12 @@ class Found(NamedTuple):
     walk_node: Ints
     walk_links: Ints
     walk_ends: Ints
-    walk_overhangs: Flags
+    walk_overhang: NDArray[np.uint8]
     walk_slots: Ints
     row_walk: Ints
     row_state: Ints
     row_best: Longs
-    row_shared: Flags
+    row_mark: NDArray[np.uint8]
     row_slots: Ints
     seen_walk: Ints
     seen_row: Ints
@@ -98,7 +104,7 @@ def walk_of(found: Found, state: int, node: int) -> int:
         return -1
     found.walk_slots[slot] = walk
     found.walk_state[walk], found.walk_node[walk] = state, node
-    found.walk_links[walk], found.walk_ends[walk], found.walk_overhangs[walk] = -1, NOT_BEGUN, False
+    found.walk_links[walk], found.walk_ends[walk], found.walk_overhang[walk] = -1, NOT_BEGUN, 0
     found.used[WALKS] = walk + 1
     return int(walk)
 
@@ -120,7 +126,7 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
         return -1
     found.row_slots[slot] = row
     found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, rank(depth, node)
-    found.row_shared[row] = False
+    found.row_mark[row] = 0
     found.seen_walk[state], found.seen_row[state] = walk, row
     found.used[ROWS] = row + 1
     return int(row)
