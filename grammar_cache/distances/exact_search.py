@@ -5,9 +5,9 @@ their depth and a lower bound on what is ahead (A*: Hart, Nilsson and Raphael, "
 Determination of Minimum Cost Paths", 1968). What needs more than the horizon in any case is never looked at.
 
 What a search finds is exact, so it may be remembered: a shortest path from e also holds the shortest path from
-everything on it, and a search from there would have visited no more than this one did. So the answers of `within` are a pure function of grammar,
-vocabulary, limits and configuration, whatever was searched before; memory only makes them faster. So do claims,
-by which other processes tell what the same search has found there.
+everything on it, and a search from there would have visited no more than this one did. So the answers of `within` are a
+pure function of grammar, vocabulary, limits and configuration, whatever was searched before; memory only makes them
+faster. So do claims, by which other processes tell what the same search has found there.
 """
 
 from __future__ import annotations

@@ -25,3 +25,12 @@ def string_of(size: int, offsets: NDArray[np.int32], token_list: NDArray[np.int3
     found = np.full(size, -1, np.int32)
     found[token_list] = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
     return found
+
+
+def text_tokens(tokens: Sequence[bytes | None], stop_ids: Sequence[int], size: int) -> tuple[bytes | None, ...]:
+    """Bytes of each token by id, None for those that are no text: empty ones, stop tokens, and what is missing."""
+    cleaned = [token or None for token in tokens]
+    cleaned.extend([None] * (size - len(cleaned)))
+    for stop in stop_ids:
+        cleaned[stop] = None
+    return tuple(cleaned)

@@ -27,7 +27,7 @@ from grammar_cache.errors import VocabularyError
 from grammar_cache.special_tokens import ESCAPE, SpecialTokens, special_terminal
 from grammar_cache.vocabulary import gguf_file
 from grammar_cache.vocabulary.cache_key import key_of
-from grammar_cache.vocabulary.distinct_strings import by_string, string_of
+from grammar_cache.vocabulary.distinct_strings import by_string, string_of, text_tokens
 from grammar_cache.vocabulary.suffix_trie import SuffixTrie
 from grammar_cache.vocabulary.tokenizer_file import Files, read
 from grammar_cache.vocabulary.trie import Children, Trie, flatten
@@ -117,7 +117,7 @@ class Vocabulary:
         if self.stop_ids and self.stop_ids[0] < 0:
             raise VocabularyError(f"a stop id is negative: {self.stop_ids[0]}")
         self.size = max(len(token_bytes), self.stop_ids[-1] + 1 if self.stop_ids else 0)
-        self.token_bytes = _text_tokens(token_bytes, self.stop_ids, self.size)
+        self.token_bytes = text_tokens(token_bytes, self.stop_ids, self.size)
         tags = {number: tag for number, tag in (markers or {}).items() if number not in self.stop_ids}
         self.markers = MappingProxyType(tags)
         self._name({**(special or {}), **(markers or {})})
@@ -300,11 +300,3 @@ def _restored(arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
     vocabulary.strings = tuple([vocabulary.token_bytes[token] or b"" for token in first])
     vocabulary._measure()
     return vocabulary
-
-
-def _text_tokens(tokens: Sequence[bytes | None], stop_ids: Sequence[int], size: int) -> tuple[bytes | None, ...]:
-    cleaned = [token or None for token in tokens]
-    cleaned.extend([None] * (size - len(cleaned)))
-    for stop in stop_ids:
-        cleaned[stop] = None
-    return tuple(cleaned)

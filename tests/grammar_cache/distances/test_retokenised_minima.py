@@ -11,7 +11,9 @@ import pytest
 
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_expression
+from grammar_cache.distances import lower_bounds
 from grammar_cache.distances.beam_bound import _path
+from grammar_cache.distances.lower_bounds import _trivial
 from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
@@ -57,7 +59,16 @@ class Chain:
     def compiled(self, fuel: int, step_fuel: int = 0) -> CompiledGrammar:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rules_module, "INLINE_SIZE", -1)  # rules are called, so that distances add up
-            return compile_expression(self.grammar, self.vocabulary, Limits(start_fuel=fuel, step_fuel=step_fuel))
+            return lost(self.grammar, self.vocabulary, Limits(start_fuel=fuel, step_fuel=step_fuel))
+
+
+def lost(rules: Grammar, vocabulary: Vocabulary, limits: Limits) -> CompiledGrammar:
+    """A grammar whose search for the minimum was done without lower bounds: it runs dry where texts are short."""
+    grammar = compile_expression(rules, vocabulary, limits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lower_bounds, "_fewest", lambda configurations, *_: _trivial(configurations.network))
+        _ = grammar.minimum
+    return grammar
 
 
 def fuel_of(chain: Chain, rng: random.Random) -> int:
@@ -165,7 +176,7 @@ def items(count: int, fuel: int) -> CompiledGrammar:
     nested = [Seq((Bytes(opening), Ref("s"), Bytes(end))) for opening, end in ((b"(", b")"), (b"[", b"]"))]
     rules = {"x": item, "s": Alt((*nested, Repeat(Seq((Ref("x"), Bytes(b"b"))), count, count)))}
     vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"(", b"[", b")", b"]"], [8])
-    return compile_expression(Grammar(rules, "s"), vocabulary, Limits(start_fuel=fuel))
+    return lost(Grammar(rules, "s"), vocabulary, Limits(start_fuel=fuel))
 
 
 def test_where_searches_run_dry_the_witness_is_spelled_anew() -> None:
