@@ -205,9 +205,8 @@ class Vocabulary:
 
     @property
     def suffixes(self) -> SuffixTrie:
-        """Trie of all suffixes of `strings`, made when it is first asked for."""
-        if self._suffixes is None:
-            self._suffixes = SuffixTrie.of(self.strings)  # two threads may both make it: they make the same
+        """Trie of all suffixes of `strings`, made when it is first asked for: by two threads at once, the same one."""
+        self._suffixes = self._suffixes or SuffixTrie.of(self.strings)
         return self._suffixes
 
     def _with_special_tokens(self) -> Vocabulary:
@@ -248,8 +247,7 @@ class Vocabulary:
         """Bytes that one token adds to a text; see `text`. Raises IndexError for an id beyond the vocabulary."""
         if not 0 <= token < self.size:
             raise IndexError(f"token id {token} is outside a vocabulary of {self.size}")
-        found = self.token_bytes[token]
-        if found is None and (named or token in self.markers):
+        if (found := self.token_bytes[token]) is None and (named or token in self.markers):
             return (self.special.names or {}).get(token, "").encode(errors="replace")
         return found or b""
 

@@ -100,7 +100,9 @@ def test_bounds_are_the_same_whatever_was_solved_before() -> None:
     fresh, used = Vocabulary(tokens, [12]), Vocabulary(tokens, [12])
     bound(compile_grammar(other, used), 0)
     first, second = compile_grammar(pattern, fresh), compile_grammar(pattern, used)
-    assert (first._lower_bounds.of(np.arange(1)) == second._lower_bounds.of(np.arange(1))).all()
+    assert (
+        first._lower_bounds.of(np.arange(1, dtype=np.int32)) == second._lower_bounds.of(np.arange(1, dtype=np.int32))
+    ).all()
     assert first.minimum == second.minimum
 
 
