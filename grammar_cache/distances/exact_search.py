@@ -12,7 +12,7 @@ faster. So do claims, by which other processes tell what the same search has fou
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from time import perf_counter
@@ -130,43 +130,42 @@ class ExactSearch:
         return outcome.distance is not None and outcome.distance <= tokens
 
     def _search(self, start: int, horizon: int, fuel: int) -> SearchOutcome:
+        """What the search finds: without bounds where that costs less than to solve them, else led by them."""
         self.searches += 1
-        frontier = _Frontier(start, self._least_ahead(start, horizon), horizon)
+        outcome = self._led(start, horizon, min(fuel // 10, self._bounds.price), self._bounds.of_none)
+        if outcome.distance is None and outcome.dry and outcome.least < INFINITE:
+            outcome = self._led(start, horizon, fuel, self._bounds.of)
+        self._outcomes[start] = outcome
+        if outcome.distance is not None and self._claims is not None:
+            self._unsent.append(start)
+        return outcome
+
+    def _led(self, start: int, horizon: int, fuel: int, bounds_of: Callable[[Ints], Ints]) -> SearchOutcome:
+        """What a search led by such bounds finds, as far as the fuel lasts; it remembers shortest completions."""
+        first = np.array([start], np.int32)
+        frontier = _Frontier(first, bounds_of(first), horizon)
         short = INFINITE
         while (level := frontier.nearest()) is not None:
             least, depth, configurations = level
             accepting = {at for at in configurations if self._tables.accepts(at)}
             if accepting:
                 self._record(frontier.levels(depth), accepting)
-                self._outcomes[start] = SearchOutcome(depth, depth, False, min(depth, short))
-                if self._claims is not None:
-                    self._unsent.append(start)
-                return self._outcomes[start]
+                return SearchOutcome(depth, depth, False, min(depth, short))
             unknown = [at for at in configurations if at not in frontier.expanded]
             found = self._tables.expand(unknown, fuel)
             frontier.expanded.update(zip(unknown, found, strict=False))
             fuel -= sum(successors.cost for successors in found)
             self._fuel_spent += sum(successors.cost for successors in found)
             if len(found) < len(unknown):
-                outcome = SearchOutcome(None, least, True, min(least, short))
-                break
+                return SearchOutcome(None, least, True, min(least, short))
             for at in configurations:
                 successors = frontier.expanded[at]
                 if not successors.whole:
                     short = min(short, least)
-                frontier.reach(successors.configurations, self._bounds.of(successors.configurations), depth + 1, least)
-        else:
-            dry = not frontier.beyond
-            least = INFINITE if dry else horizon + 1
-            outcome = SearchOutcome(None, least, dry, min(least, short))
-        self._outcomes[start] = outcome
-        return outcome
-
-    def _least_ahead(self, start: int, horizon: int) -> int:
-        """A lower bound from the start: nothing is solved for it where one token is too many."""
-        if self._tables.accepts(start) or horizon < 1:
-            return int(not self._tables.accepts(start))
-        return int(self._bounds.of(np.array([start], np.int32))[0])
+                frontier.reach(successors.configurations, bounds_of(successors.configurations), depth + 1, least)
+        dry = not frontier.beyond
+        least = INFINITE if dry else horizon + 1
+        return SearchOutcome(None, least, dry, min(least, short))
 
     def _record(self, levels: list[list[int]], accepting: set[int]) -> None:
         """Walks the levels back from the end: what lies on a shortest path learns its distance and next string."""
@@ -209,14 +208,14 @@ class _Frontier:
     successors it has asked for. Those that need more than the horizon are dropped: `beyond` says whether there are any.
     """
 
-    def __init__(self, start: int, bound: int, horizon: int) -> None:
+    def __init__(self, start: Ints, bounds: Ints, horizon: int) -> None:
         self._horizon = horizon
         self._depths: dict[int, int] = {}
         self._waiting: dict[tuple[int, int], list[int]] = {}
         self._order: list[tuple[int, int]] = []
         self.expanded: dict[int, Successors] = {}
         self.beyond = False
-        self.reach(np.array([start], np.int32), np.array([bound], np.int32), 0, 0)
+        self.reach(start, bounds, 0, 0)
 
     def reach(self, configurations: Ints, bounds: Ints, depth: int, least: int) -> None:
         """Notes configurations met at a depth, given lower bounds, in all, and from each of them on."""

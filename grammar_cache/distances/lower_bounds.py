@@ -29,6 +29,9 @@ from grammar_cache.network.rule_groups import parts
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
+STATE_PRICE = 200
+"""Fuel that takes a part of the time in which the counts of a state are solved."""
+
 
 class FewestCache(LruCache[bytes, Ints]):
     """Counts of one vocabulary by the key of a part: see `Vocabulary.cache`."""
@@ -60,6 +63,15 @@ class LowerBounds:
         """Bounds by configuration: 0 iff complete, INFINITE where nothing completes it. Raises Interrupted."""
         self._update()
         return self._bounds[configurations]
+
+    def of_none(self, configurations: Ints) -> Ints:
+        """Bounds that need no solving: a text that isn't complete needs a token."""
+        return (~self._configurations.arena.accepts[configurations]).astype(np.int32)
+
+    @property
+    def price(self) -> int:
+        """Fuel that a search may take before it is worth while to solve bounds: it grows with the grammar."""
+        return STATE_PRICE * self._configurations.network.states.count
 
     def _update(self) -> None:
         """Extends the tables to all configurations interned so far."""
