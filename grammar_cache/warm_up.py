@@ -99,6 +99,7 @@ def warm_up_beside(vocabulary: Vocabulary) -> Thread:
 def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
     """All that a decoder asks a grammar for, with and without room, and that as bytes it is read."""
     least = grammar.minimum.tokens
+    grammar.lower_bound(grammar.start)
     grammar.witness(grammar.start)
     tokens = grammar.vocabulary.token_list[:64]
     for place in range(len(beginning) + 1):

@@ -77,6 +77,10 @@ class SearchedDistances:
         value = min(self._additive(configuration), self._tightened(configuration)[0])
         return None if value >= INFINITE else value
 
+    def lower_bound(self, configuration: int) -> int:
+        """Tokens that any completion takes, at least: 0 iff complete, INFINITE where nothing completes it."""
+        return int(self._lower_bounds.of(np.array([configuration], np.int32))[0])
+
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         """Distances with `tokens` left, of configurations each by itself: additive where that is enough, else searched
         for; INFINITE where more is needed than is left, and for DEAD. Any shape, int32.
@@ -114,9 +118,8 @@ class SearchedDistances:
         return self._tightening.effort.plus(self._horizon_search.effort)
 
     def offer(self, claims: Mapping[bytes, Finding]) -> None:
-        """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it.
-
-        Answers then come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
+        """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it: answers
+        come sooner and are the same. Claims that don't stand are passed over: see `rejected_claims`.
         """
         _ = self.minimum  # its search is part of every grammar, and asks nobody
         self._claims.offer(claims)
@@ -230,13 +233,12 @@ class SearchedDistances:
         bound, fuel, start = self._additive(self.start), self.limits.start_fuel, self.start
         if bound == 0:
             return Minimum(0, True)
-        exact = self._tightening.within(start, bound - 1, fuel)
-        if not exact and self._tightening.least(start) < bound < INFINITE and not self._path:
+        found = self._tightening.within(start, bound - 1, fuel) or self._path
+        if not found and self._tightening.least(start) < bound < INFINITE:
             self._path = beam_bound(self._tables, self._distances, self.vocabulary, start, bound, fuel)
         self._on_the_way = self._path | self._tightening.completions()
-        known = sorted(self._on_the_way)
-        distances = [self._on_the_way[configuration][0] for configuration in known]
-        self._places = np.array(known, np.int32), np.array(distances, np.int32)
+        ways = np.array(sorted((at, left) for at, (left, _) in self._on_the_way.items()), np.int32).reshape(-1, 2)
+        self._places = ways[:, 0].copy(), ways[:, 1].copy()
         bound = min(bound, self._on_the_way.get(start, (INFINITE, -1))[0])
         return Minimum(bound, self._tightening.least(start) >= bound)
 

@@ -13,7 +13,6 @@ from grammar_cache.constraint import Constraint
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.lower_bounds import LowerBounds
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
-from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network import inlining
@@ -23,16 +22,12 @@ from tests.grammar_cache.distances.test_retokenised_minima import Chain
 from tests.strategies import Case, cases, examples
 
 
-def bound(grammar: CompiledGrammar, configuration: int) -> int:
-    return int(grammar._lower_bounds.of(np.array([configuration], np.int32))[0])
-
-
 def check_bounds(case: Case) -> None:
     grammar = case.compiled()
     if grammar is None:
         return
     for text, configuration in boundaries(grammar, case.longest, 20):
-        truth, found = case.true_distance.of(text), bound(grammar, configuration)
+        truth, found = case.true_distance.of(text), grammar.lower_bound(configuration)
         assert (found == 0) == grammar.accepts(configuration)
         assert truth.most is None or found <= truth.most
 
@@ -63,7 +58,7 @@ def check_chains(numbers: range) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(inlining, "INLINE_SIZE", rng.choice((-1, inlining.INLINE_SIZE)))
             grammar = compile_expression(chain.grammar, chain.vocabulary, Limits())
-        found = bound(grammar, grammar.start)
+        found = grammar.lower_bound(grammar.start)
         assert found <= chain.least
         bounds, tokens = bounds + found, tokens + chain.least
     assert tokens > bounds > 0.8 * tokens
@@ -87,7 +82,7 @@ def test_a_search_that_the_bounds_lead_looks_at_few_configurations() -> None:
     rules = {"x": item, "s": Alt((*nested, Repeat(Seq((Ref("x"), Bytes(b"b"))), 15, 15)))}
     vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"(", b"[", b")", b"]"], [8])
     grammar = compile_expression(Grammar(rules, "s"), vocabulary, Limits())
-    assert bound(grammar, grammar.start) == grammar.minimum.tokens == 30
+    assert grammar.lower_bound(grammar.start) == grammar.minimum.tokens == 30
     assert grammar.minimum.exact
     assert grammar.size["configurations"] < 250
 
@@ -98,7 +93,7 @@ def test_bounds_are_the_same_whatever_was_solved_before() -> None:
     other = Constraint("gbnf", 'root ::= string+\nstring ::= "\\"" [a-z]* "\\""')
     tokens = [*(bytes([byte]) for byte in b'{}",abc'), b'"","', b'""', b'{"', b'"}', None]
     fresh, used = Vocabulary(tokens, [12]), Vocabulary(tokens, [12])
-    bound(compile_grammar(other, used), 0)
+    compile_grammar(other, used).lower_bound(0)
     first, second = compile_grammar(pattern, fresh), compile_grammar(pattern, used)
     assert (
         first._lower_bounds.of(np.arange(1, dtype=np.int32)) == second._lower_bounds.of(np.arange(1, dtype=np.int32))
@@ -122,4 +117,4 @@ def test_what_no_text_completes_has_no_bound() -> None:
     grammar = compile_grammar(Constraint("regex", "a|bc"), Vocabulary([b"a", b"b", None], [2]))
     after = grammar.consume_bytes(grammar.start, b"b")
     assert after is not None
-    assert bound(grammar, after) == INFINITE
+    assert grammar.lower_bound(after) == INFINITE
