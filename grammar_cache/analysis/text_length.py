@@ -30,8 +30,8 @@ _NONE = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What bytes count in a text's length, float[256] each: one of them, `_NONE` for one that no text has, and all of
-    those that a loop reads, which has no bound.
+    """Measure of a text's length by its bytes, float[256] each: what `one` of them counts, `_NONE` if no text has it,
+    and what all those count that a `loop` reads.
     """
 
     one: Floats
