@@ -130,7 +130,7 @@ class ExactSearch:
         return outcome.distance is not None and outcome.distance <= tokens
 
     def _search(self, start: int, horizon: int, fuel: int) -> SearchOutcome:
-        """What the search finds: without bounds where that costs less than to solve them, else led by them."""
+        """Searches without bounds where that costs less than to solve them, else led by them."""
         self.searches += 1
         outcome = self._led(start, horizon, min(fuel // 10, self._bounds.price), self._bounds.of_none)
         if outcome.distance is None and outcome.dry and outcome.least < INFINITE:
@@ -141,7 +141,7 @@ class ExactSearch:
         return outcome
 
     def _led(self, start: int, horizon: int, fuel: int, bounds_of: Callable[[Ints], Ints]) -> SearchOutcome:
-        """What a search led by such bounds finds, as far as the fuel lasts; it remembers shortest completions."""
+        """Searches by such bounds, as far as the fuel lasts, and remembers the shortest completions."""
         first = np.array([start], np.int32)
         frontier = _Frontier(first, bounds_of(first), horizon)
         short = INFINITE

@@ -31,6 +31,7 @@ from tests.grammar_cache.artefact.mutations import (
     sources,
     taken_apart,
 )
+from tests.grammar_cache.distances.test_retokenised_minima import items
 from tests.grammar_cache.distances.test_solutions import known
 
 
@@ -152,7 +153,8 @@ def test_tampering_is_refused_or_harmless_at_length() -> None:
 
 def test_false_completions_are_refused() -> None:
     """Paths that are too short, begin elsewhere, go on, or have a string that isn't there: none is believed."""
-    data, vocabulary = sources()[0]
+    grammar = items(40, 120_000)
+    data, vocabulary = to_bytes(grammar), grammar.vocabulary
     strings = len(vocabulary.strings)
     cuts: list[Callable[[Ints], Ints]] = [
         lambda path: path[:-1],
@@ -166,7 +168,7 @@ def test_false_completions_are_refused() -> None:
             arrays["path"] = cut(arrays["path"])
 
         with pytest.raises(ArtefactError):
-            from_bytes(tampered(data, change), vocabulary, LIMITS)
+            from_bytes(tampered(data, change), vocabulary, grammar.limits)
 
 
 def test_completions_that_are_believed_are_completions() -> None:

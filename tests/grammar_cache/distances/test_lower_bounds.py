@@ -102,7 +102,7 @@ def test_bounds_are_the_same_whatever_was_solved_before() -> None:
 
 
 def test_bounds_without_room_for_walks_still_hold() -> None:
-    """Where walks would take more than the limit, a text that isn't complete needs a token, and no more is told."""
+    """Bounds whose walks would take more than the limit say that a text that isn't complete needs a token."""
     vocabulary = Vocabulary([b"a", b"b", b"c", None], [3])
     grammar = compile_grammar(Constraint("regex", "(a|b){3}c?"), vocabulary)
     grammar._configurations.limit = 1
@@ -113,7 +113,7 @@ def test_bounds_without_room_for_walks_still_hold() -> None:
 
 
 def test_what_no_text_completes_has_no_bound() -> None:
-    """Where the vocabulary can't spell the rest of any text, the bound is infinite."""
+    """Bounds are infinite where the vocabulary can't spell the rest of any text."""
     grammar = compile_grammar(Constraint("regex", "a|bc"), Vocabulary([b"a", b"b", None], [2]))
     after = grammar.consume_bytes(grammar.start, b"b")
     assert after is not None

@@ -10,6 +10,7 @@ from grammar_cache import Constraint, compile_grammar
 from grammar_cache.compile import compile_expression
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.distances.lower_bounds import LowerBounds
 from grammar_cache.errors import Interrupted
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
@@ -79,10 +80,11 @@ def test_what_is_proved_exact_is_what_a_search_finds(case: Case, height: int, mo
     enumeration, own = precomputation.enumeration, ConfigurationKeys(precomputation._table)
     entries = {c: table.entry(own.of(c)) for c in enumeration.configurations}
     additive = precomputation._additive
+    bounds = LowerBounds(precomputation._table, case.vocabulary, Interrupt())
     right = 0
     for place, (configuration, entry) in enumerate(entries.items()):
         distance = int(additive[place]) if entry is None else entry.distance
-        search = ExactSearch(precomputation._tables)
+        search = ExactSearch(precomputation._tables, bounds)
         search.within(configuration, 12, FUEL)
         known = search.known(configuration)
         assert known is None or known <= distance
