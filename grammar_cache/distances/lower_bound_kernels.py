@@ -14,7 +14,7 @@ from grammar_cache.distances.reach_tables import LEFT_OUT, OVER, WHOLE, WHOLE_LE
 from grammar_cache.jit import jit
 
 ALIGNED, INSIDE = 0, 2
-"""Ways in which a rule's text begins: with a token, or inside of one. One more where the last token goes on behind it."""
+"""Ways in which a rule's text begins: with a token, or inside of one. One more where its last token goes on."""
 WAYS = 4
 
 
