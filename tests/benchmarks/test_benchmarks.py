@@ -58,7 +58,7 @@ def test_step_measures_every_step(world: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_steps_of_beams_by_turns(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Both searches answer the text that compiles, each as often; steps count in which both beams go on."""
+    """Answers to the text that compiles, as many of each search; steps count in which both beams go on."""
     arguments = ["beam_step", "--tokenizer", "bytes", "--repeats", "2", "--beams", "2", "--out", str(world)]
     assert main(arguments) == 0
     found = rows(world, "beam_step")

@@ -37,7 +37,7 @@ def test_those_that_fit_in_order_and_the_best_that_does_not(count: int, seed: in
 @given(st.integers(1, 40), SEEDS, FEW, st.floats(-9, 9))
 @examples(200)
 def test_the_leading_ones_are_those_of_a_stable_sort(count: int, seed: int, wanted: int, normaliser: float):
-    """Their scores are numpy's: values less the normaliser, and the logarithm of the softmax of all logits."""
+    """Scores are numpy's, too: values less the normaliser, and the logarithm of the softmax of all logits."""
     rng = np.random.default_rng(seed)
     values = rng.integers(-5, 5, count).astype(np.float64)
     logits = -np.sort(rng.normal(scale=9, size=count))
