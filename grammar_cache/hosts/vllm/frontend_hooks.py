@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import sys
 from json import loads
 from typing import Any
 
@@ -36,6 +37,10 @@ RENDERS = (
     (OpenAIServingResponses, "_render_resolved_response_inputs"),
 )
 """Methods that prepare a request before its sampling is known: what takes long is done here, in a thread."""
+SWITCH_SECONDS = 0.0005
+"""Seconds for which a thread that compiles holds the interpreter while the event loop waits for it. An event of a
+stream waits several times: by Python's own setting, ten times as long, streams would stop for the time of a compile.
+"""
 REQUESTS = (ChatCompletionRequest, CompletionRequest, ResponsesRequest)
 
 
@@ -58,6 +63,7 @@ class Gate:
             self.compiler = Compiler.of(processor.tokenizer, generation, self._settings)
             self._closer = closer_of(config)
             self.tells = config.kv_transfer_config is None
+            sys.setswitchinterval(min(SWITCH_SECONDS, sys.getswitchinterval()))
 
     def certify(self, params: Any) -> Certified | None:
         """The constraint of vLLM's SamplingParams, where it is ours. Raises VLLMValidationError, a 400 on every
