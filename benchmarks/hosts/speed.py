@@ -116,8 +116,8 @@ def _spread(values: list[float]) -> str:
 def _row(arguments: Namespace, turn: int, level: int, server: str) -> Row:
     address = getattr(arguments, server)
     if level == 0:
-        gap, ends = asyncio.run(_gap(address, arguments.model, arguments.budget, turn))
-        return Row(turn, server, level, 1000 * gap, ends["stop"], sum(ends.values()))
+        gap, reasons = asyncio.run(_gap(address, arguments.model, arguments.budget, turn))
+        return Row(turn, server, level, 1000 * gap, reasons["stop"], sum(reasons.values()))
     tasks = read_tasks()
     jobs = [Job(tasks[k % len(tasks)], arguments.budget, "chat", False) for k in range(arguments.requests)]
     before, begun = _preempted(address), time.perf_counter()

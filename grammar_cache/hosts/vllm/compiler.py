@@ -108,7 +108,7 @@ class Compiler:
 
 
 class _Once(Generic[Made]):
-    """What was made of constraints, each time by the thread that has asked first."""
+    """Results by constraint, each made once, by who has asked first; the least recently asked for go first."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -23,7 +23,7 @@ def params(extra: dict[str, Any] | None) -> Any:
 
 
 def test_an_artefact_is_taken_off_once() -> None:
-    """Nothing of it stays in the parameters, and what else they have does."""
+    """Parameters keep what else they have, and nothing of the artefact."""
     for own in (None, {"kv_transfer_params": {"do_remote_decode": True}}):
         given = params(own)
         attach(given, b"abc")
