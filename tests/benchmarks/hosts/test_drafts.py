@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from benchmarks.hosts.drafts import margin, parting, rounding, spacing
+from benchmarks.hosts.drafts import margin, parting, roundings, spacing
 
 PLAIN = [("a", {"a": -0.1, "b": -2.5}), ("c", {"c": -0.7, "d": -0.75}), ("e", {"e": 0.0})]
 
@@ -24,11 +24,11 @@ def test_the_margin_is_that_of_the_first_different_token() -> None:
 
 
 def test_near_ties_are_measured_where_texts_are_equal() -> None:
-    """Rounding is the largest difference of a token's logits before texts part; the one at that place isn't counted."""
+    """Rounding is how a token's logits differ before texts part; those at that place aren't counted."""
     other = [("a", {"a": -0.1, "b": -2.25, "x": 9.0}), ("d", {"d": 5.0, "c": -0.7})]
-    assert rounding(other, PLAIN) == rounding(PLAIN, other) == pytest.approx(0.25)
-    assert rounding(PLAIN, PLAIN) == 0
-    assert rounding([], []) == 0
+    assert sorted(roundings(other, PLAIN)) == sorted(roundings(PLAIN, other)) == pytest.approx([0, 0.25])
+    assert roundings(PLAIN, PLAIN) == [0] * 5
+    assert roundings([], []) == []
 
 
 @pytest.mark.parametrize(("logit", "expected"), [(16.0, 0.125), (31.9, 0.125), (-8.5, 0.0625), (1.0, 2**-7)])
