@@ -51,16 +51,16 @@ class Mask:
 
         Raises ValueError where the row has no room for a token of these.
         """
-        words, size, room = row.view(np.uint32), self.size // 4, len(row)
+        size, room = self.size // 4, len(row)
         if not self.parts or room < size:
-            whole = self.whole().view(np.uint32)
-            if whole[room:].any():
+            words = self.whole().view(np.int32)
+            if words[room:].any():
                 raise ValueError(f"a mask of {32 * room} ids has no room for a vocabulary of {32 * size}")
-            words[:size] = whole[:room]
+            row[:size] = words[:room]
         else:
-            own = words if room == size else words[:size]
+            own = row if room == size else row[:size]
             self.parts[0].write_to(own)
             for part in self.parts[1:]:
                 part.add_to(own)
         if room > size:
-            words[size:] = 0
+            row[size:] = 0

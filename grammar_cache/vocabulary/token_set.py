@@ -20,14 +20,14 @@ _SPARSE = 16
 class TokenBits:
     """A set that doesn't change. `places`: which of `size` words of 32 bits the `words` are; None: all of them."""
 
-    words: NDArray[np.uint32]
+    words: NDArray[np.int32]
     places: NDArray[np.int32] | None
     size: int
 
     @staticmethod
     def of(bits: Bits) -> TokenBits:
         """Takes the array over: nobody writes to it any more."""
-        words = bits.view(np.uint32)
+        words = bits.view(np.int32)
         if np.count_nonzero(words) * _SPARSE > len(words):
             return TokenBits(words, None, len(words))
         places = np.flatnonzero(words).astype(np.int32)
@@ -46,14 +46,14 @@ class TokenBits:
                 return False
         return bool(int(self.words[place]) >> (token & 31) & 1)
 
-    def write_to(self, words: NDArray[np.uint32]) -> None:
+    def write_to(self, words: NDArray[np.int32]) -> None:
         """Writes the set over what stands in `size` words."""
         if self.places is None:
             words[:] = self.words
         else:
             write_words(words, self.places, self.words)
 
-    def add_to(self, words: NDArray[np.uint32]) -> None:
+    def add_to(self, words: NDArray[np.int32]) -> None:
         """Adds the set to the one in `size` words."""
         if self.places is None:
             np.bitwise_or(words, self.words, out=words)
@@ -68,7 +68,7 @@ class TokenBits:
         """All bits, to be changed."""
         if self.places is None:
             return self.words.copy().view(np.uint8)
-        words = np.empty(self.size, np.uint32)
+        words = np.empty(self.size, np.int32)
         self.write_to(words)
         return words.view(np.uint8)
 
@@ -96,7 +96,7 @@ def union(sets: Sequence[TokenBits], size: int) -> Bits:
     bits = largest.copy()
     for one in sets:
         if one is not largest:
-            one.add_to(bits.view(np.uint32))
+            one.add_to(bits.view(np.int32))
     return _frozen(bits)
 
 

@@ -9,7 +9,7 @@ from grammar_cache.jit import jit_no_arrays
 
 
 @jit_no_arrays
-def write_words(words: NDArray[np.uint32], places: NDArray[np.int32], some: NDArray[np.uint32]) -> None:
+def write_words(words: NDArray[np.int32], places: NDArray[np.int32], some: NDArray[np.int32]) -> None:
     """Writes words to their places, and 0 elsewhere."""
     words[:] = 0
     for number in range(len(places)):
@@ -17,7 +17,7 @@ def write_words(words: NDArray[np.uint32], places: NDArray[np.int32], some: NDAr
 
 
 @jit_no_arrays
-def add_words(words: NDArray[np.uint32], places: NDArray[np.int32], some: NDArray[np.uint32]) -> None:
+def add_words(words: NDArray[np.int32], places: NDArray[np.int32], some: NDArray[np.int32]) -> None:
     """Adds the bits of words to those at their places."""
     for number in range(len(places)):
         words[places[number]] |= some[number]
