@@ -13,7 +13,7 @@ from grammar_cache.array_types import Flags, Ints, Octets
 from grammar_cache.automata.dfa import Dfa, minimised, too_many_states
 from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.jit import jit
+from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 
 WORK = 32
 """Transitions that each product of an intersection may have, for each state that a rule may have."""
@@ -58,7 +58,7 @@ class CompleteDfa:
         """The minimal automaton of the same language, without a sink."""
         if self.least is not None:
             return self.least
-        tails, labels, heads = _transitions(self.table)
+        tails, labels, heads = _transitions(self.table, _dead(self.table, self.final))
         return minimised(tails, labels, heads, self.final, interrupt)
 
 
@@ -156,14 +156,20 @@ def _filled(first: Ints, labels: Ints, heads: Ints, final: Flags, width: int) ->
 
 
 @jit
-def _transitions(table: Ints) -> tuple[Ints, Ints, Ints]:
-    """Tails, labels and heads."""
+def _transitions(table: Ints, dead: int) -> tuple[Ints, Ints, Ints]:
+    """Tails, labels and heads, without those that lead to the `dead` state."""
     states, width = table.shape
-    tails, labels = np.empty(states * width, np.int32), np.empty(states * width, np.int32)
-    heads = np.empty(states * width, np.int32)
+    size = 0
     for s in range(states):
         for c in range(width):
-            tails[s * width + c], labels[s * width + c], heads[s * width + c] = s, c, table[s, c]
+            size += table[s, c] != dead
+    tails, labels, heads = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    at = 0
+    for s in range(states):
+        for c in range(width):
+            if table[s, c] != dead:
+                tails[at], labels[at], heads[at] = s, c, table[s, c]
+                at += 1
     return tails, labels, heads
 
 
@@ -219,10 +225,6 @@ def _dead(table: Ints, final: Flags) -> int:
     return -1
 
 
-DENSE = 1 << 16
-"""Pairs of states up to which their numbers stand in a table, and above which in a dictionary."""
-
-
 @jit
 def _product(
     a: Ints,
@@ -238,45 +240,75 @@ def _product(
 
     Pairs in which either accepts nothing any more are one.
     """
-    width = len(ours)
-    dead_a, dead_b = _dead(a, final_a), _dead(b, final_b)
-    sink_a, sink_b = max(dead_a, 0), max(dead_b, 0)
-    met = np.zeros((64, 2), np.int32)
-    table = np.empty((64, width), np.int32)
-    dense = len(a) * len(b) <= DENSE
-    numbers = np.full(len(a) * len(b) if dense else 0, -1, np.int32)
-    number = {np.int64(0): np.int32(0)}
-    if dense:
-        numbers[0] = 0
-    count, at = 1, 0
+    dead = _dead(a, final_a), _dead(b, final_b)
+    room, at, count = 64, 0, 1
+    met, table = np.zeros((room, 2), np.int32), np.empty((room, len(ours)), np.int32)
+    slots = np.full(4 * room, -1, np.int32)
+    slots[0] = 0
     while at < count:
         if stop[0]:
             return STOPPED, table, final_a
-        before_p, before_q, before = np.int64(-1), np.int64(-1), np.int32(0)
-        for c in range(width):
-            p, q = np.int64(a[met[at, 0], ours[c]]), np.int64(b[met[at, 1], theirs[c]])
-            if p == dead_a or q == dead_b:
-                p, q = np.int64(sink_a), np.int64(sink_b)
-            if p != before_p or q != before_q:
-                before_p, before_q = p, q
-                key = p * len(b) + q
-                before = numbers[key] if dense else number.get(key, np.int32(-1))
-                if before < 0:
-                    if count >= limit:
-                        return TOO_LARGE, table, final_a
-                    if count == len(met):
-                        met = np.concatenate((met, np.zeros_like(met)))
-                        table = np.concatenate((table, np.zeros_like(table)))
-                    before = np.int32(count)
-                    if dense:
-                        numbers[key] = before
-                    else:
-                        number[key] = before
-                    met[count] = p, q
-                    count += 1
-            table[at, c] = before
+        if count > limit:
+            return TOO_LARGE, table, final_a
+        if count + len(ours) > room:
+            while count + len(ours) > room:
+                room *= 2
+            met, table = _longer(met, room), _longer(table, room)
+            slots = np.full(4 * room, -1, np.int32)
+            for number in range(count):
+                slots[_slot(slots, met, met[number, 0], met[number, 1])] = number
+        count = _pair(a, b, ours, theirs, dead, met, table, slots, at, count)
         at += 1
     final = np.empty(count, np.bool_)
     for i in range(count):
         final[i] = final_a[met[i, 0]] and final_b[met[i, 1]]
     return DONE, table[:count].copy(), final
+
+
+@jit
+def _longer(rows: Ints, room: int) -> Ints:
+    """The rows, with room for more."""
+    longer = np.empty((room, rows.shape[1]), np.int32)
+    longer[: len(rows)] = rows
+    return longer
+
+
+@jit_no_arrays
+def _pair(
+    a: Ints,
+    b: Ints,
+    ours: Ints,
+    theirs: Ints,
+    dead: tuple[int, int],
+    met: Ints,
+    table: Ints,
+    slots: Ints,
+    at: int,
+    count: int,
+) -> int:
+    """Fills the row of a pair; returns how many pairs are known then."""
+    mine, others = met[at, 0], met[at, 1]
+    before_p, before_q, before = -1, -1, 0
+    for c in range(len(ours)):
+        p, q = np.int64(a[mine, ours[c]]), np.int64(b[others, theirs[c]])
+        if p == dead[0] or q == dead[1]:
+            p, q = np.int64(max(dead[0], 0)), np.int64(max(dead[1], 0))
+        if p != before_p or q != before_q:
+            before_p, before_q = p, q
+            slot = _slot(slots, met, p, q)
+            if slots[slot] < 0:
+                slots[slot], met[count, 0], met[count, 1] = count, p, q
+                count += 1
+            before = slots[slot]
+        table[at, c] = before
+    return count
+
+
+@jit_inline
+def _slot(slots: Ints, met: Ints, p: int, q: int) -> int:
+    """The slot of a pair, or the free one where it belongs."""
+    code = ((np.int64(p) << 32) | np.int64(q)) * -7046029254386353131  # 2^64 / the golden ratio, as a signed number
+    slot = (code >> 32) & (len(slots) - 1)
+    while slots[slot] >= 0 and (met[slots[slot], 0] != p or met[slots[slot], 1] != q):
+        slot = (slot + 1) & (len(slots) - 1)
+    return int(slot)
