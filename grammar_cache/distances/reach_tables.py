@@ -84,7 +84,7 @@ class Found(NamedTuple):
 @jit_inline
 def walk_of(found: Found, state: int, node: int) -> int:
     """The walk that begins there, or -1 where room is short."""
-    slot = _mixed(node, 0, state) & (len(found.walk_slots) - 1)
+    slot = _mixed(state, node, 0) & (len(found.walk_slots) - 1)
     while found.walk_slots[slot] >= 0:
         known = found.walk_slots[slot]
         if found.walk_state[known] == state and found.walk_node[known] == node:
@@ -105,7 +105,7 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
     """The row of a walk and a state, made with this node if it is new; -1 where room is short."""
     if found.seen_walk[state] == walk:
         return int(found.seen_row[state])
-    slot = _mixed(walk, 1, state) & (len(found.row_slots) - 1)
+    slot = _mixed(walk, state, 1) & (len(found.row_slots) - 1)
     while found.row_slots[slot] >= 0:
         known = found.row_slots[slot]
         if found.row_walk[known] == walk and found.row_state[known] == state:
@@ -149,7 +149,5 @@ def place_of(found: Found, walk: int, state: int, node: int) -> int:
 
 @jit_inline
 def _mixed(a: int, b: int, c: int) -> int:
-    """A hash that leaves 16 neighbours by the last number side by side, in one line of the processor's cache."""
-    block = np.int64(c) >> 4
-    code = np.int64(a) * 0x1E3779B97F4A7C15 ^ np.int64(b) * 0x3C6EF372FE94F82B ^ block * 0x5851F42D4C957F2D
-    return int((code ^ (code >> 31)) & 0x7FFFFFFF0 | (np.int64(c) & 15))
+    code = np.int64(a) * 0x1E3779B97F4A7C15 ^ np.int64(b) * 0x3C6EF372FE94F82B ^ np.int64(c) * 0x5851F42D4C957F2D
+    return int(code ^ (code >> 31) & 0x7FFFFFFFF)

@@ -115,6 +115,7 @@ class _Divided:
         self._digits = fraction
         self._wanted = division.wanted
         self._before = [frozenset(state for state, held in enumerate(self._holds) if held)]
+        self._may_hold: dict[tuple[int, int, int], bool] = {}
         self.start: _Part = (0, 0)
 
     @property
@@ -133,10 +134,13 @@ class _Divided:
         """Whether between `least` and `most` digits more may make it hold, as far as that is told."""
         if not self._wanted:
             return True
-        while len(self._before) <= most:
-            last = self._before[-1]
-            self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
-        return any(state[0] in self._before[count] for count in range(least, most + 1))
+        key = state[0], least, most
+        if key not in self._may_hold:
+            while len(self._before) <= most:
+                last = self._before[-1]
+                self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
+            self._may_hold[key] = any(state[0] in self._before[count] for count in range(least, most + 1))
+        return self._may_hold[key]
 
     def ends(self, state: _Part, count: int) -> bool:
         place = state[0]
