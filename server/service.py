@@ -216,7 +216,8 @@ class Service:
         )
         answers = request.n or 1
         works, ignored = works_of(work, answers), request.unknown_fields
-        thinking = plan_of(request, prompt.closer, self.model.template, least_answer(certified), budget)
+        grammar = certified.grammar if certified else None
+        thinking = plan_of(request, prompt.closer, self.model.template, least_answer(certified), budget, grammar)
         calling = asked.calling if asked else None
         self.caller.record.plan(len(prompt.tokens), budget, parameters.beam_width)
         return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored, thinking, calling)

@@ -6,20 +6,52 @@ rule leads back to itself with something before or behind the call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from grammar_cache.algorithms.strong_components import components
-from grammar_cache.array_types import Flags
+from grammar_cache.array_types import Floats
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.network.network import Network
 from grammar_cache.special_tokens import ESCAPE
 
+USUAL_DIGITS = 16
+"""Digits that numbers seldom have more of: what a double tells apart."""
+
+MOST_STATES = 1_000
+"""States of a network whose usual texts are looked at, which takes some milliseconds."""
+
 _NONE = -1.0
 """Length where there is no text at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Measure of a text's length by its bytes, float[256] each: what `one` of them counts, `_NONE` if no text has it,
+    and what all those count that a `loop` reads.
+    """
+
+    one: Floats
+    loop: Floats
+
+    @staticmethod
+    def whole(alphabet: Sequence[int] | None = None) -> Measure:
+        """Every byte counts, and texts have bytes of the alphabet only."""
+        one = np.full(256, 1.0 if alphabet is None else _NONE)
+        if alphabet is not None:
+            one[list(alphabet)] = 1.0
+        return Measure(one, np.full(256, inf))
+
+    @staticmethod
+    def usual() -> Measure:
+        """White space counts nothing, and digits that come again and again are `USUAL_DIGITS`."""
+        measure = Measure.whole()
+        measure.one[list(b" \t\r\n")] = measure.loop[list(b" \t\r\n")] = 0
+        measure.loop[list(b"0123456789")] = USUAL_DIGITS
+        return measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +72,26 @@ def largest_answer(grammar: CompiledGrammar) -> LargestAnswer | None:
     longest = longest_text(network)
     if longest is None:
         return None
-    alone = np.zeros(256, np.bool_)
-    alone[[string[0] for string in grammar.vocabulary.strings if len(string) == 1]] = True
+    alone = {string[0] for string in grammar.vocabulary.strings if len(string) == 1}
     if network.reads(ESCAPE):  # spells a special token, together with what follows it
-        alone[ESCAPE] = False
-    return LargestAnswer(longest, exact=bool(alone.all()) or longest_text(network, alone) == longest)
+        alone.discard(ESCAPE)
+    exact = len(alone) == 256 or longest_text(network, Measure.whole(sorted(alone))) == longest
+    return LargestAnswer(longest, exact)
 
 
-def longest_text(network: Network, alphabet: Flags | None = None) -> int | None:
-    """Bytes of the longest text that has bytes of the alphabet only, bool[256], -1 if there is none; None where texts
-    have no bound.
+def usual_tokens(grammar: CompiledGrammar) -> int | None:
+    """Tokens that an answer hardly has more of: bytes of the longest one by the usual measure. None where there is no
+    bound, or more than `MOST_STATES` states, which nobody looks at.
     """
-    moves, calls = _moves(network, alphabet), network.states.calls()
+    network = grammar.network
+    return longest_text(network, Measure.usual()) if network.states.count <= MOST_STATES else None
+
+
+def longest_text(network: Network, measure: Measure | None = None) -> int | None:
+    """Length of the longest text by a measure, in bytes without one; -1 if there is none; None where texts have no
+    bound.
+    """
+    moves, calls = _moves(network, measure or Measure.whole()), network.states.calls()
     bounds = [*network.entry, network.states.count]
     component, _ = components([content.called for content in network.contents])
     members: list[list[int]] = [[] for _ in range(max(component) + 1)]
@@ -65,19 +105,31 @@ def longest_text(network: Network, alphabet: Flags | None = None) -> int | None:
     return None if lengths[0] == inf else int(lengths[0])
 
 
-def _moves(network: Network, alphabet: Flags | None) -> list[list[int]]:
-    """States behind each state, by a byte of the alphabet."""
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Move to a state by any of some bytes: what one of them counts at most, and what they do in a loop."""
+
+    after: int
+    one: float
+    loop: float
+
+
+def _moves(network: Network, measure: Measure) -> list[list[_Move]]:
+    """Moves of each state by bytes that texts have."""
     states = network.states
+    one, loop = np.full(network.class_count, _NONE), np.zeros(network.class_count)
+    np.maximum.at(one, network.classes, measure.one)
+    np.maximum.at(loop, network.classes, measure.loop)
     source = np.repeat(np.arange(states.count, dtype=np.int64), np.diff(states.move_first))
-    after = states.move_to.astype(np.int64)
-    if alphabet is not None:
-        known = np.zeros(network.class_count, np.bool_)
-        known[network.classes[alphabet]] = True
-        source, after = source[known[states.move_class]], after[known[states.move_class]]
-    pairs = np.unique(source * states.count + after)
-    found: list[list[int]] = [[] for _ in range(states.count)]
-    for one, other in zip((pairs // states.count).tolist(), (pairs % states.count).tolist(), strict=True):
-        found[one].append(other)
+    known = one[states.move_class] > _NONE
+    classes = states.move_class[known]
+    pairs, place = np.unique((source * states.count + states.move_to)[known], return_inverse=True)
+    ones, loops = np.zeros(len(pairs)), np.zeros(len(pairs))
+    np.maximum.at(ones, place, one[classes])
+    np.maximum.at(loops, place, loop[classes])
+    found: list[list[_Move]] = [[] for _ in range(states.count)]
+    for pair, length, again in zip(pairs.tolist(), ones.tolist(), loops.tolist(), strict=True):
+        found[pair // states.count].append(_Move(pair % states.count, length, again))
     return found
 
 
@@ -87,7 +139,7 @@ class _Rule:
     def __init__(
         self,
         network: Network,
-        moves: Sequence[Sequence[int]],
+        moves: Sequence[Sequence[_Move]],
         calls: Sequence[Sequence[tuple[int, int]]],
         states: range,
     ) -> None:
@@ -111,9 +163,17 @@ class _Rule:
         for number in range(len(members) - 1, -1, -1):
             places = members[number]
             value = max(self._behind(place, edges[place], values) for place in places)
+            if cyclic[number] and value > _NONE:
+                value += self._loop({first + place for place in places})
             for place in places:
-                values[place] = inf if cyclic[number] and value > _NONE else value
+                values[place] = value
         return values[0]
+
+    def _loop(self, states: Set[int]) -> float:
+        """Length of what a loop through these states reads."""
+        if any(after in states for state in states for _, after in self._calls[state]):
+            return inf
+        return max(move.loop for state in states for move in self._moves[state] if move.after in states)
 
     def _behind(self, place: int, edges: Sequence[tuple[int, float]], values: Sequence[float]) -> float:
         found = 0.0 if self._final[place] else _NONE
@@ -125,10 +185,10 @@ class _Rule:
 
     def _edges(self, state: int, lengths: Sequence[float], own: Sequence[int]) -> list[tuple[int, float]]:
         """Pairs of a state behind this one, and of the bytes that lead there at most."""
-        found = [(after, 1.0) for after in self._moves[state]]
+        found = [(move.after, move.one) for move in self._moves[state]]
         for rule, after in self._calls[state]:
             if rule not in own:
-                found += [(after, lengths[rule])] if lengths[rule] > 0 else []
+                found += [(after, lengths[rule])] if lengths[rule] > _NONE else []
             elif not (state == self._states.start and self._is_end(after)):
                 found.append((after, inf))
         return found

@@ -26,7 +26,8 @@ def check(wanted: Constraint, text: bytes) -> dict[str, object]:
         told["reason"] = _reason(verdict, len(text))
     if wanted.kind == "json_schema":
         told |= _validity(wanted, text)
-    if not verdict.accepted and told.get("valid", True):
+    # A text that goes wrong within a tag is nearly always one without it, in other letters: free text is no advice.
+    if not verdict.accepted and told.get("valid", True) and wanted.kind != "structural_tag":
         told |= _why(wanted, recogniser, text)
     return told
 

@@ -66,9 +66,9 @@ def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
     the package.
     """
     of = " (default: none)" if not required else ""
-    about = parser.add_argument_group("the constraint", 'one of the first five is needed; FILE may be "-"')
+    about = parser.add_argument_group("the constraint", 'one of the first six is needed; FILE may be "-"')
     if not required:
-        about.description = 'at most one of the first five, or any text is an answer; FILE may be "-"'
+        about.description = 'at most one of the first six, or any text is an answer; FILE may be "-"'
     group = about.add_mutually_exclusive_group(required=required)
     group.add_argument("--schema", metavar="FILE", help=f"a JSON Schema{of}")
     group.add_argument("--grammar", metavar="FILE", help=f"a grammar: GBNF if it holds ::=, else Lark{of}")
@@ -81,6 +81,7 @@ def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
         help=f"a regular expression, `\\w`, `\\d` and `\\b` in ASCII; without its last line break{of}",
     )
     group.add_argument("--choice", metavar="FILE", help=f"a JSON array of texts{of}")
+    group.add_argument("--structural-tag", metavar="FILE", help=f"a structural tag, as vLLM and xgrammar write it{of}")
     about.add_argument("--syntax", choices=("gbnf", "lark"), help="the grammar's dialect (default: as it looks)")
     about.add_argument("--start", metavar="RULE", help="its start rule (default: root in GBNF, start in Lark)")
     about.add_argument("--lexer", choices=("dynamic", "contextual"), help="for Lark grammars (default: dynamic)")
@@ -111,6 +112,9 @@ def constraint(arguments: Namespace) -> Constraint | None:
         return Constraint("regex", read(arguments.regex).removesuffix("\n").removesuffix("\r"))
     if arguments.choice is not None:
         return Constraint("choice", read(arguments.choice))
+    if arguments.structural_tag is not None:
+        text = read(arguments.structural_tag)
+        return Constraint("structural_tag", text, whitespace=whitespace, lenient=arguments.lenient)
     return None
 
 

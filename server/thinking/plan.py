@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from grammar_cache.analysis.text_length import usual_tokens
+from grammar_cache.grammar import CompiledGrammar
 from server.engines.contract import ChatTemplate
 from server.protocol.chat import ChatRequest
 from server.protocol.completions.request import CompletionRequest
@@ -38,13 +40,23 @@ class ThinkingPlan:
 
 
 def plan_of(
-    request: ChatRequest | CompletionRequest, closer: Closer | None, template: ChatTemplate, minimum: int, budget: int
+    request: ChatRequest | CompletionRequest,
+    closer: Closer | None,
+    template: ChatTemplate,
+    minimum: int,
+    budget: int,
+    grammar: CompiledGrammar | None = None,
 ) -> ThinkingPlan | None:
-    """Plan within a budget that has room for the closer and the answer's minimum; None where there is no closer."""
+    """Plan within a budget that has room for the closer and the answer's minimum; None where there is no closer.
+
+    `grammar`: the answer's. Where its answers are never long, a thought leaves them no more than they can use.
+    """
     if closer is None or not isinstance(request, ChatRequest):
         return None
     options, wish = request.swyb.thinking if request.swyb else None, request.wish
-    answer = answer_tokens(minimum, options.reserve if options else None, budget - len(closer.tokens))
+    reserve = options.reserve if options else None
+    usual = usual_tokens(grammar) if grammar is not None and reserve is None else None
+    answer = answer_tokens(minimum, reserve, budget - len(closer.tokens), usual)
     # A template that has words for efforts tells the model; else they are shares of the budget.
     share = None if "reasoning_effort" in template.variables else SHARES.get(wish.effort or "none")
     bounds = [wish.limit, None if share is None else int(share * budget)]
@@ -52,11 +64,12 @@ def plan_of(
     return ThinkingPlan(closer, answer, most, wish.told)
 
 
-def answer_tokens(minimum: int, reserve: int | None, rest: int) -> int:
+def answer_tokens(minimum: int, reserve: int | None, rest: int, usual: int | None = None) -> int:
     """Tokens that an answer keeps of the `rest` of a budget, which is at least its `minimum`.
 
-    Unless the request names a reserve, thought and answer share what is scarce.
+    Unless the request names a reserve, thought and answer share what is scarce, and no more than `usual` is kept.
     """
     if reserve is not None:
         return min(max(minimum, reserve), rest)
-    return minimum + min(RESERVE, (rest - minimum) // 2)
+    wanted = RESERVE if usual is None else min(RESERVE, max(0, usual - minimum))
+    return minimum + min(wanted, (rest - minimum) // 2)

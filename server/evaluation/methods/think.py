@@ -43,7 +43,7 @@ class Think:
         needed = minimum + len(prompt.closer.tokens)
         if budget < needed:
             return Reply("refused", reason=f"thought and answer need {needed} tokens", min_tokens=needed)
-        plan = plan_of(request, prompt.closer, self._model.engine.template, minimum, budget)
+        plan = plan_of(request, prompt.closer, self._model.engine.template, minimum, budget, certified.grammar)
         assert plan is not None, "a chat has a plan"
         work = Work(prompt.tokens, certified.grammar, replace(self._parameters, budget=budget, seed=seed), json=True)
         reply = await self._model.think(work, plan)

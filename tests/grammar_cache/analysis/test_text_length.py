@@ -10,7 +10,7 @@ from hypothesis import given, reject
 
 from grammar_cache import Constraint, Vocabulary, compile_grammar
 from grammar_cache.analysis.report import report
-from grammar_cache.analysis.text_length import LargestAnswer, largest_answer, longest_text
+from grammar_cache.analysis.text_length import USUAL_DIGITS, LargestAnswer, largest_answer, longest_text, usual_tokens
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, CharClass, Expression, Grammar, Ref, Repeat, Seq
 from grammar_cache.grammar import CompiledGrammar
@@ -157,6 +157,45 @@ def test_a_bound_is_not_exact_where_bytes_are_no_tokens() -> None:
     """A vocabulary that has `ab` and `a` alone spells `abab` by two tokens, which four bytes bound."""
     assert told("choice", '["abab"]', Vocabulary([b"ab", b"a"], [2])) == LargestAnswer(4, exact=False)
     assert told("choice", '["abab", "aaaa"]', Vocabulary([b"ab", b"a"], [2])) == LargestAnswer(4, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ('root ::= "x" [0-9]+', 1 + 1 + USUAL_DIGITS),
+        ('root ::= "x" [0-9]+ "." [0-9]*', 3 + 2 * USUAL_DIGITS),
+        ('root ::= "[" ws "a" ws "]"\nws ::= [ \\n]*', 3),
+        ('root ::= ws "a" ws\nws ::= " " | "  "', 1),
+        ("root ::= ([0-9] [0-9])+", 1 + USUAL_DIGITS),
+        ("root ::= ([0-9] [a-f])+", None),
+        ("root ::= [0-9a]+", None),
+        ('root ::= "1" root "2" | "x"', None),
+        ("root ::= [a-z]{3} [ ]{5}", 3),
+    ],
+)
+def test_usual_texts(text: str, length: int | None) -> None:
+    """Loops over digits count as if they had a bound, and white space nothing; other loops have no bound."""
+    assert usual_tokens(compile_grammar(Constraint("gbnf", text), SINGLE)) == length
+
+
+def test_usual_answers_of_schemas() -> None:
+    """An answer of a whole number is bounded, one of a string isn't, and large networks aren't looked at."""
+
+    def usual(answer: object) -> int | None:
+        schema = {
+            "type": "object",
+            "properties": {"answer": answer},
+            "required": ["answer"],
+            "additionalProperties": False,
+        }
+        return usual_tokens(compile_grammar(Constraint("json_schema", json.dumps(schema)), SINGLE))
+
+    number = usual({"type": "integer"})
+    assert number is not None
+    assert len('{"answer":-1234567890123456}') <= number <= len('{"answer":-1234567890123456}') + 4
+    assert usual({"enum": ["A", "B b", "CCC"]}) == len('{"answer":"CCC"}')
+    assert usual({"type": "string"}) is None
+    assert usual({"enum": [f"{number**3:x}" for number in range(1000)]}) is None
 
 
 def test_very_large_grammars_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

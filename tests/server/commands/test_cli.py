@@ -63,6 +63,14 @@ def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return value
 
 
+TAG = {
+    "type": "structural_tag",
+    "structures": [{"begin": "<f>", "schema": {"additionalProperties": False, "type": "object"}, "end": "</f>"}],
+    "triggers": ["<f>"],
+}
+"""Calls in free text, as vLLM's older form of structural tags has them."""
+
+
 @pytest.mark.parametrize(
     ("option", "constraint", "text", "accepted"),
     [
@@ -75,6 +83,8 @@ def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
         ("--grammar", 'root ::= "a"+ "é"', "aab", False),
         ("--regex", "[ab]+c\r\n", "abac\n", False),
         ("--choice", ["yes", "no"], "", False),
+        ("--structural-tag", TAG, "So: <f>{}</f> or <f>{}</f>.", True),
+        ("--structural-tag", TAG, "So: <f>{</f>.", False),
     ],
 )
 def test_check_judges_a_text(
@@ -90,6 +100,12 @@ def test_check_judges_a_text(
     status = main(["check", option, write("constraint", constraint), write("text", text)])
     assert told(capsys)["accepted"] is accepted
     assert status == (0 if accepted else 1)
+
+
+def test_free_text_is_no_advice(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """A call that goes wrong is told by its place; that the text would do without a call isn't told."""
+    assert main(["check", "--structural-tag", write("t", TAG), write("text", "<f>[]</f>")]) == 1
+    assert set(told(capsys)) == {"accepted", "leaves_at", "reason"}
 
 
 def test_check_takes_the_options_of_grammars(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

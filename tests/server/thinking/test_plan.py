@@ -27,6 +27,14 @@ def test_an_answer_keeps_its_minimum_and_a_reserve(minimum: int, more: int, rese
         assert kept - minimum <= rest - kept <= kept - minimum + 1
 
 
+@given(minimum=SIZES, more=SIZES, usual=SIZES)
+def test_an_answer_keeps_no_more_than_it_uses(minimum: int, more: int, usual: int) -> None:
+    """Answers that hardly have more than some tokens keep no more than those, nor than others would."""
+    rest = minimum + more
+    kept = answer_tokens(minimum, None, rest, usual)
+    assert kept == min(answer_tokens(minimum, None, rest), max(minimum, usual))
+
+
 @given(budget=SIZES, answer=SIZES, most=st.none() | SIZES)
 def test_a_thought_has_what_is_left(budget: int, answer: int, most: int | None) -> None:
     """A thought has no more than the budget leaves, nor than its own bound."""

@@ -6,24 +6,36 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+from server.backends.vllm.frontend.thoughts import with_marks
 from server.engines.chat import ChatEncoder
 from server.engines.contract import ChatModel, ChatTemplate, Message, Rendering
+from server.engines.thought_marks import ThoughtMarks
 
 
 class FolderModel(ChatModel):
     """See `ChatModel`. `context_window` is vLLM's to say: it may leave less than the model's own."""
 
-    def __init__(self, folder: Path, name: str | None, cache: Path | None, context_window: int) -> None:
-        """`cache`: the folder for what is made of the tokenizer; without one it is made at each start."""
+    def __init__(
+        self,
+        folder: Path,
+        name: str | None,
+        cache: Path | None,
+        context_window: int,
+        marks: ThoughtMarks | None = None,
+    ) -> None:
+        """`cache`: the folder for what is made of the tokenizer; without one it is made at each start. `marks`: those
+        of thoughts, where the operator tells them.
+        """
         self.name = name or folder.name
         self.vocabulary = Vocabulary.from_pretrained(folder, cache=cache)
         self.context_window = context_window
         self._chat = ChatEncoder(folder, self.vocabulary)
+        self._marks = marks
         self.chat_template = self._chat.template
 
     @property
     def template(self) -> ChatTemplate:
-        return self._chat.facts
+        return with_marks(self._chat.facts, self._marks)
 
     def encode(
         self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None

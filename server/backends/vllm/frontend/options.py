@@ -10,6 +10,9 @@ from typing import NoReturn
 from vllm.engine.arg_utils import AsyncEngineArgs
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
+from server.backends.vllm.frontend.thoughts import parser_marks
+from server.engines.thought_marks import ThoughtMarks
+
 FILTER = "server.backends.vllm.worker.filter:BudgetFilter"
 EXTENSION = "server.backends.vllm.worker.extension.GrammarWorker"
 WORKER = "server.backends.vllm.worker.worker.SearchingWorker"
@@ -31,7 +34,6 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("watermark_config", "diffusion_config", "enable_trace_replay"), _CHOOSES),
     "enable_batch_sharded_sampling": "every rank has to see the whole batch",
     **dict.fromkeys(("structured_outputs_config", "reasoning_config"), _CONSTRAINS),
-    **dict.fromkeys(("reasoning_parser", "reasoning_parser_plugin"), _CONSTRAINS),
     **dict.fromkeys(("runner", "convert", "pooler_config", "io_processor_plugin"), _GENERATES),
     **dict.fromkeys(("enable_fault_tolerance", "fault_tolerance_config"), "a failed engine is started anew as a whole"),
     **dict.fromkeys(("max_num_queued_reqs", "max_num_queued_tokens"), "say --waiting before the --"),
@@ -50,6 +52,13 @@ class _Parser(FlexibleArgumentParser):  # type: ignore[misc]
         raise ValueError(f"vLLM's options, after the --: {message}")
 
 
+def thought_marks(folder: Path, options: Sequence[str]) -> ThoughtMarks | None:
+    """Marks of thoughts that `--reasoning-parser` stands for, if it is there. Raises ValueError."""
+    given = AsyncEngineArgs.add_cli_args(_Parser()).parse_args(list(options))
+    name, plugin = given.reasoning_parser, given.reasoning_parser_plugin
+    return parser_marks(folder, name, plugin or "") if name else None
+
+
 def engine_args(folder: Path, options: Sequence[str]) -> AsyncEngineArgs:
     """Arguments of vLLM's engine for a model's folder. Raises ValueError for options that can't be kept."""
     parser = AsyncEngineArgs.add_cli_args(_Parser(prog="swyb serve --engine vllm --"))
@@ -63,6 +72,7 @@ def engine_args(folder: Path, options: Sequence[str]) -> AsyncEngineArgs:
         setattr(given, name, defaults[name])
     given.model = str(folder)
     given.skip_tokenizer_init = True
+    given.reasoning_parser = given.reasoning_parser_plugin = ""  # the server splits thoughts from answers
     if all(getattr(given, name) is None for name in _DRAFTING):  # beside drafts vLLM has no processors of logits
         given.logits_processors = [*(given.logits_processors or ()), FILTER]
     given.worker_extension_cls = EXTENSION

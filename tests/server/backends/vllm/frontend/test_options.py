@@ -60,7 +60,6 @@ def test_processors_of_others_come_before_the_filter(args: Callable[..., Any]) -
         ("--scheduler-cls", "a.B"),
         ("--worker_cls", "a.B"),
         ("--structured-outputs-config", '{"backend": "xgrammar"}'),
-        ("--reasoning-parser", "qwen3"),
         ("--runner", "pooling"),
         ("--enable-trace-replay",),
         ("--enable-batch-sharded-sampling",),
