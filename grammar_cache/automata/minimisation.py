@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.acyclic import NO_END, equal_futures
 from grammar_cache.automata.partition import by_key, largest, stable_partition
 from grammar_cache.jit import jit, jit_inline
@@ -105,7 +105,7 @@ def _without_others(
 def _able_to_end(tails: Ints, heads: Ints, final: NDArray[np.bool_]) -> NDArray[np.bool_]:
     starts, into = by_key(heads, len(final))
     alive = final.copy()
-    todo = np.empty(len(final), np.int64)
+    todo = np.empty(len(final), np.int32)
     waiting = 0
     for s in range(len(final)):
         if final[s]:
@@ -124,7 +124,7 @@ def _able_to_end(tails: Ints, heads: Ints, final: NDArray[np.bool_]) -> NDArray[
 
 
 @jit
-def _telling(tails: Ints, labels: Ints, heads: Ints) -> Longs:
+def _telling(tails: Ints, labels: Ints, heads: Ints) -> Ints:
     """Transitions but those whose label, a byte class, leads everywhere where a lower one leads: they tell no states
     apart. Ascending.
     """
@@ -139,7 +139,7 @@ def _telling(tails: Ints, labels: Ints, heads: Ints) -> Longs:
             if alike and _same(tails, heads, own, order[first[lower] : first[lower + 1]]):
                 leads[label] = False
                 break
-    kept, size = np.empty(len(labels), np.int64), 0
+    kept, size = np.empty(len(labels), np.int32), 0
     for t in range(len(labels)):
         if leads[labels[t]]:
             kept[size] = t
@@ -148,7 +148,7 @@ def _telling(tails: Ints, labels: Ints, heads: Ints) -> Longs:
 
 
 @jit_inline
-def _hash(tails: Ints, heads: Ints, some: Longs) -> int:
+def _hash(tails: Ints, heads: Ints, some: Ints) -> int:
     code = len(some)
     for t in some:
         code = (code ^ ((np.int64(tails[t]) << 32) | heads[t])) * -7046029254386353131  # 2^64 / the golden ratio
@@ -157,7 +157,7 @@ def _hash(tails: Ints, heads: Ints, some: Longs) -> int:
 
 
 @jit_inline
-def _same(tails: Ints, heads: Ints, some: Longs, others: Longs) -> bool:
+def _same(tails: Ints, heads: Ints, some: Ints, others: Ints) -> bool:
     """Whether two lists of transitions lead from the same states to the same."""
     if len(some) != len(others):
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints, Longs
+from grammar_cache.array_types import Ints
 from grammar_cache.jit import jit, jit_inline
 
 
@@ -30,14 +30,12 @@ def stable_partition(
     Blocks partition states, cords partition transitions; a split of either queues the smaller half.
     """
     n, m = len(final), len(tails)
-    size = max(n, m) + 2
-    b_elems, b_place, b_set = np.arange(n), np.arange(n), np.zeros(n, np.int64)
-    b_first, b_past = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    b_elems, b_place, b_set = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+    b_first, b_past, marked_b = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
     _, c_elems = by_key(labels, largest(labels) + 1)
-    c_place, c_set = np.arange(m), np.zeros(m, np.int64)
-    c_first, c_past = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    marked_b, marked_c = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    touched = np.zeros(size, np.int64)
+    c_place, c_set = np.empty(m, np.int32), np.empty(m, np.int32)
+    c_first, c_past, marked_c = np.zeros(m + 1, np.int32), np.zeros(m + 1, np.int32), np.zeros(m + 1, np.int32)
+    touched = np.empty(max(n, m) + 1, np.int32)
     b_past[0] = n
     blocks = 1
     count = 0
@@ -61,7 +59,7 @@ def stable_partition(
     b, c = 1, 0
     while c < cords:
         if stop[0]:
-            return True, b_set.astype(np.int32)
+            return True, b_set
         count = 0
         for i in range(c_first[c], c_past[c]):
             count = _mark(tails[c_elems[i]], b_elems, b_place, b_set, b_first, marked_b, touched, count)
@@ -74,13 +72,11 @@ def stable_partition(
                     count = _mark(into[j], c_elems, c_place, c_set, c_first, marked_c, touched, count)
             cords = _split(c_elems, c_set, c_first, c_past, marked_c, touched, count, cords)
             b += 1
-    return False, b_set.astype(np.int32)
+    return False, b_set
 
 
 @jit_inline
-def _mark(
-    e: int, elems: Longs, place: Longs, of: Longs, first: Longs, marked: Longs, touched: Longs, count: int
-) -> int:
+def _mark(e: int, elems: Ints, place: Ints, of: Ints, first: Ints, marked: Ints, touched: Ints, count: int) -> int:
     """Moves an element to the marked front of its set; returns how many sets are touched."""
     s = of[e]
     i, j = place[e], first[s] + marked[s]
@@ -97,9 +93,7 @@ def _mark(
 
 
 @jit_inline
-def _split(
-    elems: Longs, of: Longs, first: Longs, past: Longs, marked: Longs, touched: Longs, count: int, sets: int
-) -> int:
+def _split(elems: Ints, of: Ints, first: Ints, past: Ints, marked: Ints, touched: Ints, count: int, sets: int) -> int:
     """Splits every touched set into marked and unmarked, the smaller half new; returns how many sets there are."""
     while count:
         count -= 1
@@ -121,16 +115,16 @@ def _split(
 
 
 @jit
-def by_key(keys: Ints, count: int) -> tuple[Longs, Longs]:
+def by_key(keys: Ints, count: int) -> tuple[Ints, Ints]:
     """Offset of each key's places in the order of keys, and the places in that order: a sort that keeps ties in
     order.
     """
-    first = np.zeros(count + 1, np.int64)
+    first = np.zeros(count + 1, np.int32)
     for key in keys:
         first[key + 1] += 1
     for key in range(count):
         first[key + 1] += first[key]
-    next_of, places = first.copy(), np.empty(len(keys), np.int64)
+    next_of, places = first.copy(), np.empty(len(keys), np.int32)
     for i in range(len(keys)):
         places[next_of[keys[i]]] = i
         next_of[keys[i]] += 1

@@ -152,7 +152,7 @@ class _Sharing:
         old = tuple(map(id, items))
         made = tuple(map(self.done.__getitem__, old))
         new = tuple(map(id, made))
-        key: _Key = (type(node), new, more)
+        key: _Key = (type(node).__name__, new, more)
         found = self.made.get(key)
         if found is None:
             found = self.made[key] = node if old == new else _with(node, made)
