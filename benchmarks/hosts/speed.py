@@ -3,6 +3,9 @@
 `python -m benchmarks hosts_speed --plugin URL --peer URL` asks a server with the plug-in and one without it for the
 same chats, 4, 16 and 64 at once, and has each stream a text while 20 new schemas arrive. Rows are kept: an ended run
 goes on where it was, and `--turns 8` behind 6 adds two. Turn 0 warms up, and isn't counted.
+
+Whole answers have other lengths than cut ones, so tokens a second stand beside requests. Servers whose memory is too
+small for all requests at once take some out and begin them anew (preemptions): their figures say little.
 """
 
 from __future__ import annotations
@@ -29,13 +32,16 @@ from benchmarks.tables import machine, markdown
 LEVELS = (4, 16, 64)
 SERVERS = ("plugin", "peer")
 NEW_SCHEMAS = 20
+PREEMPTED = "vllm:num_preemptions_total"
 BETWEEN = 0.25
 """Seconds between new schemas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One turn of a server: requests a second at a level, or the worst gap in ms at level 0."""
+    """One turn of a server: requests a second at a level, or the worst gap in ms at level 0. `tokens`: of all answers;
+    `preempted`: requests that were taken out for want of memory.
+    """
 
     turn: int
     server: str
@@ -43,6 +49,13 @@ class Row:
     value: float
     whole: int
     asked: int
+    tokens: int = 0
+    preempted: int = 0
+
+    @property
+    def token_rate(self) -> float:
+        """Tokens a second."""
+        return self.tokens * self.value / self.asked
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -68,8 +81,10 @@ def run(arguments: Namespace) -> int:
             with path.open("a") as file:
                 file.write(json.dumps(asdict(rows[-1])) + "\n")
     counted = [row for row in rows if row.turn]
-    print(markdown(("", "plug-in", "peer", "plug-in / peer", "whole: plug-in", "peer"), _table(counted)))
-    print(f"requests a second, and the worst gap in ms; mean ± standard deviation of turns; {machine()}")
+    head = ("", "plug-in", "peer", "plug-in / peer", "tokens a second", "whole: plug-in", "peer", "preempted")
+    print(markdown(head, _table(counted)))
+    print("requests a second, and the worst gap in ms; tokens a second as plug-in / peer; preempted of both")
+    print(f"mean ± standard deviation of turns; {machine()}")
     return 0
 
 
@@ -79,11 +94,14 @@ def _table(rows: list[Row]) -> list[list[str]]:
         sides = [
             sorted((row for row in rows if (row.server, row.level) == (server, level)), key=_turn) for server in SERVERS
         ]
-        ratios = [ours.value / theirs.value for ours, theirs in zip(*sides, strict=True)]
+        pairs = list(zip(*sides, strict=True))
+        ratios = [ours.value / theirs.value for ours, theirs in pairs]
+        rates = [ours.token_rate / theirs.token_rate for ours, theirs in pairs if theirs.tokens]
         values = [[row.value for row in side] for side in sides]
         whole = [f"{sum(row.whole for row in side)} of {sum(row.asked for row in side)}" for side in sides]
         name = f"{level} at once" if level else f"gap, {NEW_SCHEMAS} new schemas"
-        found.append([name, *map(_spread, (*values, ratios)), *whole])
+        preempted = ", ".join(str(sum(row.preempted for row in side)) for side in sides) if level else ""
+        found.append([name, *map(_spread, (*values, ratios, rates)), *whole, preempted])
     return found
 
 
@@ -98,23 +116,31 @@ def _spread(values: list[float]) -> str:
 def _row(arguments: Namespace, turn: int, level: int, server: str) -> Row:
     address = getattr(arguments, server)
     if level == 0:
-        gap, ends = asyncio.run(_gap(address, arguments.model, arguments.budget, turn))
-        return Row(turn, server, level, 1000 * gap, ends["stop"], sum(ends.values()))
+        gap, reasons = asyncio.run(_gap(address, arguments.model, arguments.budget, turn))
+        return Row(turn, server, level, 1000 * gap, reasons["stop"], sum(reasons.values()))
     tasks = read_tasks()
     jobs = [Job(tasks[k % len(tasks)], arguments.budget, "chat", False) for k in range(arguments.requests)]
-    begun = time.perf_counter()
-    ends = Counter(asyncio.run(outcomes_of(jobs, partial(_end, model=arguments.model), address, level)))
-    seconds = time.perf_counter() - begun
-    return Row(turn, server, level, len(jobs) / seconds, ends["stop"], len(jobs))
+    before, begun = _preempted(address), time.perf_counter()
+    ends = asyncio.run(outcomes_of(jobs, partial(_end, model=arguments.model), address, level))
+    rate = len(jobs) / (time.perf_counter() - begun)
+    whole, tokens = sum(reason == "stop" for reason, _ in ends), sum(count for _, count in ends)
+    return Row(turn, server, level, rate, whole, len(jobs), tokens, _preempted(address) - before)
 
 
-async def _end(client: httpx.AsyncClient, job: Job, model: str) -> str:
-    """Reason of an answer's end; `refused` where its budget is below the minimum."""
+async def _end(client: httpx.AsyncClient, job: Job, model: str) -> tuple[str, int]:
+    """Reason of an answer's end, and its tokens; `refused` where its budget is below the minimum."""
     path, asked, _ = INTERFACES[job.interface]
     response = await client.post(path, json=asked(job, model) | {"temperature": 0})
     if response.status_code == 400:
-        return "refused"
-    return str(response.raise_for_status().json()["choices"][0]["finish_reason"])
+        return "refused", 0
+    found = response.raise_for_status().json()
+    return str(found["choices"][0]["finish_reason"]), int(found["usage"]["completion_tokens"])
+
+
+def _preempted(address: str) -> int:
+    """Requests that a server has taken out so far, as its metrics tell."""
+    lines = httpx.get(f"{address}/metrics", timeout=SECONDS).raise_for_status().text.splitlines()
+    return sum(int(float(line.rpartition(" ")[2])) for line in lines if line.startswith(PREEMPTED))
 
 
 async def _gap(address: str, model: str, budget: int, turn: int) -> tuple[float, Counter[str]]:

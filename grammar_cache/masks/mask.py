@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from grammar_cache.vocabulary.token_set import Bits, TokenBits, union
 
+_MOST_PARTS = 3
+"""Parts that are written one after the other: what stays inside of a rule, what goes on below it, stop tokens."""
+
 
 @dataclass(slots=True, eq=False)
 class Mask:
@@ -30,9 +33,14 @@ class Mask:
         """Bytes that are its own: parts of several are shared."""
         return 400 + (self.parts[0].size_bytes if len(self.parts) == 1 else 0)
 
-    def joined(self) -> Mask:
-        """Mask of these tokens in one part."""
-        return Mask((TokenBits.of(union(self.parts, self.size)),), self.size, self.farthest, self.narrowed)
+    def readily(self) -> Mask:
+        """Mask of these tokens in parts that are written about as quickly as one: the first may have many words, and
+        is mostly one that other masks share, and a few others have few. In one part where there are more.
+        """
+        parts = tuple(sorted(self.parts, key=lambda part: part.places is not None))
+        if len(parts) > _MOST_PARTS or any(part.places is None for part in parts[1:]):
+            parts = (TokenBits.of(union(parts, self.size)),)
+        return Mask(parts, self.size, self.farthest, self.narrowed)
 
     def whole(self) -> Bits:
         """All bits; read-only."""
@@ -43,11 +51,16 @@ class Mask:
 
         Raises ValueError where the row has no room for a token of these.
         """
-        if 4 * len(row) == self.size and len(self.parts) == 1:
-            self.parts[0].write_to(row.view(np.uint32))
-            return
-        words, room = self.whole().view(np.int32), len(row)
-        if words[room:].any():
-            raise ValueError(f"a mask of {32 * room} ids has no room for a vocabulary of {32 * len(words)}")
-        row[: len(words)] = words[:room]
-        row[len(words) :] = 0
+        size, room = self.size // 4, len(row)
+        if not self.parts or room < size:
+            words = self.whole().view(np.int32)
+            if words[room:].any():
+                raise ValueError(f"a mask of {32 * room} ids has no room for a vocabulary of {32 * size}")
+            row[:size] = words[:room]
+        else:
+            own = row if room == size else row[:size]
+            self.parts[0].write_to(own)
+            for part in self.parts[1:]:
+                part.add_to(own)
+        if room > size:
+            row[size:] = 0

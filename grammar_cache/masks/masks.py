@@ -46,8 +46,6 @@ from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.token_set import TokenBits, allowed, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-_MOST_PARTS = 2
-"""Parts up to which a mask is put together when it is asked for the first time; of more it is made at once."""
 _REMEMBERED = 8
 """States of a rule that a new one is compared with."""
 _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
@@ -85,31 +83,27 @@ class Masks:
         self._stops = TokenBits.of(allowed(vocabulary.stop_ids, self._bytes))
         self._alike: dict[int, Ints] = {}
         self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
-        self._masks: LruCache[int, Mask] = LruCache(limit_bytes // 4)
-        self._often: LruCache[int, Mask] = LruCache(limit_bytes // 4)
+        self._masks: LruCache[int, Mask] = LruCache(limit_bytes // 2)
 
     @property
     def held_bytes(self) -> int:
         """Bytes of masks and of their parts, but for those that grammars share."""
-        return self._below.size + self._masks.size + self._often.size
+        return self._below.size + self._masks.size
 
     def known(self, configuration: int, tokens: int) -> Mask | None:
-        """Mask that `of` would return, if it is there in one part."""
-        mask = self._often.get(configuration) or self._masks.get(configuration)
-        return mask if mask is not None and len(mask.parts) == 1 and mask.farthest <= tokens else None
+        """Mask that `of` would return, if it is there."""
+        mask = self._masks.get(configuration)
+        return mask if mask is not None and mask.parts and mask.farthest <= tokens else None
 
     def of(self, configuration: int, tokens: int) -> Mask | None:
         """Mask of a configuration; None if some token may need more than `tokens` behind it, or if reading it from all
         items together might cost too much, so that tokens have to be followed. Stop ids are in it iff the text is
         complete.
         """
-        mask = self._often.get(configuration) or self._masks.get(configuration)
+        mask = self._masks.get(configuration)
         if mask is None:
             mask = self._made(configuration)
             self._masks.keep(configuration, mask, mask.size_bytes)
-        elif len(mask.parts) > 1:
-            mask = mask.joined()
-            self._often.keep(configuration, mask, mask.size_bytes)
         return mask if mask.parts and mask.farthest <= tokens else None
 
     def _made(self, configuration: int) -> Mask:
@@ -139,8 +133,7 @@ class Masks:
                 return self._dear
         if table.accepts(configuration):
             parts.append(self._stops)
-        mask = Mask(tuple(parts), self._bytes, farthest)
-        return mask.joined() if len(parts) > _MOST_PARTS else mask
+        return Mask(tuple(parts), self._bytes, farthest).readily()
 
     def _inside(self, state: int) -> Inside:
         place = self._distances.place(state)

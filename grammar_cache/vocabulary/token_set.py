@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.vocabulary.token_set_kernels import add_words, write_words
+
 Bits = NDArray[np.uint8]
 
 _SPARSE = 16
@@ -18,14 +20,14 @@ _SPARSE = 16
 class TokenBits:
     """A set that doesn't change. `places`: which of `size` words of 32 bits the `words` are; None: all of them."""
 
-    words: NDArray[np.uint32]
+    words: NDArray[np.int32]
     places: NDArray[np.int32] | None
     size: int
 
     @staticmethod
     def of(bits: Bits) -> TokenBits:
         """Takes the array over: nobody writes to it any more."""
-        words = bits.view(np.uint32)
+        words = bits.view(np.int32)
         if np.count_nonzero(words) * _SPARSE > len(words):
             return TokenBits(words, None, len(words))
         places = np.flatnonzero(words).astype(np.int32)
@@ -44,20 +46,19 @@ class TokenBits:
                 return False
         return bool(int(self.words[place]) >> (token & 31) & 1)
 
-    def write_to(self, words: NDArray[np.uint32]) -> None:
+    def write_to(self, words: NDArray[np.int32]) -> None:
         """Writes the set over what stands in `size` words."""
         if self.places is None:
             words[:] = self.words
         else:
-            words.fill(0)
-            words[self.places] = self.words
+            write_words(words, self.places, self.words)
 
-    def add_to(self, bits: Bits) -> None:
-        words = bits.view(np.uint32)
+    def add_to(self, words: NDArray[np.int32]) -> None:
+        """Adds the set to the one in `size` words."""
         if self.places is None:
             np.bitwise_or(words, self.words, out=words)
         else:
-            words[self.places] |= self.words
+            add_words(words, self.places, self.words)
 
     def whole(self) -> Bits:
         """All bits; read-only."""
@@ -67,8 +68,8 @@ class TokenBits:
         """All bits, to be changed."""
         if self.places is None:
             return self.words.copy().view(np.uint8)
-        words = np.zeros(self.size, np.uint32)
-        words[self.places] = self.words
+        words = np.empty(self.size, np.int32)
+        self.write_to(words)
         return words.view(np.uint8)
 
 
@@ -95,7 +96,7 @@ def union(sets: Sequence[TokenBits], size: int) -> Bits:
     bits = largest.copy()
     for one in sets:
         if one is not largest:
-            one.add_to(bits)
+            one.add_to(bits.view(np.int32))
     return _frozen(bits)
 
 

@@ -1,19 +1,24 @@
 """Compiled grammars of a vLLM process: each constraint once, whichever thread asks first.
 
-With a store, each constraint is compiled once for all processes that share it: the engine core reads as bytes what the
-front end has compiled.
+The engine core compiles nothing that the front end has compiled: a request brings its grammar as bytes, which are read
+in a millisecond, and checked. With a store, each constraint is compiled once for all processes that share it.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
 from socket import gethostname
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar, constraint_id
 from grammar_cache.constraint import Constraint
+from grammar_cache.distances.searched_distances import Minimum
+from grammar_cache.errors import ArtefactError, LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.vllm.settings import PluginSettings
 from grammar_cache.limits import Limits
@@ -22,10 +27,27 @@ from grammar_cache.store.sharing import SharedGrammars
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from grammar_cache.warm_up import warm_up, warm_up_beside
 
+log = logging.getLogger("vllm.swyb_budget")
+
+Made = TypeVar("Made")
+
 MOST_GRAMMARS = 256
+
+MOST_CARRIED = 1 << 20
+"""Bytes of the largest artefact that requests bring along: most have 10 to 200 thousand."""
 
 STORE_SECONDS = 20.0
 """Seconds to wait for another process that is compiling the same."""
+
+
+class Certified(NamedTuple):
+    """Knowledge of a constraint in a process that makes no masks. A compiled grammar has thousands of objects more, and
+    of a long pause of Python's collector streams would tell.
+    """
+
+    minimum: Minimum
+    artefact: bytes | None
+    """The compiled grammar for `Compiler.grammar` in another process; None where it is too large for a request."""
 
 
 class Compiler:
@@ -34,13 +56,13 @@ class Compiler:
     def __init__(self, vocabulary: Vocabulary, settings: PluginSettings) -> None:
         """Raises StoreAddressError for a store of the settings that can't be one."""
         self.vocabulary = vocabulary
+        self._limits = Limits()
         self._shared: SharedGrammars | None = None
         if settings.store is not None:
-            limits = Limits()
-            database = open_database(settings.store, limits, origin=gethostname(), secret=settings.store_secret)
-            self._shared = SharedGrammars(database, vocabulary, limits)
-        self._lock = Lock()
-        self._futures: OrderedDict[Constraint, Future[CompiledGrammar]] = OrderedDict()
+            database = open_database(settings.store, self._limits, origin=gethostname(), secret=settings.store_secret)
+            self._shared = SharedGrammars(database, vocabulary, self._limits)
+        self._grammars: _Once[CompiledGrammar] = _Once()
+        self._certified: _Once[Certified] = _Once()
         warm_up(vocabulary)
         warm_up_beside(vocabulary)
 
@@ -51,8 +73,49 @@ class Compiler:
         extra = [] if ends is None else [ends] if isinstance(ends, int) else ends
         return Compiler(Vocabulary.from_tokenizer(tokenizer, extra), settings)
 
-    def grammar(self, constraint: Constraint) -> CompiledGrammar:
-        """The compiled grammar, its minimum known. Raises GrammarError, to all who ask for the same."""
+    def certified(self, constraint: Constraint) -> Certified:
+        """Raises GrammarError, to all who ask for the same."""
+        return self._certified.get(constraint, lambda: _certified(self._opened(constraint)))
+
+    def grammar(self, constraint: Constraint, artefact: bytes | None = None) -> CompiledGrammar:
+        """The compiled grammar, its minimum known. `artefact`: what another process has compiled for the constraint.
+
+        Raises GrammarError, to all who ask for the same.
+        """
+        return self._grammars.get(constraint, lambda: self._read(artefact) or self._opened(constraint)).current
+
+    def _read(self, artefact: bytes | None) -> CompiledGrammar | None:
+        """The grammar of an artefact; None where there is none that this process can use."""
+        if artefact is None:
+            return None
+        try:
+            return from_bytes(artefact, self.vocabulary, self._limits)
+        except ArtefactError as error:
+            log.warning("a grammar is compiled once more, since it can't be read: %s", error)
+            return None
+
+    def _opened(self, constraint: Constraint) -> CompiledGrammar:
+        """The grammar from the store, or compiled, and kept there."""
+
+        def compiled() -> CompiledGrammar:
+            grammar = compile_grammar(constraint, self.vocabulary, self._limits)
+            _ = grammar.minimum
+            return grammar
+
+        if self._shared is None:
+            return compiled()
+        return self._shared.get(constraint_id(constraint, self.vocabulary), compiled, STORE_SECONDS).grammar
+
+
+class _Once(Generic[Made]):
+    """Results by constraint, each made once, by who has asked first; the least recently asked for go first."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._futures: OrderedDict[Constraint, Future[Made]] = OrderedDict()
+
+    def get(self, constraint: Constraint, make: Callable[[], Made]) -> Made:
+        """Raises what `make` has raised."""
         with self._lock:
             future = self._futures.get(constraint)
             first = future is None
@@ -63,19 +126,15 @@ class Compiler:
             self._futures.move_to_end(constraint)
         if first:
             try:
-                future.set_result(self._opened(constraint))
+                future.set_result(make())
             except BaseException as error:  # whoever else waits is told too
                 future.set_exception(error)
-        return future.result().current
+        return future.result()
 
-    def _opened(self, constraint: Constraint) -> CompiledGrammar:
-        """The grammar from the store, or compiled, and kept there."""
 
-        def compiled() -> CompiledGrammar:
-            grammar = compile_grammar(constraint, self.vocabulary)
-            _ = grammar.minimum
-            return grammar
-
-        if self._shared is None:
-            return compiled()
-        return self._shared.get(constraint_id(constraint, self.vocabulary), compiled, STORE_SECONDS).grammar
+def _certified(grammar: CompiledGrammar) -> Certified:
+    try:
+        artefact = to_bytes(grammar)
+    except LimitExceeded:  # there was no room to follow what the search has found
+        return Certified(grammar.minimum, None)
+    return Certified(grammar.minimum, artefact if len(artefact) <= MOST_CARRIED else None)

@@ -1,4 +1,6 @@
-"""Hook in vLLM's engine core: its manager of structured outputs makes a grammar of ours for each request."""
+"""Hook in vLLM's engine core: its manager of structured outputs makes a grammar of ours for each request, of the
+artefact that the front end has attached.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Any, ClassVar
 from vllm.v1.engine import core
 
 from grammar_cache.errors import GrammarError
+from grammar_cache.hosts.vllm.artefacts import detach
 from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar, Thoughts
 from grammar_cache.hosts.vllm.compiler import Compiler
 from grammar_cache.hosts.vllm.constraints import constraint_of
@@ -43,9 +46,9 @@ class CompilingManager(BudgetManager):
         return super()._create_grammar(request) if found is None else found
 
     def _budget_grammar(self, request: Any, compiler: Compiler) -> BudgetGrammar | None:
-        params = request.sampling_params
+        params, artefact = request.sampling_params, detach(request.sampling_params)
         try:
-            grammar = compiler.grammar(constraint_of(params.structured_outputs))
+            grammar = compiler.grammar(constraint_of(params.structured_outputs), artefact)
         except GrammarError:
             if self.settings.fallback:
                 return None

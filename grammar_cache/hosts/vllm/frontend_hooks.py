@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import sys
 from json import loads
 from typing import Any
 
@@ -21,8 +22,8 @@ from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.engine.output_processor import RequestState
 
 from grammar_cache.errors import GrammarError
-from grammar_cache.grammar import CompiledGrammar
-from grammar_cache.hosts.vllm.compiler import Compiler
+from grammar_cache.hosts.vllm.artefacts import attach
+from grammar_cache.hosts.vllm.compiler import Certified, Compiler
 from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
 from grammar_cache.hosts.vllm.core_hooks import closer_of
 from grammar_cache.hosts.vllm.manager import ENDED
@@ -36,6 +37,10 @@ RENDERS = (
     (OpenAIServingResponses, "_render_resolved_response_inputs"),
 )
 """Methods that prepare a request before its sampling is known: what takes long is done here, in a thread."""
+SWITCH_SECONDS = 0.0005
+"""Seconds for which a thread that compiles holds the interpreter while the event loop waits for it. An event of a
+stream waits several times: by Python's own setting, ten times as long, streams would stop for the time of a compile.
+"""
 REQUESTS = (ChatCompletionRequest, CompletionRequest, ResponsesRequest)
 
 
@@ -58,18 +63,21 @@ class Gate:
             self.compiler = Compiler.of(processor.tokenizer, generation, self._settings)
             self._closer = closer_of(config)
             self.tells = config.kv_transfer_config is None
+            sys.setswitchinterval(min(SWITCH_SECONDS, sys.getswitchinterval()))
 
-    def certify(self, params: Any) -> bool:
-        """Whether the constraint of vLLM's SamplingParams is ours. Raises VLLMValidationError, a 400 on every route."""
+    def certify(self, params: Any) -> Certified | None:
+        """The constraint of vLLM's SamplingParams, where it is ours. Raises VLLMValidationError, a 400 on every
+        route.
+        """
         outputs = params.structured_outputs
         if self.compiler is None or outputs is None or outputs.all_constraints_none():
-            return False
+            return None
         try:
-            grammar = self.compiler.grammar(constraint_of(outputs))
+            certified = self.compiler.certified(constraint_of(outputs))
         except GrammarError as error:
             if self._settings.fallback:
                 log.warning("no budget for this constraint (%s): vLLM's own backend takes it", error)
-                return False
+                return None
             raise VLLMValidationError(
                 f"{error.code}: the constraint can't be enforced: {error}", parameter="structured_outputs"
             ) from error
@@ -79,7 +87,7 @@ class Gate:
                 parameter=name,
                 value=value,
             )
-        least = self.least(grammar)
+        least = self.least(certified)
         if params.max_tokens is not None and params.max_tokens < least:
             raise VLLMValidationError(
                 f"budget_too_small: a complete answer needs at least {least} tokens, and the budget is "
@@ -87,11 +95,11 @@ class Gate:
                 parameter="max_tokens",
                 value=params.max_tokens,
             )
-        return True
+        return certified
 
-    def least(self, grammar: CompiledGrammar) -> int:
+    def least(self, certified: Certified) -> int:
         """Fewest tokens of a request with this constraint: the closer of thoughts is among them."""
-        return grammar.minimum.tokens + len(self._closer)
+        return certified.minimum.tokens + len(self._closer)
 
     async def prepare(self, request: Any) -> None:
         """Compiles a request's constraint in a thread, that the event loop isn't held; refusals come later."""
@@ -101,7 +109,7 @@ class Gate:
         if outputs is None or outputs.all_constraints_none():
             return
         try:
-            await asyncio.to_thread(self.compiler.grammar, constraint_of(outputs))
+            await asyncio.to_thread(self.compiler.certified, constraint_of(outputs))
         except GrammarError:
             log.debug("a constraint is refused when it's certified", exc_info=True)
 
@@ -143,13 +151,15 @@ def _hook_validation(gate: Gate) -> None:
 
     @functools.wraps(original)
     def validate(self: Any, model_config: Any, config: Any, tokenizer: Any) -> None:
-        if config is None or model_config.is_diffusion or not gate.certify(self):
+        certified = None if config is None or model_config.is_diffusion else gate.certify(self)
+        if certified is None:
             original(self, model_config, config, tokenizer)
             return
         outputs = self.structured_outputs
         # What else of vLLM asks for: its own backend never sees this grammar.
         outputs._backend_was_auto = config.backend == "auto"
         outputs._backend = "xgrammar" if config.backend == "auto" else config.backend
+        attach(self, certified.artefact)
 
     SamplingParams._validate_structured_outputs = validate
 

@@ -47,10 +47,10 @@ async def certify(request: Request) -> JSONResponse:
     if gate.compiler is None:
         return _refused("this server has no tokenizer", "unsupported_tokenizer")
     try:
-        grammar = await asyncio.to_thread(gate.compiler.grammar, constraint_of(outputs))
+        certified = await asyncio.to_thread(gate.compiler.certified, constraint_of(outputs))
     except GrammarError as error:
         return _refused(str(error), error.code)
-    return JSONResponse({"min_tokens": gate.least(grammar), "exact": grammar.minimum.exact})
+    return JSONResponse({"min_tokens": gate.least(certified), "exact": certified.minimum.exact})
 
 
 def _refused(message: str, code: str) -> JSONResponse:

@@ -12,14 +12,14 @@ SIZE = 4 * 64
 IDS = 8 * SIZE
 
 
-@pytest.mark.parametrize("counts", [(), (0,), (3,), (1500,), (3, 1500), (2, 4, 900)])
+@pytest.mark.parametrize("counts", [(), (0,), (3,), (1500,), (3, 1500), (2, 4, 900), (1500, 900), (2, 3, 4, 5)])
 def test_rows_members_and_bits_are_those_of_the_parts(counts: tuple[int, ...]) -> None:
     """Few and many tokens, in no part, one and several; rows held other bits before, and may be wider."""
     rng = np.random.default_rng(len(counts))
     sets = [set(rng.integers(0, IDS, count).tolist()) for count in counts]
     tokens = set[int]().union(*sets)
     mask = Mask(tuple(TokenBits.of(allowed(one, SIZE)) for one in sets), SIZE)
-    for one in (mask, mask.joined()):
+    for one in (mask, mask.readily()):
         row, wide = np.full(SIZE // 4, -1, np.int32), np.full(SIZE // 4 + 5, -1, np.int32)
         one.fill(row)
         one.fill(wide)

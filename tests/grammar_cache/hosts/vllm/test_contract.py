@@ -78,7 +78,7 @@ HOOKED = {
 READ = {
     "vllm.v1.request:Request": ["is_finished", "num_output_tokens", "use_structured_output"],
     "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionResponse": ["model_fields"],
-    "vllm.sampling_params:SamplingParams": ["all_stop_token_ids"],
+    "vllm.sampling_params:SamplingParams": ["all_stop_token_ids", "extra_args"],
     "vllm.entrypoints.openai.chat_completion.protocol:ChatCompletionRequest": ["extract_structured_outputs"],
     "vllm.entrypoints.openai.completion.protocol:CompletionRequest": ["extract_structured_outputs"],
     "vllm.entrypoints.openai.responses.protocol:ResponsesRequest": ["extract_structured_outputs"],
