@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import budget_affected, reserve
 from benchmarks.core import (
     artefact_time,
+    beam_step_time,
     compile_time,
     filter_time,
     grammars,
@@ -50,6 +51,7 @@ def parser() -> ArgumentParser:
         "compile": compile_time,
         "sdk": sdk_time,
         "step": step_time,
+        "beam_step": beam_step_time,
         "tight": tight_time,
         "ranking": ranking_time,
         "schemas": schemas,
@@ -77,8 +79,8 @@ def parser() -> ArgumentParser:
     _finish(
         commands.add_parser(
             "all",
-            help="all but sdk, vllm, restart, rolling, maskbench, budget, reserve, hosts, hosts_speed, hosts_drafts, "
-            f"rows, tools and hostile, on {FEW_SCHEMAS} schemas",
+            help="all but beam_step, sdk, vllm, restart, rolling, maskbench, budget, reserve, hosts, hosts_speed, "
+            f"hosts_drafts, rows, tools and hostile, on {FEW_SCHEMAS} schemas",
         ),
         _all,
     )

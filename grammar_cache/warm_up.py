@@ -66,7 +66,7 @@ def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line:
     sum_of_exponentials(logits, logits[-1], 1.0)
     one, value = np.zeros(1, np.int32), np.zeros(1)
     ordered(one, value, one, 0, one)
-    log_sum(value[leading(value, 1)])
+    log_sum(leading(value, 0.0, value, 1)[1])
     FewestPieces([b"a", b"ab"]).more_than(b"aab", 1)
     for name, (constraint, beginning) in GRAMMARS.items():
         begun = perf_counter()

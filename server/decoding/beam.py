@@ -64,7 +64,7 @@ class Beam(NamedTuple):
     ) -> Beam:
         """Beam with this text and one more token with its bytes; ended if it is `over`, or a stop text is met."""
         text = self.text + data
-        halt = first_stop(text, len(self.text), stops)
+        halt = first_stop(text, len(self.text), stops) if stops else None
         return Beam(
             configuration=configuration,
             tokens=(*self.tokens, token),

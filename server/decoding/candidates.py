@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +20,7 @@ class Place(NamedTuple):
     tokens_left: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class Candidates(NamedTuple):
     """Viable tokens of one beam: ids, the configurations and distances behind them, and their logits, best first.
 
     `end` is the id of the end token among the candidates, if the text may end here: its distance is 0 and its
@@ -45,8 +43,7 @@ class Candidates:
         """The first `count` of them."""
         if count >= len(self.tokens):
             return self
-        return replace(
-            self,
+        return self._replace(
             tokens=self.tokens[:count],
             configurations=self.configurations[:count],
             distances=self.distances[:count],
@@ -61,7 +58,7 @@ def candidates(language: Language, place: Place, row: Row, parameters: Parameter
     complete. Logits are scaled by the temperature.
     """
     tokens, logits = row.highest(parameters.candidates)
-    best = set(tokens.tolist())
+    best = tokens.tolist()
     end = _end_token(language, place, row)
     others = [token for token in (*language.proposals(place.configuration).tolist(), *end) if token not in best]
     if others:
@@ -77,7 +74,7 @@ def candidates(language: Language, place: Place, row: Row, parameters: Parameter
     lost = [] if found.lost is None else [found.lost]
     tokens = np.concatenate([viable, np.array([token for token in (*end, *lost) if token not in known], np.int32)])
     here = among(language, place, tokens, row.at(tokens) / parameters.scale)
-    return replace(here, lost_logits=found.lost_logits, same=False)
+    return here._replace(lost_logits=found.lost_logits, same=False)
 
 
 def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.floating]) -> Candidates:
@@ -92,8 +89,7 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
             end = int(tokens[at])
             distances[at], after[at] = 0, configuration
     values = logits.astype(np.float64)
-    kept, lost = ordered(tokens, values, distances, left - 1, after)
-    beyond = (after >= 0) & (distances >= left)
+    kept, beyond, lost = ordered(tokens, values, distances, left - 1, after)
     # Equal logits go by distances, and these by the budget.
     tied = len(kept) > 1 and values[kept[0]] == values[kept[1]]
     return Candidates(
@@ -105,7 +101,7 @@ def among(language: Language, place: Place, tokens: Tokens, logits: NDArray[np.f
         end=end,
         lost=None if lost is None else int(tokens[lost]),
         lost_logits=values[beyond],
-        same=not tied and not beyond.any(),
+        same=not tied and not len(beyond),
     )
 
 

@@ -227,7 +227,7 @@ class Decoder:
     def _children(self, beam: Beam, ways: Successors) -> list[_Child]:
         if not ways.ranked:
             return [_Child(self._finished(beam), None)]
-        other = beam._replace(greedy=False)
+        other = beam._replace(greedy=False) if beam.greedy else beam
         return [_Child(other if place else beam, way, ways.forced) for place, way in enumerate(ways.ranked)]
 
     def _born(self, child: _Child) -> Beam:

@@ -72,11 +72,11 @@ def penalty(options: Candidates, language: Language, alpha: float) -> Floats:
 
 
 def flat(options: Candidates, language: Language, alpha: float) -> Floats:
-    return _towards_best(options, np.full(len(options.tokens), alpha))
+    return _towards_best(options, alpha)
 
 
 def none(options: Candidates, language: Language, alpha: float) -> Floats:
-    return _towards_best(options, np.zeros(len(options.tokens)))
+    return _towards_best(options, 0.0)
 
 
 PROMOTIONS: Mapping[Promotion, Rule] = MappingProxyType(
@@ -100,6 +100,8 @@ def over_viable(promoted: Floats, options: Candidates, best: float) -> float:
 
 
 def over_grammar(promoted: Floats, options: Candidates, best: float) -> float:
+    if not len(options.lost_logits):
+        return log_sum(promoted)
     forced = log_sum(np.append(options.logits, options.lost_logits)) - log_sum(options.logits)
     return log_sum(promoted) + max(0.0, forced)
 
@@ -116,9 +118,9 @@ log p(z⁺) of the model.
 """
 
 
-def _towards_best(options: Candidates, weight: Floats) -> Floats:
+def _towards_best(options: Candidates, weight: Floats | float) -> Floats:
     logits = options.logits
-    promoted: Floats = (weight - 1.0) * (logits.max() - logits)  # z̃ less its maximum: equal logits stay equal
+    promoted: Floats = (weight - 1.0) * (logits[0] - logits)  # z̃ less its maximum: equal logits stay equal
     return promoted
 
 

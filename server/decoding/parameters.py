@@ -130,4 +130,4 @@ class Parameters:
     @property
     def needs_model_scores(self) -> bool:
         """Whether anything depends on the model's own log-probabilities, over the whole vocabulary."""
-        return self.softmax == "vocabulary" or self.ranking == "model" or (self.epsilon > 0 and self.beam_width > 1)
+        return self.softmax == "vocabulary" or self.ranking == "model"

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.algorithms.candidate_order import leading, log_sum
-from grammar_cache.array_types import Floats
+from grammar_cache.algorithms.candidate_order import leading
 from server.decoding.beam import NOTHING_SCORED, Scores
 from server.decoding.candidates import Candidates, Place, candidates, may_follow
 from server.decoding.distance_scoring import CHANGES_GREEDY, NORMALISERS, PROMOTIONS
@@ -102,15 +101,20 @@ def _several(language: Language, place: Place, row: Row, parameters: Parameters)
     options = candidates(more or language, place, row, parameters)
     if more is not None and not len(options.tokens):
         options = candidates(language, place, row, parameters)
-    log_total = _log_total(row, parameters)
-    return successors(language, _likely(options, parameters, log_total), parameters, log_total)
+    return successors(language, _likely(options, row, parameters), parameters, _log_total(row, parameters))
 
 
-def _likely(options: Candidates, parameters: Parameters, log_total: float) -> Candidates:
-    """The candidates whose share of the model is not below `parameters.epsilon`; in any case the best."""
-    if not parameters.epsilon or not len(options.tokens):
+def _likely(options: Candidates, row: Row, parameters: Parameters) -> Candidates:
+    """The candidates whose share of the model is not below `parameters.epsilon`; in any case the best.
+
+    A share of all tokens is less than one beside the model's best alone, which mostly settles it: to sum takes long.
+    """
+    if not parameters.epsilon or len(options.tokens) < 2:
         return options
-    least = log(parameters.epsilon) + log_total
+    least = log(parameters.epsilon) + _log_best(row, parameters)
+    if options.logits[1] < least:
+        return options.best(1)
+    least += log(row.mass(parameters.scale))
     return options.best(max(1, int(np.count_nonzero(options.logits >= least))))
 
 
@@ -131,15 +135,11 @@ def successors(language: Language, options: Candidates, parameters: Parameters, 
     """
     if not len(options.tokens):
         return Successors((), False)
-    viable = options.logits - options.logits[0]  # which is the highest
     promoted = PROMOTIONS[parameters.promotion](options, language, parameters.alpha)
-    order = leading(promoted, 2 * parameters.beam_width)  # ties stay in the candidates' order
-    model: Floats = np.zeros(len(order))
-    if parameters.needs_model_scores:
-        model = options.logits[order] - log_total
     normaliser = NORMALISERS[parameters.softmax](promoted, options, float(options.logits[0]) - log_total)
-    guided = promoted[order] - normaliser
-    columns = guided, viable[order] - log_sum(viable), model
+    order, *columns = leading(promoted, normaliser, options.logits, 2 * parameters.beam_width)
+    if parameters.needs_model_scores:
+        columns.append(options.logits[order] - log_total)
     scores = map(Scores, *(column.tolist() for column in columns))
     ranked = map(Successor, options.tokens[order].tolist(), options.configurations[order].tolist(), scores)
     return Successors(tuple(ranked), options.lost is not None)
@@ -148,5 +148,10 @@ def successors(language: Language, options: Candidates, parameters: Parameters, 
 def _log_total(row: Row, parameters: Parameters) -> float:
     if not parameters.needs_model_scores:
         return 0.0
+    return _log_best(row, parameters) + log(row.mass(parameters.scale))
+
+
+def _log_best(row: Row, parameters: Parameters) -> float:
+    """The model's highest logit, scaled."""
     _, best = row.highest(1)
-    return float(best[0]) / parameters.scale + log(row.mass(parameters.scale))
+    return float(best[0]) / parameters.scale

@@ -57,6 +57,17 @@ def test_step_measures_every_step(world: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+def test_steps_of_beams_by_turns(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Answers to the text that compiles, as many of each search; steps count in which both beams go on."""
+    arguments = ["beam_step", "--tokenizer", "bytes", "--repeats", "2", "--beams", "2", "--out", str(world)]
+    assert main(arguments) == 0
+    found = rows(world, "beam_step")
+    assert [row["task"] for row in found] == ["plain"] * 4
+    assert [row["search"] for row in found] == ["as the paper prints it", "as a request gets it"] * 2
+    assert all(min(row["microseconds"]) > 0 for row in found)  # of each answer at least one step
+    assert "as a request gets it" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("peer", ["xgrammar", None])
 def test_the_filter_keeps_the_reference_answer(
     world: Path, peer: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -24,20 +24,28 @@ def test_those_that_fit_in_order_and_the_best_that_does_not(count: int, seed: in
     if sorted_already:
         values = -np.sort(-values)
     distances, after = rng.integers(0, 6, count).astype(np.int32), rng.integers(-1, 3, count).astype(np.int32)
-    order, lost = ordered(tokens, values, distances, most, after)
+    order, beyond, lost = ordered(tokens, values, distances, most, after)
     fit = [i for i in range(count) if distances[i] <= most]
     assert order.tolist() == sorted(fit, key=lambda i: (-values[i], distances[i], tokens[i]))
     far = [i for i in range(count) if distances[i] > most and after[i] >= 0]
+    assert beyond.tolist() == far
     best = max(far, key=lambda i: values[i], default=None)  # the first of them
     beaten = best is not None and all(values[best] > values[i] for i in fit)
     assert lost == (best if beaten else None)
 
 
-@given(FEW, SEEDS, FEW)
+@given(st.integers(1, 40), SEEDS, FEW, st.floats(-9, 9))
 @examples(200)
-def test_the_leading_ones_are_those_of_a_stable_sort(count: int, seed: int, wanted: int):
-    values = np.random.default_rng(seed).integers(-5, 5, count).astype(np.float64)
-    assert leading(values, wanted).tolist() == np.argsort(-values, kind="stable")[:wanted].tolist()
+def test_the_leading_ones_are_those_of_a_stable_sort(count: int, seed: int, wanted: int, normaliser: float):
+    """Scores are numpy's, too: values less the normaliser, and the logarithm of the softmax of all logits."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-5, 5, count).astype(np.float64)
+    logits = -np.sort(rng.normal(scale=9, size=count))
+    order, scores, viable = leading(values, normaliser, logits, wanted)
+    assert order.tolist() == np.argsort(-values, kind="stable")[:wanted].tolist()
+    assert scores.tolist() == (values[order] - normaliser).tolist()
+    softmax = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    assert viable == pytest.approx(np.log(softmax[order]), abs=1e-12)
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40))

@@ -6,6 +6,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
@@ -13,7 +15,9 @@ from grammar_cache.expression import Alt, Bytes, Grammar, Seq, char_class
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.answer import Answer
+from server.decoding.candidates import Place
 from server.decoding.decoder import Decoder
+from server.decoding.language import AnyText
 from server.decoding.logits import ArrayRow
 from server.decoding.parameters import Parameters
 from server.decoding.step import step, steps
@@ -21,6 +25,7 @@ from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 from tests.server.decoding.stepping import log_softmax
 from tests.server.decoding.test_unlimited import Model, seeded_model
 from tests.server.decoding.trials.trials import random_grammar, random_vocabulary
+from tests.strategies import examples
 
 
 def searched(decoder: Decoder, model: Model) -> tuple[Answer, ...]:
@@ -87,3 +92,42 @@ def test_what_the_model_hardly_says_is_left_out(epsilon: float) -> None:
         share = np.exp(log_softmax(np.array(logits)))
         best = int(np.argmax(logits[:2]))
         assert found == {token for token in (0, 1) if token == best or share[token] >= epsilon}
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([0.3, 1.5, 6.0]),
+    st.sampled_from([0.0, 0.5, 2.0]),
+    st.sampled_from([1e-3, 0.01, 0.2]),
+    st.sampled_from([2, 20, 400]),
+)
+@examples(100)
+def test_the_share_is_of_the_whole_vocabulary(
+    seed: int, spread: float, temperature: float, epsilon: float, size: int
+) -> None:
+    """Random rows: a beam goes on with the tokens whose softmax by numpy is `epsilon` at least, and with the best."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=spread, size=size).astype(np.float32)
+    parameters = Parameters(9, beam_width=size, candidates=size, epsilon=epsilon, temperature=temperature)
+    language = AnyText(Vocabulary([b"%d" % token for token in range(size)], []))
+    found = {way.token for way in step(language, Place(0, 9), ArrayRow(logits), parameters).ranked}
+    share = np.exp(log_softmax(logits.astype(np.float64) / parameters.scale))
+    unclear = np.flatnonzero(np.abs(share / epsilon - 1) < 1e-4)  # nearer than sums are exact
+    expected = {int(logits.argmax()), *np.flatnonzero(share >= epsilon).tolist()}
+    assert found ^ expected <= set(unclear.tolist())
+
+
+class Unsummed(ArrayRow):
+    """A row whose sum nobody asks for."""
+
+    def mass(self, temperature: float) -> float:
+        raise AssertionError("the best token alone settles it")
+
+
+def test_a_row_is_not_summed_where_its_best_token_settles_the_share() -> None:
+    language = AnyText(Vocabulary([b"a", b"b", b"c"], []))
+    row = Unsummed(np.array([9.0, 2.0, 1.0]))
+    found = step(language, Place(0, 9), row, Parameters(9, beam_width=4, epsilon=1e-3))
+    assert [way.token for way in found.ranked] == [0]
+    with pytest.raises(AssertionError):
+        step(language, Place(0, 9), row, Parameters(9, beam_width=4, epsilon=1e-4))
