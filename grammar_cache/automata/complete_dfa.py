@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Flags, Ints, Octets
 from grammar_cache.automata.dfa import Dfa, minimised, too_many_states
-from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
+from grammar_cache.automata.product import dead_state, product
+from grammar_cache.automata.subset_kernels import STOPPED, TOO_LARGE
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.jit import jit
 
@@ -58,7 +58,7 @@ class CompleteDfa:
         """The minimal automaton of the same language, without a sink."""
         if self.least is not None:
             return self.least
-        tails, labels, heads = _transitions(self.table)
+        tails, labels, heads = _transitions(self.table, dead_state(self.table, self.final))
         return minimised(tails, labels, heads, self.final, interrupt)
 
 
@@ -82,7 +82,7 @@ def intersection(totals: Sequence[CompleteDfa], limit: int, interrupt: Interrupt
 def _both(a: CompleteDfa, b: CompleteDfa, limit: int, interrupt: Interrupt) -> CompleteDfa:
     classes, ours, theirs = _told_apart(a.classes, b.classes)
     room = max(limit, WORK * limit // len(ours))
-    outcome, table, final = _product(a.table, b.table, ours, theirs, a.final, b.final, room, interrupt.flag)
+    outcome, table, final = product(a.table, b.table, ours, theirs, a.final, b.final, room, interrupt.flag)
     if outcome == STOPPED:
         interrupt.check()
     if outcome == TOO_LARGE:
@@ -156,14 +156,20 @@ def _filled(first: Ints, labels: Ints, heads: Ints, final: Flags, width: int) ->
 
 
 @jit
-def _transitions(table: Ints) -> tuple[Ints, Ints, Ints]:
-    """Tails, labels and heads."""
+def _transitions(table: Ints, dead: int) -> tuple[Ints, Ints, Ints]:
+    """Tails, labels and heads, without those that lead to the `dead` state."""
     states, width = table.shape
-    tails, labels = np.empty(states * width, np.int32), np.empty(states * width, np.int32)
-    heads = np.empty(states * width, np.int32)
+    size = 0
     for s in range(states):
         for c in range(width):
-            tails[s * width + c], labels[s * width + c], heads[s * width + c] = s, c, table[s, c]
+            size += table[s, c] != dead
+    tails, labels, heads = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    at = 0
+    for s in range(states):
+        for c in range(width):
+            if table[s, c] != dead:
+                tails[at], labels[at], heads[at] = s, c, table[s, c]
+                at += 1
     return tails, labels, heads
 
 
@@ -203,80 +209,3 @@ def _told_apart(a: Octets, b: Octets) -> tuple[Octets, Ints, Ints]:
             count += 1
         classes[byte] = count - 1
     return classes, ours[:count].copy(), theirs[:count].copy()
-
-
-@jit
-def _dead(table: Ints, final: Flags) -> int:
-    """A state that accepts nothing and leads to itself alone, -1 if there is none."""
-    for s in range(len(table) - 1, -1, -1):
-        stuck = not final[s]
-        for c in range(table.shape[1]):
-            if table[s, c] != s:
-                stuck = False
-                break
-        if stuck:
-            return s
-    return -1
-
-
-DENSE = 1 << 16
-"""Pairs of states up to which their numbers stand in a table, and above which in a dictionary."""
-
-
-@jit
-def _product(
-    a: Ints,
-    b: Ints,
-    ours: Ints,
-    theirs: Ints,
-    final_a: Flags,
-    final_b: Flags,
-    limit: int,
-    stop: NDArray[np.uint8],
-) -> tuple[int, Ints, Flags]:
-    """The pairs of states that are met, over common classes: outcome, table, final pairs.
-
-    Pairs in which either accepts nothing any more are one.
-    """
-    width = len(ours)
-    dead_a, dead_b = _dead(a, final_a), _dead(b, final_b)
-    sink_a, sink_b = max(dead_a, 0), max(dead_b, 0)
-    met = np.zeros((64, 2), np.int32)
-    table = np.empty((64, width), np.int32)
-    dense = len(a) * len(b) <= DENSE
-    numbers = np.full(len(a) * len(b) if dense else 0, -1, np.int32)
-    number = {np.int64(0): np.int32(0)}
-    if dense:
-        numbers[0] = 0
-    count, at = 1, 0
-    while at < count:
-        if stop[0]:
-            return STOPPED, table, final_a
-        before_p, before_q, before = np.int64(-1), np.int64(-1), np.int32(0)
-        for c in range(width):
-            p, q = np.int64(a[met[at, 0], ours[c]]), np.int64(b[met[at, 1], theirs[c]])
-            if p == dead_a or q == dead_b:
-                p, q = np.int64(sink_a), np.int64(sink_b)
-            if p != before_p or q != before_q:
-                before_p, before_q = p, q
-                key = p * len(b) + q
-                before = numbers[key] if dense else number.get(key, np.int32(-1))
-                if before < 0:
-                    if count >= limit:
-                        return TOO_LARGE, table, final_a
-                    if count == len(met):
-                        met = np.concatenate((met, np.zeros_like(met)))
-                        table = np.concatenate((table, np.zeros_like(table)))
-                    before = np.int32(count)
-                    if dense:
-                        numbers[key] = before
-                    else:
-                        number[key] = before
-                    met[count] = p, q
-                    count += 1
-            table[at, c] = before
-        at += 1
-    final = np.empty(count, np.bool_)
-    for i in range(count):
-        final[i] = final_a[met[i, 0]] and final_b[met[i, 1]]
-    return DONE, table[:count].copy(), final

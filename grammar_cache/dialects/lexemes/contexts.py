@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.automata.minimisation import stable_blocks
+from grammar_cache.automata.partition import stable_blocks
 from grammar_cache.dialects.lexemes.lexeme import FATAL, HARMLESS, Lexeme
 from grammar_cache.errors import LimitExceeded
 

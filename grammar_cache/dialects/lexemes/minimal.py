@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.automata.minimisation import stable_blocks
+from grammar_cache.automata.partition import stable_blocks
 
 Moves: TypeAlias = list[dict[int, int]]
 """Moves of each state: character -> state."""

@@ -13,7 +13,6 @@ from grammar_cache.expression import (
     NOTHING,
     Alt,
     And,
-    Automaton,
     Bytes,
     CharClass,
     Expression,
@@ -28,7 +27,7 @@ _Key: TypeAlias = "tuple[Hashable, ...]"
 
 _SEVERAL = (Seq, Alt, And)
 _ONE = (Repeat, Not)
-_LEAVES = (Bytes, CharClass, Ref)
+_LEAVES = frozenset((Bytes, CharClass, Ref))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,17 +111,18 @@ class _Sharing:
         ordered: list[Expression] = []
         names: dict[str, None] = {}
         met: set[int] = set()
-        stack = [root]
+        done, stack = self.done, [root]
         while stack:
             node = stack.pop()
-            if id(node) in self.done:
+            key = id(node)
+            if key in done:
                 continue
             if type(node) is Ref:
                 names[node.name] = None
-            if type(node) in _LEAVES or id(node) in met:
+            if key in met or type(node) in _LEAVES:
                 ordered.append(node)
             else:
-                met.add(id(node))
+                met.add(key)
                 stack.append(node)
                 stack.extend(_children(node))
         return ordered, names
@@ -136,21 +136,17 @@ class _Sharing:
     def _node(self, node: Expression) -> Expression:
         if isinstance(node, _SEVERAL):
             return self._joined(node, node.items)
-        match node:
-            case Bytes(data):
-                return self.made.setdefault(("", data), node)
-            case Ref(name):
-                if name not in self._settled:
-                    self._named_before.add(name)
-                return self.made.setdefault(("", name), self._settled.get(name, node))
-            case CharClass(ranges):
-                return self.made.setdefault(("", ranges), node)
-            case Repeat(item, least, most):
-                return self._joined(node, (item,), least, most)
-            case Not(item):
-                return self._joined(node, (item,))
-            case Automaton():
-                return node
+        if isinstance(node, Bytes):
+            return self.made.setdefault(("", node.data), node)
+        if isinstance(node, Ref):
+            if node.name not in self._settled:
+                self._named_before.add(node.name)
+            return self.made.setdefault(("", node.name), self._settled.get(node.name, node))
+        if isinstance(node, CharClass):
+            return self.made.setdefault(("", node.ranges), node)
+        if isinstance(node, Repeat):
+            return self._joined(node, (node.item,), node.least, node.most)
+        return self._joined(node, (node.item,)) if isinstance(node, Not) else node
 
     def _joined(self, node: Expression, items: tuple[Expression, ...], *more: int | None) -> Expression:
         old = tuple(map(id, items))

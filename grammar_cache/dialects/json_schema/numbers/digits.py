@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define, linear
@@ -35,13 +35,12 @@ _Part: TypeAlias = tuple[int, int]
 _START, _ZERO, _WHOLE, _POINT, _FRACTION = range(5)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """`count`: digits of the whole or of the fraction, as the phase says. `room`: digits that the fraction may have.
+class _State(NamedTuple):
+    """`digits`: those of the whole or of the fraction, as the phase says. `room`: digits that the fraction may have.
     `parts`: the state of each condition."""
 
     phase: int
-    count: int
+    digits: int
     room: int
     parts: tuple[_Part, ...]
 
@@ -116,6 +115,7 @@ class _Divided:
         self._digits = fraction
         self._wanted = division.wanted
         self._before = [frozenset(state for state, held in enumerate(self._holds) if held)]
+        self._may_hold: dict[tuple[int, int, int], bool] = {}
         self.start: _Part = (0, 0)
 
     @property
@@ -134,10 +134,13 @@ class _Divided:
         """Whether between `least` and `most` digits more may make it hold, as far as that is told."""
         if not self._wanted:
             return True
-        while len(self._before) <= most:
-            last = self._before[-1]
-            self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
-        return any(state[0] in self._before[count] for count in range(least, most + 1))
+        key = state[0], least, most
+        if key not in self._may_hold:
+            while len(self._before) <= most:
+                last = self._before[-1]
+                self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
+            self._may_hold[key] = any(state[0] in self._before[count] for count in range(least, most + 1))
+        return self._may_hold[key]
 
     def ends(self, state: _Part, count: int) -> bool:
         place = state[0]
@@ -160,42 +163,42 @@ class _Walk:
         return ((char, after) for char, after in self._moves(state) if self._may_end(after))
 
     def _may_end(self, state: _State) -> bool:
-        least = self.fraction - (state.count if state.phase == _FRACTION else 0)
-        most = least + (self.whole - state.count if state.phase == _WHOLE else 0)
+        least = self.fraction - (state.digits if state.phase == _FRACTION else 0)
+        most = least + (self.whole - state.digits if state.phase == _WHOLE else 0)
         pairs = zip(self.conditions, state.parts, strict=True)
         return all(condition.may_hold(part, least, most) for condition, part in pairs)
 
     def _moves(self, state: _State) -> Iterator[tuple[str, _State]]:
-        if state.phase in (_START, _WHOLE) and state.count < self.whole:
+        if state.phase in (_START, _WHOLE) and state.digits < self.whole:
             for digit in range(10):
                 phase = _ZERO if state.phase == _START and not digit else _WHOLE
-                yield str(digit), _State(phase, state.count + 1, 0, self._whole(state, digit))
+                yield str(digit), _State(phase, state.digits + 1, 0, self._whole(state, digit))
         if state.phase in (_ZERO, _WHOLE):
-            room = min(self.fraction, _EXACT_DIGITS - state.count)
+            room = min(self.fraction, _EXACT_DIGITS - state.digits)
             if room > 0:
                 yield ".", _State(_POINT, 0, room, self._at_point(state))
-        if state.phase in (_POINT, _FRACTION) and state.count < state.room:
+        if state.phase in (_POINT, _FRACTION) and state.digits < state.room:
             for digit in range(10):
-                yield str(digit), _State(_FRACTION, state.count + 1, state.room, self._fraction(state, digit))
+                yield str(digit), _State(_FRACTION, state.digits + 1, state.room, self._fraction(state, digit))
 
     def _whole(self, state: _State, digit: int) -> tuple[_Part, ...]:
         pairs = zip(self.conditions, state.parts, strict=True)
-        return tuple(condition.whole(part, state.count, digit) for condition, part in pairs)
+        return tuple(condition.whole(part, state.digits, digit) for condition, part in pairs)
 
     def _fraction(self, state: _State, digit: int) -> tuple[_Part, ...]:
         pairs = zip(self.conditions, state.parts, strict=True)
-        return tuple(condition.fraction(part, state.count, digit) for condition, part in pairs)
+        return tuple(condition.fraction(part, state.digits, digit) for condition, part in pairs)
 
     def _at_point(self, state: _State) -> tuple[_Part, ...]:
         pairs = zip(self.conditions, state.parts, strict=True)
-        return tuple(condition.point(part, state.count) for condition, part in pairs)
+        return tuple(condition.point(part, state.digits) for condition, part in pairs)
 
     def ends(self, state: _State) -> bool:
         if state.phase in (_START, _POINT):
             return False
         in_fraction = state.phase == _FRACTION
         parts = state.parts if in_fraction else self._at_point(state)
-        count = state.count if in_fraction else 0
+        count = state.digits if in_fraction else 0
         return all(condition.ends(part, count) for condition, part in zip(self.conditions, parts, strict=True))
 
 
@@ -265,7 +268,7 @@ def _explored(walk: _Walk) -> tuple[dict[_State, list[tuple[str, _State]]], list
         todo += [after for _, after in ways[state] if after not in ways]
         if len(ways) > _MOST_STATES:
             raise LimitExceeded(f"multiples take more than {_MOST_STATES} states", limit="rules")
-    return ways, sorted(ways, key=lambda state: (state.phase, state.count))
+    return ways, sorted(ways, key=lambda state: (state.phase, state.digits))
 
 
 def _merged(
