@@ -22,7 +22,7 @@ from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
 
 OURS = "swyb"
-PLAIN_JSON = Constraint("json_schema", '{"properties": {"a": {}, "b": {"type": "integer"}}}')
+PLAIN_JSON = Constraint("json_schema", '{"properties": {"a": {}, "b": {"type": "integer"}}, "required": ["a", "b"]}')
 SLOW = 2000.0
 """Milliseconds: what takes longer isn't tried again."""
 
@@ -150,9 +150,15 @@ def _row(task: str, engine: str, times: Times, refusal: str | None) -> CompileRo
     return CompileRow(task, engine, round(compile_ms, 4), round(search_ms, 4), refusal)
 
 
-def _ours(vocabulary: Vocabulary, schema: str) -> Times:
+def forget_all_but_json(vocabulary: Vocabulary) -> None:
+    """Leaves what a server's warm-up leaves: the rules of JSON solved, with their lower bounds, and nothing else."""
     vocabulary.clear_caches()
-    compile_grammar(PLAIN_JSON, vocabulary)
+    known = compile_grammar(PLAIN_JSON, vocabulary)
+    known.lower_bound(known.start)
+
+
+def _ours(vocabulary: Vocabulary, schema: str) -> Times:
+    forget_all_but_json(vocabulary)
     begun = perf_counter()
     grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)
     compiled = perf_counter()

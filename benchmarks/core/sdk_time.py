@@ -17,7 +17,7 @@ from time import process_time
 from pydantic import BaseModel
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 
-from benchmarks.core.compile_time import PLAIN_JSON
+from benchmarks.core.compile_time import forget_all_but_json
 from benchmarks.data import read_vocabulary, tokenizer_folder, write_rows
 from benchmarks.maskbench.archive import spread
 from benchmarks.tables import machine, markdown, number, quantile
@@ -95,8 +95,7 @@ def _schemas(package: str) -> Iterator[tuple[str, str]]:
 
 
 def _row(vocabulary: Vocabulary, name: str, schema: str) -> ModelRow:
-    vocabulary.clear_caches()
-    compile_grammar(PLAIN_JSON, vocabulary)
+    forget_all_but_json(vocabulary)
     begun = process_time()
     try:
         grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)
