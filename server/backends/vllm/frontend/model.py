@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.backends.vllm.frontend.thoughts import with_marks
 from server.engines.chat import ChatEncoder
 from server.engines.contract import ChatModel, ChatTemplate, Message, Rendering
-from server.engines.thought_marks import ThoughtMarks
+from server.engines.thought_marks import ThinkingTemplate, ThoughtMarks
 
 
 class FolderModel(ChatModel):
@@ -50,3 +50,12 @@ class FolderModel(ChatModel):
 
     def token_names(self, ids: Sequence[int]) -> list[str]:
         return self._chat.token_names(ids)
+
+
+def with_marks(template: ChatTemplate, marks: ThoughtMarks | None) -> ChatTemplate:
+    """Facts of a chat template whose model thinks between these marks, unless the template says so itself."""
+    told = template.thinking
+    if marks is None or (told is not None and told.by_default and told.marks.end == marks.end):
+        return template
+    between = told.marks.between if told is not None and told.marks.end == marks.end else marks.between
+    return replace(template, thinking=ThinkingTemplate(replace(marks, between=between), by_default=True))

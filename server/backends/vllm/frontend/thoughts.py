@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from transformers import AutoTokenizer
 from vllm.reasoning import ReasoningParserManager
 
-from server.engines.contract import ChatTemplate
-from server.engines.thought_marks import KNOWN, ThinkingTemplate, ThoughtMarks
+from server.engines.thought_marks import KNOWN, ThoughtMarks
 
 
 def parser_marks(folder: Path, name: str, plugin: str = "") -> ThoughtMarks:
@@ -34,12 +32,3 @@ def parser_marks(folder: Path, name: str, plugin: str = "") -> ThoughtMarks:
         raise ValueError(f"--reasoning-parser {name} is refused: {message}")
     known = (marks for marks in KNOWN if (marks.begin.strip(), marks.end) == (begin.strip(), end.strip()))
     return next(known, ThoughtMarks(begin, end))
-
-
-def with_marks(template: ChatTemplate, marks: ThoughtMarks | None) -> ChatTemplate:
-    """Facts of a chat template whose model thinks between these marks, unless the template says so itself."""
-    told = template.thinking
-    if marks is None or (told is not None and told.by_default and told.marks.end == marks.end):
-        return template
-    between = told.marks.between if told is not None and told.marks.end == marks.end else marks.between
-    return replace(template, thinking=ThinkingTemplate(replace(marks, between=between), by_default=True))

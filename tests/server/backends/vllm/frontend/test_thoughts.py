@@ -60,7 +60,7 @@ def test_parsers_that_tell_no_marks_are_refused(make_engine: MakeEngine, name: s
 
 def test_a_template_knows_more_than_the_parser(make_engine: MakeEngine) -> None:
     """Marks of a template whose model thinks stay; one that only has them is taken as one that thinks."""
-    from server.backends.vllm.frontend.thoughts import with_marks
+    from server.backends.vllm.frontend.model import with_marks
 
     thinking = ThinkingTemplate(ThoughtMarks("<think>", "</think>", "\n"), by_default=True)
     told = ChatTemplate(frozenset({"x"}), thinking)
