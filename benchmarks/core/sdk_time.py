@@ -22,6 +22,7 @@ from benchmarks.data import read_vocabulary, tokenizer_folder, write_rows
 from benchmarks.maskbench.archive import spread
 from benchmarks.tables import machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
+from server.commands.garbage import keep_what_is_loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ def run(arguments: Namespace) -> int:
     found = {name: schema for package in arguments.packages for name, schema in _schemas(package)}
     named = {schema: name for name, schema in sorted(found.items(), reverse=True)}
     schemas = {name: schema for schema, name in named.items()}
+    keep_what_is_loaded()  # as a server does
     rows = [_row(vocabulary, name, schemas[name]) for name in spread(sorted(schemas), arguments.n)]
     write_rows(arguments.out, "sdk", rows)
     print(f"{len(rows)} of {len(schemas)} schemas, {arguments.tokenizer}, processor time in ms\n\n{report(rows)}")
