@@ -205,7 +205,7 @@ class Service:
         parameters = parameters_for(request, budget, constrained=certified is not None)
         parameters = replace(parameters, special_names=calling is not None)
         check_parameters(parameters, len(prompt.tokens), self.backend)
-        exchange = certified.exchange if certified else None
+        grammar, exchange = (certified.grammar, certified.exchange) if certified else (None, None)
         work = Work(
             prompt.tokens,
             language_of(certified, parameters, self.model),
@@ -216,7 +216,6 @@ class Service:
         )
         answers = request.n or 1
         works, ignored = works_of(work, answers), request.unknown_fields
-        grammar = certified.grammar if certified else None
         thinking = plan_of(request, prompt.closer, self.model.template, least_answer(certified), budget, grammar)
         calling = asked.calling if asked else None
         self.caller.record.plan(len(prompt.tokens), budget, parameters.beam_width)

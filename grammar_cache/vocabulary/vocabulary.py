@@ -205,7 +205,7 @@ class Vocabulary:
 
     @property
     def suffixes(self) -> SuffixTrie:
-        """Trie of all suffixes of `strings`, made when it is first asked for: by two threads at once, the same one."""
+        """Trie of all suffixes of `strings`, made when it is first asked for; two threads at once make equal ones."""
         self._suffixes = self._suffixes or SuffixTrie.of(self.strings)
         return self._suffixes
 

@@ -196,9 +196,7 @@ class _Walk:
     def ends(self, state: _State) -> bool:
         if state.phase in (_START, _POINT):
             return False
-        in_fraction = state.phase == _FRACTION
-        parts = state.parts if in_fraction else self._at_point(state)
-        count = state.digits if in_fraction else 0
+        parts, count = (state.parts, state.digits) if state.phase == _FRACTION else (self._at_point(state), 0)
         return all(condition.ends(part, count) for condition, part in zip(self.conditions, parts, strict=True))
 
 
