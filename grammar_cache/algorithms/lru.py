@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -48,3 +49,9 @@ class LruCache(Generic[K, V]):
             self._size += size
             while self._size > self._largest:
                 self._size -= self._values.popitem(last=False)[1][1]
+
+    def retain(self, keys: Iterable[K]) -> None:
+        """Drops all values but those of some keys."""
+        with self._lock:
+            self._values = OrderedDict((key, self._values[key]) for key in keys if key in self._values)
+            self._size = sum(size for _, size in self._values.values())

@@ -42,7 +42,7 @@ from grammar_cache.configurations.arena import (
     configuration_of,
     node_of,
 )
-from grammar_cache.configurations.room import Room, empty, grown, widened
+from grammar_cache.configurations.room import Room, empty, grown, trimmed, widened
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
@@ -68,7 +68,7 @@ class Configurations:
         room: int = 256,
         widest: int = UNLIMITED,
     ) -> None:
-        """`room`, a power of two: for so many before anything has to grow. Where reading a byte would cost more than
+        """`room`: for so many before anything has to grow. Where reading a byte would cost more than
         `widest`, in items and edges, or those bytes of a token together that cost more than a part of that each,
         nothing is followed but texts that were chosen. Raises LimitExceeded(configurations).
         """
@@ -260,6 +260,12 @@ class Configurations:
                 self.outcome(size)
         found: Longs = self.arena.scratch[step_kernels.READING, :size].copy()
         return found
+
+    def trim(self, kept: Iterable[int]) -> None:
+        """Gives back unused room, and what follows all configurations but those that are `kept`, until it is asked for
+        again. Numbers stay.
+        """
+        self.arena = trimmed(self.arena, np.fromiter(kept, np.int32))
 
     def outcome(self, status: int) -> None:
         """Handles a status that is no configuration: grows, or raises LimitExceeded or Interrupted."""

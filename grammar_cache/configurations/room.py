@@ -17,13 +17,16 @@ from grammar_cache.configurations.arena import (
     NODES,
     ROWS,
     SCRATCH_ROWS,
+    UNKNOWN,
     WIDEST,
     Arena,
 )
 from grammar_cache.jit import jit
 
-_SCRATCH = 512
+_SCRATCH = 128
 """Columns of the scratch at first."""
+_SPARE = 16
+"""Places that are added at least where there is no room."""
 _PLACES = {
     "configurations": ("row", "costs", "accepts", "item_first", "hashes"),
     "nodes": ("edge_first", "node_hashes", "popped"),
@@ -35,7 +38,7 @@ _PLACES = {
 
 
 class Room(NamedTuple):
-    """Places in an arena; those for configurations and nodes are powers of two."""
+    """Places in an arena."""
 
     configurations: int
     nodes: int
@@ -43,15 +46,24 @@ class Room(NamedTuple):
     edges: int
     rows: int
 
-    def more(self, used: Longs) -> Room:
-        """Twice the room for all of which more than half is in use; for all but rows where that is nothing: nodes that
-        lean on each other are made many at a time, and taken back where there is no room for all of them.
+    @staticmethod
+    def used(used: Longs) -> Room:
+        """Places that are taken."""
+        return Room(*(int(used[kind]) for kind in (CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS)))
+
+    @staticmethod
+    def of(arena: Arena) -> Room:
+        """Places that there are."""
+        return Room(len(arena.hashes), len(arena.node_hashes), len(arena.items), len(arena.edges), len(arena.next))
+
+    def more(self, used: Room) -> Room:
+        """Half as much again for all of which more than two thirds are in use; for all but rows where that is nothing:
+        nodes that lean on each other are made many at a time, and taken back where there is no room for all of them.
         """
-        counts = (used[CONFIGURATIONS], used[NODES], used[ITEMS], used[EDGES], used[ROWS])
-        short = [2 * int(count) > room for count, room in zip(counts, self, strict=True)]
+        short = [3 * count > 2 * room for count, room in zip(used, self, strict=True)]
         if not any(short):
             short = [True, True, True, True, False]
-        return Room(*(room * (1 + grows) for room, grows in zip(self, short, strict=True)))
+        return Room(*(room + grows * (room // 2 + _SPARE) for room, grows in zip(self, short, strict=True)))
 
 
 def empty(classes: int, rules: int, room: Room) -> Arena:
@@ -68,9 +80,9 @@ def empty(classes: int, rules: int, room: Room) -> Arena:
         np.zeros(room.nodes + 1, np.int64),
         np.empty(room.edges, np.int64),
         np.empty(room.configurations, np.int64),
-        np.full(2 * room.configurations, -1, np.int32),
+        _free_slots(room.configurations),
         np.empty(room.nodes, np.int64),
-        np.full(2 * room.nodes, -1, np.int32),
+        _free_slots(room.nodes),
         np.zeros(room.nodes, np.int64),
         np.zeros(rules, np.int64),
         np.empty(rules, np.int32),
@@ -80,27 +92,53 @@ def empty(classes: int, rules: int, room: Room) -> Arena:
 
 
 def grown(arena: Arena) -> Arena:
-    """Arena with more room for what is short; other arrays are the same. Nodes that were taken back aren't found."""
-    before = Room(len(arena.hashes), len(arena.node_hashes), len(arena.items), len(arena.edges), len(arena.next))
-    room = before.more(arena.used)
-    short = [kind for kind in Room._fields if getattr(room, kind) > getattr(before, kind)]
+    """Copy of the arena with more room for what is short; other arrays are the same. Nodes that were taken back aren't
+    found.
+    """
+    return _fitted(arena, Room.of(arena).more(Room.used(arena.used)))
+
+
+def trimmed(arena: Arena, kept: Ints) -> Arena:
+    """Copy of the arena with hardly more room than is in use, and with rows of the configurations that are `kept` only:
+    any other is made again where it is asked for, and is the same.
+    """
+    used = arena.used.copy()
+    kept = kept[arena.row[kept] > 0]
+    row = np.where(arena.row == 0, 0, UNKNOWN).astype(np.int32)
+    row[kept] = np.arange(1, len(kept) + 1)
+    used[ROWS] = len(kept) + 1
+    arena = arena._replace(next=arena.next[np.append(0, arena.row[kept])], row=row, used=used)
+    return _fitted(arena, Room(*(count + count // 8 + _SPARE for count in Room.used(used))))
+
+
+def _fitted(arena: Arena, room: Room) -> Arena:
+    """Copy with so much room; arrays whose room is as it was are the same."""
+    changes = {kind: after - before for kind, before, after in zip(Room._fields, Room.of(arena), room, strict=True)}
     arena = arena._replace(
         **{
-            name: _longer(getattr(arena, name), getattr(room, kind) - getattr(before, kind))
-            for kind in short
+            name: _with_places(getattr(arena, name), places)
+            for kind, places in changes.items()
+            if places
             for name in _PLACES[kind]
         }
     )
-    if room.configurations > before.configurations:
-        arena = arena._replace(slots=np.full(2 * room.configurations, -1, np.int32))
+    if changes["configurations"]:
+        arena = arena._replace(slots=_free_slots(room.configurations))
         _fill_slots(arena)
-    arena = arena._replace(node_slots=np.full(2 * room.nodes, -1, np.int32))
+    arena = arena._replace(node_slots=_free_slots(room.nodes))
     _fill_node_slots(arena)
     return arena
 
 
-def _longer(array: NDArray[Any], places: int) -> NDArray[Any]:
-    """Copy with so many places more, which are 0."""
+def _free_slots(room: int) -> Ints:
+    """Slots of a table that is never more than two thirds full: a power of two."""
+    return np.full(1 << (room + room // 2).bit_length(), -1, np.int32)
+
+
+def _with_places(array: NDArray[Any], places: int) -> NDArray[Any]:
+    """Copy with so many places more, which are 0, or fewer."""
+    if places < 0:
+        return array[:places].copy()
     longer = np.zeros((len(array) + places, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer

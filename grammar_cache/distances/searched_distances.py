@@ -239,8 +239,14 @@ class SearchedDistances:
         self._on_the_way = self._path | self._tightening.completions()
         ways = np.array(sorted((at, left) for at, (left, _) in self._on_the_way.items()), np.int32).reshape(-1, 2)
         self._places = ways[:, 0].copy(), ways[:, 1].copy()
+        self._trim()
         bound = min(bound, self._on_the_way.get(start, (INFINITE, -1))[0])
         return Minimum(bound, self._tightening.least(start) >= bound)
+
+    def _trim(self) -> None:
+        """Gives back what the search for the minimum has taken beyond the ways that it has found."""
+        self._configurations.trim(self._on_the_way)
+        self._tables.trim(self._on_the_way)
 
     def _search_within(self, configuration: int, tokens: int) -> int:
         """A distance of at most `tokens` that a search finds, else INFINITE."""

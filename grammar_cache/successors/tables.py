@@ -208,6 +208,12 @@ class SuccessorTables:
             expanded.append(one)
         return expanded
 
+    def trim(self, kept: Iterable[int]) -> None:
+        """Forgets the successors of all configurations but those that are `kept`, until they are asked for again."""
+        self._successors.retain(kept)
+        self._shortest, self._found = np.empty(0, np.int32), np.empty(0, np.int32)
+        self._walked = np.empty(0, np.int64)
+
     def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
         """The shortest, then least string that leads from a configuration into a set of others."""
         successors = self.successors(configuration)
