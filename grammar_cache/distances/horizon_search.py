@@ -10,11 +10,11 @@ a search finds can be followed: one from any configuration on the way needs no m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -56,6 +56,14 @@ class _Visit:
     onward: Sequence[int] = ()
 
 
+class _Ahead(NamedTuple):
+    """Bounds of what follows a configuration, the least and the most of them."""
+
+    bounds: Ints
+    least: int
+    most: int
+
+
 class HorizonSearch:
     """Searches over the tables of one grammar. `searches` counts them, `effort` says what they cost."""
 
@@ -68,7 +76,7 @@ class HorizonSearch:
         self._tables = tables
         self._vocabulary = vocabulary
         self._fuel = fuel
-        self._ahead: LruCache[int, tuple[Ints, int]] = LruCache(cache_bytes)
+        self._ahead: LruCache[int, _Ahead] = LruCache(cache_bytes)
         self._claims = claims
         self._untold: list[tuple[int, int, list[Route]]] = []
         self._vouched: dict[int, tuple[int, int]] = {}
@@ -219,6 +227,7 @@ class HorizonSearch:
         given = fuel
         unknown = [at for at in level if at not in charged]
         expanded = dict(zip(unknown, self._tables.expand(unknown, fuel), strict=False))
+        self._look_ahead(expanded, bounds_of)
         for at in level:
             if at in expanded:
                 charged[at] = expanded[at]
@@ -230,17 +239,29 @@ class HorizonSearch:
         self._fuel_spent += given - fuel
         return found, fuel
 
+    def _look_ahead(self, expanded: Mapping[int, Successors], bounds_of: Bounds) -> None:
+        """Looks up the bounds of what follows configurations, all at once, which is quicker."""
+        fresh = [at for at in expanded if self._ahead.get(at) is None]
+        if not fresh:
+            return
+        bounds, past = bounds_of(np.concatenate([expanded[at].configurations for at in fresh])), 0
+        for at in fresh:
+            first, past = past, past + len(expanded[at].configurations)
+            self._keep_ahead(at, bounds[first:past].copy())
+
+    def _keep_ahead(self, configuration: int, bounds: Ints) -> _Ahead:
+        ahead = _Ahead(bounds, int(bounds.min(initial=INFINITE)), int(bounds.max(initial=0)))
+        self._ahead.keep(configuration, ahead, bounds.nbytes + 300)
+        return ahead
+
     def _visit(self, configuration: int, following: Ints, tokens: int, slack: int, bounds_of: Bounds) -> _Visit:
         """Looks at what follows a configuration, which is known if it was looked at before."""
-        ahead = self._ahead.get(configuration)
-        if ahead is None:
-            bounds = bounds_of(following)
-            ahead = bounds, int(bounds.min(initial=INFINITE))
-            self._ahead.keep(configuration, ahead, bounds.nbytes + 300)
-        bounds, least = ahead
-        if least <= tokens:
-            return _Visit(1 + least, int(following[bounds.argmin()]))
-        return _Visit(INFINITE, onward=following[_may_fit(bounds, tokens + slack)].tolist())
+        ahead = self._ahead.get(configuration) or self._keep_ahead(configuration, bounds_of(following))
+        if ahead.least <= tokens:
+            return _Visit(1 + ahead.least, int(following[ahead.bounds.argmin()]))
+        if ahead.least > tokens + slack and ahead.most < INFINITE:
+            return _Visit(INFINITE)
+        return _Visit(INFINITE, onward=following[_may_fit(ahead.bounds, tokens + slack)].tolist())
 
 
 def _onward(levels: Sequence[dict[int, _Visit]], at: int) -> list[int]:
