@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -50,8 +49,8 @@ class LruCache(Generic[K, V]):
             while self._size > self._largest:
                 self._size -= self._values.popitem(last=False)[1][1]
 
-    def retain(self, keys: Iterable[K]) -> None:
-        """Drops all values but those of some keys."""
+    def taken(self) -> list[tuple[K, V]]:
+        """All keys and values, which it drops."""
         with self._lock:
-            self._values = OrderedDict((key, self._values[key]) for key in keys if key in self._values)
-            self._size = sum(size for _, size in self._values.values())
+            values, self._values, self._size = self._values, OrderedDict(), 0
+            return [(key, value) for key, (value, _) in values.items()]

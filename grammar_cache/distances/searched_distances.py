@@ -244,9 +244,9 @@ class SearchedDistances:
         return Minimum(bound, self._tightening.least(start) >= bound)
 
     def _trim(self) -> None:
-        """Gives back what the search for the minimum has taken beyond the ways that it has found."""
+        """Gives back what the search for the minimum has taken and can be made again."""
         self._configurations.trim(self._on_the_way)
-        self._tables.trim(self._on_the_way)
+        self._tables.pack()
 
     def _search_within(self, configuration: int, tokens: int) -> int:
         """A distance of at most `tokens` that a search finds, else INFINITE."""

@@ -22,6 +22,7 @@ from grammar_cache.successors.distinct_kernels import (
     Walks,
     distinct_successors,
 )
+from grammar_cache.successors.packed import PackedSuccessors
 from grammar_cache.successors.self_loops import LoopExits, byte_weights, surroundings
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
@@ -53,7 +54,8 @@ class SuccessorTables:
         self._configurations = configurations
         self._vocabulary = vocabulary
         self._interrupt = interrupt
-        self._successors: LruCache[int, Successors] = LruCache(limit_bytes)
+        self._successors: LruCache[int, Successors] = LruCache(limit_bytes // 2)
+        self._packed = PackedSuccessors()
         self._words = TokenArrays.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
         self._weights = byte_weights(vocabulary)
@@ -68,7 +70,8 @@ class SuccessorTables:
     @property
     def held_bytes(self) -> int:
         """Bytes of what is remembered, and of what walks need."""
-        return self._successors.size + sum(room.nbytes for room in (self._shortest, self._found, self._walked))
+        rooms = sum(room.nbytes for room in (self._shortest, self._found, self._walked))
+        return self._successors.size + self._packed.size_bytes + rooms
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
@@ -176,7 +179,7 @@ class SuccessorTables:
     def successors(self, configuration: int) -> Successors:
         """The distinct configurations one token away. What searches long asks this, so here it is told to stop."""
         self._interrupt.check()
-        known = self._successors.get(configuration)
+        known = self._known(configuration)
         if known is None:
             [known] = self._distinct([configuration], _ENDLESS)
             self._successors.keep(configuration, known, known.size_bytes)
@@ -192,7 +195,7 @@ class SuccessorTables:
         one by one. What is known costs as much as what isn't.
         """
         self._interrupt.check()
-        known = [self._successors.get(configuration) for configuration in configurations]
+        known = [self._known(configuration) for configuration in configurations]
         unknown = [configuration for configuration, one in zip(configurations, known, strict=True) if one is None]
         found = iter(self._distinct(unknown, fuel) if unknown else ())
         expanded: list[Successors] = []
@@ -208,11 +211,19 @@ class SuccessorTables:
             expanded.append(one)
         return expanded
 
-    def trim(self, kept: Iterable[int]) -> None:
-        """Forgets the successors of all configurations but those that are `kept`, until they are asked for again."""
-        self._successors.retain(kept)
+    def pack(self) -> None:
+        """Remembers the successors that are known in less room, and gives back what walks have needed."""
+        self._packed = PackedSuccessors(self._successors.taken())
         self._shortest, self._found = np.empty(0, np.int32), np.empty(0, np.int32)
         self._walked = np.empty(0, np.int64)
+
+    def _known(self, configuration: int) -> Successors | None:
+        known = self._successors.get(configuration)
+        if known is None:
+            known = self._packed.get(configuration)
+            if known is not None:
+                self._successors.keep(configuration, known, known.size_bytes)
+        return known
 
     def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
         """The shortest, then least string that leads from a configuration into a set of others."""

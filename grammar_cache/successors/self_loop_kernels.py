@@ -1,0 +1,165 @@
+"""The compiled loops of `self_loops`: the states around one, the tokens that stay there, and the least of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.successors.token_kernels import TokenArrays
+
+NOWHERE, OUT = -1, -2
+"""In place of a place: what leads nowhere, and what leads out of the region."""
+
+
+@jit
+def around(
+    classes: NDArray[np.uint8],
+    move_first: Ints,
+    move_class: Ints,
+    move_to: Ints,
+    call_first: Ints,
+    final: Flags,
+    state: int,
+    states: Ints,
+    after: NDArray[np.int8],
+) -> int:
+    """Fills `states` and `after`: how many states there are. They are numbered as bytes meet them, breadth first.
+
+    The arrays are those of `NetworkArrays`: handing over all of them takes longer.
+    """
+    count, size, i = int(classes.max()) + 1, 1, 0
+    row, first = np.empty(count, np.int32), np.full(count, -1, np.int32)
+    order, classes_met = np.empty(count, np.int32), 0
+    for byte in range(256):
+        if first[classes[byte]] < 0:
+            first[classes[byte]] = byte
+            order[classes_met] = classes[byte]
+            classes_met += 1
+    near = np.full((len(states), count), NOWHERE, np.int8)
+    states[0] = state
+    while i < size:
+        s = states[i]
+        if final[s] or call_first[s] < call_first[s + 1]:
+            near[i, classes[0]] = OUT  # never part of a region: nothing of it is looked at
+            i += 1
+            continue
+        row[:] = -1
+        for m in range(move_first[s], move_first[s + 1]):
+            row[move_class[m]] = move_to[m]
+        for c in order[:classes_met]:
+            to = row[c]
+            if to < 0:
+                continue
+            place = 0
+            while place < size and states[place] != to:
+                place += 1
+            if place == size and size < len(states):
+                states[size] = to
+                size += 1
+            near[i, c] = place if place < size else OUT
+        i += 1
+    back = np.zeros(size, np.bool_)
+    changed = True
+    while changed:
+        changed = False
+        for i in range(size - 1, -1, -1):
+            for c in range(count):
+                to = near[i, c]
+                if not back[i] and (to == 0 or (to > 0 and back[to])):
+                    back[i] = changed = True
+    if not back[0]:
+        return 0
+    place_of, kept = np.full(size, OUT, np.int8), 0
+    for i in range(size):
+        if back[i]:
+            place_of[i], states[kept] = kept, states[i]
+            kept += 1
+    for i in range(size):
+        if back[i]:
+            for byte in range(256):
+                to = near[i, classes[byte]]
+                after[place_of[i], byte] = place_of[to] if to >= 0 else to
+    return kept
+
+
+@jit
+def moves_into(
+    classes: NDArray[np.uint8], move_first: Ints, move_class: Ints, move_to: Ints, state: int, after: Ints
+) -> None:
+    """Writes the next state of a state in its rule, by byte, or -1."""
+    by_class = np.full(256, -1, np.int32)
+    for m in range(move_first[state], move_first[state + 1]):
+        by_class[move_class[m]] = move_to[m]
+    for byte in range(256):
+        after[byte] = by_class[classes[byte]]
+
+
+@jit_no_arrays
+def most_moves(move_first: Ints, move_to: Ints, final: Flags, states: Ints) -> tuple[int, int]:
+    """The most moves that one of some states has, and the most of them after which a rule may end."""
+    most, most_ending = 0, 0
+    for state in states:
+        ending = 0
+        for m in range(move_first[state], move_first[state + 1]):
+            ending += final[move_to[m]]
+        most = max(most, move_first[state + 1] - move_first[state])
+        most_ending = max(most_ending, ending)
+    return int(most), int(most_ending)
+
+
+@jit_no_arrays
+def least_into(strings: Ints, rows: Flags, lengths: Ints, least: Ints) -> None:
+    """Writes the shortest, then least string of each column, in the chosen rows; -1 where there is none."""
+    for column in range(len(least)):
+        least[column] = -1
+        for row in range(len(rows)):
+            string, known = strings[row, column], least[column]
+            if not rows[row] or string < 0:
+                continue
+            if known < 0 or (lengths[string], string) < (lengths[known], known):
+                least[column] = string
+
+
+@jit_no_arrays
+def tokens_in(
+    after: NDArray[np.int8],
+    words: TokenArrays,
+    path: NDArray[np.int8],
+    bits: NDArray[np.uint8],
+    shortest: Ints,
+    exits: Ints,
+    leaving: NDArray[np.int8],
+    visited: Longs,
+) -> int:
+    """Sets the bits of the tokens that stay, by the place where they end, and the `shortest` strings; notes the nodes
+    at which others leave.
+
+    Returns how many nodes these are; `leaving` are the places before them. Others are counted: they are `visited`.
+    """
+    count, i, first = 0, 1, 0
+    while i < len(words.byte):
+        if words.depth[i] == 1:
+            first = words.byte[i]
+        before = path[words.depth[i] - 1]
+        to = after[before, words.byte[i]]
+        if to < 0:
+            if to == OUT:
+                exits[count], leaving[count] = i, before
+                count += 1
+            else:
+                visited[first] += 1
+            i = words.skip[i]
+            continue
+        visited[first] += 1
+        path[words.depth[i]] = to
+        string = words.string[i]
+        if string >= 0:
+            known = shortest[first, to]
+            if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
+                shortest[first, to] = string
+            for t in range(words.offsets[string], words.offsets[string + 1]):
+                bits[to, words.ids[t] >> 3] |= np.uint8(1 << (words.ids[t] & 7))
+        i += 1
+    return count
