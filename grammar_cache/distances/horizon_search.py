@@ -3,7 +3,7 @@
 Additive distances charge a token that spans the end of a rule twice, so near the horizon some of what fits seems not
 to. From all successors of a configuration that seem not to fit, the search goes on token by token, as long as they
 would need at most `SLACK` tokens more than are left, and looks for where the bound fits after all; at first one that
-is wider, and has to be cheap. A level is looked at as a whole or not at all, and what was known before costs as much
+is wider, and has to be cheap. What lower bounds tell not to fit isn't looked at. A level is looked at as a whole or not at all, and what was known before costs as much
 fuel as what wasn't. So what fits is a pure function of grammar, vocabulary, limits, configuration and tokens; and what
 a search finds can be followed: one from any configuration on the way needs no more fuel, and finds the rest of it.
 """
@@ -39,7 +39,7 @@ UNTOLD = 1_000
 """Searches that are kept to tell others of them: as many as a table in a store has room for."""
 
 Bounds: TypeAlias = Callable[[Ints], Ints]
-"""Function from configurations to upper bounds on their distances that are known without a search from there."""
+"""Function from configurations to bounds on their distances that are known without a search from there."""
 
 Ways: TypeAlias = dict[int, tuple[int, list[int]]]
 """Ways by the configuration that they begin with: its distance, and those from it on to where the bound is enough."""
@@ -68,16 +68,23 @@ class HorizonSearch:
     """Searches over the tables of one grammar. `searches` counts them, `effort` says what they cost."""
 
     def __init__(
-        self, tables: SuccessorTables, vocabulary: Vocabulary, fuel: int, cache_bytes: int, claims: Claims | None
+        self,
+        tables: SuccessorTables,
+        least_of: Bounds,
+        vocabulary: Vocabulary,
+        fuel: int,
+        cache_bytes: int,
+        claims: Claims | None,
     ) -> None:
-        """`fuel` of one search, in trie nodes. Without `claims`, nothing is learned from others, and nothing kept to
-        tell them.
+        """`least_of` bounds distances from below. `fuel` of one search, in trie nodes. Without `claims`, nothing is
+        learned from others, and nothing kept to tell them.
         """
         self._tables = tables
         self._vocabulary = vocabulary
         self._fuel = fuel
         self._ahead: LruCache[int, _Ahead] = LruCache(cache_bytes)
         self._claims = claims
+        self._least_of = least_of
         self._untold: list[tuple[int, int, list[Route]]] = []
         self._vouched: dict[int, tuple[int, int]] = {}
         self.searches = 0
@@ -195,6 +202,10 @@ class HorizonSearch:
         charged: dict[int, Successors] = {}
         level = first
         for left in range(tokens, 0, -1):
+            level = self._possible(level, left)
+            if not level:
+                levels.append({})
+                break
             visits, fuel = self._level(level, left - 1, slack, fuel, charged, bounds_of)
             if fuel < 0 and levels:
                 break
@@ -209,6 +220,11 @@ class HorizonSearch:
                         visit.distance, visit.ahead = 1 + behind[after].distance, after
         fits = [(at, visit.distance) for at, visit in levels[0].items() if visit.distance < INFINITE]
         return {at: (distance, _onward(levels, at)) for at, distance in fits}, fuel >= 0
+
+    def _possible(self, level: list[int], tokens: int) -> list[int]:
+        """Those of some configurations that so many tokens may complete: of others nothing is to be found."""
+        enough = self._least_of(np.array(level, np.int32)) <= tokens
+        return [at for at, possible in zip(level, enough.tolist(), strict=True) if possible]
 
     def _level(
         self,

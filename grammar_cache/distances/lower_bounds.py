@@ -32,6 +32,9 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 STATE_PRICE = 200
 """Fuel that takes a part of the time in which the counts of a state are solved."""
 
+FEW_STATES = 2_000
+"""States whose counts are solved within a step where they have to be: in less than 10 ms."""
+
 
 class FewestCache(LruCache[bytes, Ints]):
     """Counts of one vocabulary by the key of a part: see `Vocabulary.cache`."""
@@ -67,6 +70,11 @@ class LowerBounds:
     def of_none(self, configurations: Ints) -> Ints:
         """Bounds that need no solving: a text that isn't complete needs a token."""
         return (~self._configurations.arena.accepts[configurations]).astype(np.int32)
+
+    def of_cheap(self, configurations: Ints) -> Ints:
+        """Bounds by configuration, solved in grammars of few states only."""
+        few = self._configurations.network.states.count <= FEW_STATES
+        return self.of(configurations) if few else self.of_none(configurations)
 
     @property
     def price(self) -> int:

@@ -142,7 +142,12 @@ class SearchedDistances:
     def _begin_searches(self, claims: Claims | None) -> None:
         """Searches with few tokens left go over the tables that the grammar has now, and know nothing yet."""
         self._horizon_search = HorizonSearch(
-            self._tables, self.vocabulary, self.limits.step_fuel, self.limits.table_bytes // 16, claims
+            self._tables,
+            self._lower_bounds.of_cheap,
+            self.vocabulary,
+            self.limits.step_fuel,
+            self.limits.table_bytes // 16,
+            claims,
         )
         self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
         self._on_the_way: Completion = {}

@@ -131,6 +131,35 @@ def _walked(loop: Loop, vocabulary: Vocabulary) -> Region:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Ways:
+    """Parts of `LoopExits` that are the same wherever a state goes on as a region's first one but for the same bytes:
+    `used` are places of the region, or how many it has for the state itself.
+    """
+
+    used: Ints
+    ends: Ints
+    shortest: Ints
+    tokens: tuple[TokenBits, ...]
+    begin: Ints
+    past: Ints
+    before: Ints
+    visited: int
+    apart: int
+
+    @property
+    def size_bytes(self) -> int:
+        arrays = (self.used, self.ends, self.shortest, self.begin, self.past, self.before)
+        return sum(array.nbytes + 100 for array in arrays) + 300
+
+
+class _WaysCache(LruCache[tuple[bytes, bytes], _Ways]):
+    """Ways of one vocabulary by the key of their loop and the bytes that are read alike: see `Vocabulary.cache`."""
+
+    def __init__(self) -> None:
+        super().__init__(CACHE_BYTES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LoopExits:
     """`states`: places, the one asked for among them. At `ends`, places again, tokens end: the `shortest` strings of
     each, and all `tokens` of the region. Still to be looked at are the nodes from each of `begin` to before `past`,
@@ -170,7 +199,36 @@ def surroundings(
     alike = after == _after(rules, like)
     if weights[~alike].sum() * 2 > weights.sum():
         return None
-    found, trie = region(loop, vocabulary), vocabulary.trie
+    ways, states = _ways(loop, alike, vocabulary), np.append(loop.states, state)
+    moves, ending = most_moves(rules.move_first, rules.move_to, rules.final, states)
+    return LoopExits(
+        states[ways.used],
+        ways.ends,
+        ways.shortest,
+        ways.tokens,
+        ways.begin,
+        ways.past,
+        ways.before,
+        ways.visited,
+        ways.apart,
+        1 + 2 * moves,
+        ending,
+    )
+
+
+def _ways(loop: Loop, alike: Flags, vocabulary: Vocabulary) -> _Ways:
+    """Ways from a state that reads some bytes as the first state of a loop does."""
+    cache = vocabulary.cache(_WaysCache)
+    key = loop.key, alike.tobytes()
+    known = cache.get(key)
+    if known is None:
+        known = _found_ways(region(loop, vocabulary), len(loop.states), alike, vocabulary)
+        cache.keep(key, known, known.size_bytes)
+    return known
+
+
+def _found_ways(found: Region, size: int, alike: Flags, vocabulary: Vocabulary) -> _Ways:
+    trie = vocabulary.trie
     first = vocabulary.children.node[: vocabulary.children.first[1]]
     others = first[~alike[trie.byte[first]]]
     stays = alike[found.under]
@@ -178,10 +236,9 @@ def surroundings(
     shortest = _least(found.shortest, alike, vocabulary.lengths)
     ends = np.flatnonzero(shortest >= 0)
     begin = np.concatenate([exits, others])
-    moves, ending = most_moves(rules.move_first, rules.move_to, rules.final, np.append(loop.states, state))
-    used, places = np.unique(np.concatenate([ends, leaving, [len(loop.states)]]), return_inverse=True)
-    return LoopExits(
-        np.append(loop.states, state)[used],
+    used, places = np.unique(np.concatenate([ends, leaving, [size]]), return_inverse=True)
+    return _Ways(
+        used.astype(np.int32),
         places[: len(ends)].astype(np.int32),
         shortest[ends],
         tuple(found.ending[end] for end in ends.tolist()),
@@ -190,8 +247,6 @@ def surroundings(
         np.append(places[len(ends) : -1], np.full(len(others), places[-1])).astype(np.int32),
         int(found.visited[alike].sum()),
         len(others),
-        1 + 2 * moves,  # bounds on what reading a byte costs from states that call nothing: items that it makes
-        ending,
     )
 
 
