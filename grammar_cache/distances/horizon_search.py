@@ -3,9 +3,10 @@
 Additive distances charge a token that spans the end of a rule twice, so near the horizon some of what fits seems not
 to. From all successors of a configuration that seem not to fit, the search goes on token by token, as long as they
 would need at most `SLACK` tokens more than are left, and looks for where the bound fits after all; at first one that
-is wider, and has to be cheap. What lower bounds tell not to fit isn't looked at. A level is looked at as a whole or not at all, and what was known before costs as much
-fuel as what wasn't. So what fits is a pure function of grammar, vocabulary, limits, configuration and tokens; and what
-a search finds can be followed: one from any configuration on the way needs no more fuel, and finds the rest of it.
+is wider, and has to be cheap. Where a lower bound says that nothing fits, nothing is looked at. A level is looked at as
+a whole or not at all, and what was known before costs as much fuel as what wasn't. So what fits is a pure function of
+grammar, vocabulary, limits, configuration and tokens; and what a search finds can be followed: one from any
+configuration on the way needs no more fuel, and finds the rest of it.
 """
 
 from __future__ import annotations
@@ -222,7 +223,7 @@ class HorizonSearch:
         return {at: (distance, _onward(levels, at)) for at, distance in fits}, fuel >= 0
 
     def _possible(self, level: list[int], tokens: int) -> list[int]:
-        """Those of some configurations that so many tokens may complete: of others nothing is to be found."""
+        """Configurations that so many tokens may complete; from the others there is nothing to find."""
         enough = self._least_of(np.array(level, np.int32)) <= tokens
         return [at for at, possible in zip(level, enough.tolist(), strict=True) if possible]
 

@@ -10,7 +10,7 @@ from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 
 NOWHERE, OUT = -1, -2
-"""In place of a place: what leads nowhere, and what leads out of the region."""
+"""Marks that stand for a place: what leads nowhere, and what leads out of the region."""
 
 
 @jit
@@ -29,15 +29,9 @@ def around(
 
     The arrays are those of `NetworkArrays`: handing over all of them takes longer.
     """
-    count, size, i = int(classes.max()) + 1, 1, 0
-    row, first = np.empty(count, np.int32), np.full(count, -1, np.int32)
-    order, classes_met = np.empty(count, np.int32), 0
-    for byte in range(256):
-        if first[classes[byte]] < 0:
-            first[classes[byte]] = byte
-            order[classes_met] = classes[byte]
-            classes_met += 1
-    near = np.full((len(states), count), NOWHERE, np.int8)
+    order = _by_first_byte(classes)
+    near = np.full((len(states), classes.max() + 1), NOWHERE, np.int8)
+    row, size, i = np.empty(classes.max() + 1, np.int32), 1, 0
     states[0] = state
     while i < size:
         s = states[i]
@@ -48,7 +42,7 @@ def around(
         row[:] = -1
         for m in range(move_first[s], move_first[s + 1]):
             row[move_class[m]] = move_to[m]
-        for c in order[:classes_met]:
+        for c in order:
             to = row[c]
             if to < 0:
                 continue
@@ -60,6 +54,25 @@ def around(
                 size += 1
             near[i, c] = place if place < size else OUT
         i += 1
+    return _region(near[:size], classes, states, after)
+
+
+@jit
+def _by_first_byte(classes: NDArray[np.uint8]) -> Ints:
+    """Classes, that of the least byte first."""
+    order, met, count = np.empty(classes.max() + 1, np.int32), np.zeros(classes.max() + 1, np.bool_), 0
+    for of in classes:
+        if not met[of]:
+            met[of] = True
+            order[count] = of
+            count += 1
+    return order[:count]
+
+
+@jit
+def _region(near: NDArray[np.int8], classes: NDArray[np.uint8], states: Ints, after: NDArray[np.int8]) -> int:
+    """Keeps the states that lead back to the first one: how many there are."""
+    size, count = near.shape
     back = np.zeros(size, np.bool_)
     changed = True
     while changed:
