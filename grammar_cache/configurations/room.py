@@ -27,6 +27,8 @@ _SCRATCH = 128
 """Columns of the scratch at first."""
 _SPARE = 16
 """Places that are added at least where there is no room."""
+_SPARE_ROWS = 96
+"""Rows that there is room for behind the search for the minimum: about what masks of an answer need first."""
 _PLACES = {
     "configurations": ("row", "costs", "accepts", "item_first", "hashes"),
     "nodes": ("edge_first", "node_hashes", "popped"),
@@ -108,7 +110,8 @@ def trimmed(arena: Arena, kept: Ints) -> Arena:
     row[kept] = np.arange(1, len(kept) + 1)
     used[ROWS] = len(kept) + 1
     arena = arena._replace(next=arena.next[np.append(0, arena.row[kept])], row=row, used=used)
-    return _fitted(arena, Room(*(count + count // 8 + _SPARE for count in Room.used(used))))
+    room = Room(*(count + count // 8 + _SPARE for count in Room.used(used)))
+    return _fitted(arena, room._replace(rows=used[ROWS] + _SPARE_ROWS))
 
 
 def _fitted(arena: Arena, room: Room) -> Arena:
