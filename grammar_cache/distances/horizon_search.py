@@ -86,7 +86,7 @@ class HorizonSearch:
         self._ahead: LruCache[int, _Ahead] = LruCache(cache_bytes)
         self._claims = claims
         self._least_of = least_of
-        self._untold: list[tuple[int, int, list[Route]]] = []
+        self._untold: list[tuple[int, int, list[tuple[int, ...]]]] = []
         self._vouched: dict[int, tuple[int, int]] = {}
         self.searches = 0
         self._fuel_spent = 0
@@ -127,7 +127,12 @@ class HorizonSearch:
     def learned(self) -> dict[bytes, Finding]:
         """Findings since the last call, for others."""
         told, self._untold = self._untold, []
-        return {} if self._claims is None else dict(self._claims.stated_horizon(*one) for one in told)
+        if self._claims is None:
+            return {}
+        return dict(
+            self._claims.stated_horizon(configuration, tokens, [Route(way, self.strings(way)) for way in ways])
+            for configuration, tokens, ways in told
+        )
 
     @property
     def effort(self) -> Effort:
@@ -157,8 +162,7 @@ class HorizonSearch:
         ways = self._searched(first, tokens, bounds_of)
         self._seconds += perf_counter() - begun
         if self._claims is not None and len(self._untold) < UNTOLD:
-            told = [(configuration, *on_way) for _, on_way in ways.values()]
-            self._untold.append((configuration, tokens, [Route(on_way, self.strings(on_way)) for on_way in told]))
+            self._untold.append((configuration, tokens, [(configuration, *on_way) for _, on_way in ways.values()]))
         return ways
 
     def _followed(

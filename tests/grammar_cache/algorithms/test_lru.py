@@ -26,3 +26,14 @@ def test_the_last_used_stay_within_the_bound(calls: list[tuple[str, int | None]]
             expected.pop(0)
     assert len(kept) == len(expected)
     assert [kept.get(name) for name, _, _ in expected] == [value for _, value, _ in expected]
+
+
+def test_what_is_taken_is_gone() -> None:
+    """All entries leave at once, and there is room for others."""
+    kept = LruCache[str, int](2)
+    kept.keep("a", 1, 1)
+    kept.keep("b", 2, 1)
+    assert dict(kept.taken()) == {"a": 1, "b": 2}
+    assert (len(kept), kept.size, kept.get("a")) == (0, 0, None)
+    kept.keep("c", 3, 2)
+    assert kept.taken() == [("c", 3)]

@@ -262,3 +262,27 @@ def test_growth_ends_at_the_limit_and_what_was_known_stays() -> None:
     known = reader.table.arena.next[: reader.table.arena.used[ROWS]]
     assert np.all((known < reader.table.count) & (known >= DEAD))
     assert reader.after(b"(((") != DEAD
+
+
+def test_what_was_trimmed_is_made_again_and_numbered_alike() -> None:
+    """Rows that are given back come out as they were; new configurations have the numbers that they have elsewhere."""
+    body = Alt((Seq((Bytes(b"("), Ref("p"), Bytes(b")"))), Seq((Bytes(b"["), Ref("p"), Bytes(b"]"))), Bytes(b"x")))
+    network = build(Grammar({"p": body}, "p"), Limits())
+    trimmed, whole = Configurations(network, 1_000), Configurations(network, 1_000)
+    for table in (trimmed, whole):
+        for text in (b"((x))", b"[(x)]", b"(["):
+            at = table.start
+            for byte in text:
+                at = table.step(at, byte)
+    rows = [trimmed.row(configuration).tolist() for configuration in range(5)]
+    held = trimmed.held_bytes
+    trimmed.trim([trimmed.start])
+    assert trimmed.held_bytes < held / 2
+    assert trimmed.arena.used[ROWS] == 2
+    assert [trimmed.row(configuration).tolist() for configuration in range(5)] == rows
+    at = [trimmed.start, whole.start]
+    for byte in b"[[[([(([(([[((x":
+        at = [table.step(configuration, byte) for table, configuration in zip((trimmed, whole), at, strict=True)]
+        assert at[0] == at[1] != DEAD
+    assert trimmed.items(at[0]) == whole.items(at[0])
+    assert trimmed.node_count == whole.node_count

@@ -109,6 +109,21 @@ def test_sets_are_equal_at_length(case: Case, limits: Limits, number: int) -> No
     check_orders(case, limits, number)
 
 
+@given(cases(), st.sampled_from([SEARCH, LITTLE]))
+@examples(40)
+def test_lower_bounds_leave_out_nothing_that_fits(case: Case, limits: Limits) -> None:
+    """Searches that look at all they could find no more than those that lower bounds lead."""
+    led, blind = case.compiled(limits), case.compiled(limits)
+    if led is None or blind is None:
+        return
+    blind._horizon_search._least_of = blind._lower_bounds.of_none
+    for text, configuration in boundaries(led, case.longest, 8):
+        other = blind.consume_bytes(blind.start, text)
+        assert other is not None
+        for budget in range(6):
+            assert set(viable(led, configuration, budget)) >= set(viable(blind, other, budget))
+
+
 PALINDROMES = Constraint("gbnf", 'root ::= "a" root "a" | "b" root "b" | ""')
 LETTERS = Vocabulary([b"a", b"b", b"ab", b"ba", b"aa", None], [5])
 
