@@ -14,7 +14,7 @@ _REPEATED = 32
 """Keys that sorting takes longer for than finding repetitions."""
 _NONE = np.iinfo(np.int64).min
 """Mark of a free slot; no key."""
-_DIGIT = 8
+_DIGIT = 7
 """Bits of a digit."""
 _MANY = 48
 """Distinct keys that sorting by digits takes less time for than Shell's sort."""
@@ -38,24 +38,25 @@ def distinct(keys: NDArray[Any], size: int) -> int:
 
 
 @jit_inline
-def many_distinct(keys: Longs, size: int, room: Longs) -> int:
+def many_distinct(keys: Longs, size: int, room: Longs, counts: Longs) -> int:
     """Sorts and leaves out repetitions as `distinct` does, of keys from -1 on that may be many, most of them
-    repetitions. `room`: a power of two of places to work in. Where that is too small for digits, it takes longer.
+    repetitions. `room`, a power of two of places, and `counts` are to work in. Where there are fewer than 128, or than
+    keys, it takes longer.
     """
     size = _repeated_once(keys, size, room)
-    if size < _MANY or len(room) < size + (1 << _DIGIT):
+    if size < _MANY or size > len(room) or len(counts) < 1 << _DIGIT:
         return int(distinct(keys, size))
-    _sort_by_digits(keys, size, room)
+    _sort_by_digits(keys, size, room, counts)
     return int(_neighbours_once(keys, size))
 
 
 @jit_inline
-def _sort_by_digits(keys: Longs, size: int, room: Longs) -> None:
-    """Sorts by digits of eight bits, the last ones first, and passes over bits in which no keys differ."""
+def _sort_by_digits(keys: Longs, size: int, room: Longs, counts: Longs) -> None:
+    """Sorts by digits, the last ones first, and passes over bits in which no keys differ."""
     differing = np.int64(0)
     for i in range(size):
         differing |= keys[i] + 1 ^ keys[0] + 1
-    counts, here, there = room[: 1 << _DIGIT], keys, room[1 << _DIGIT :]
+    here, there = keys, room
     place, passes = 0, 0
     while differing >> place > 0:
         if differing >> place & 1 == 0:

@@ -18,8 +18,8 @@ def _distinct(keys: Longs, size: int) -> int:
 
 
 @jit_no_arrays
-def _many_distinct(keys: Longs, size: int, room: Longs) -> int:
-    return many_distinct(keys, size, room)
+def _many_distinct(keys: Longs, size: int, room: Longs, counts: Longs) -> int:
+    return many_distinct(keys, size, room, counts)
 
 
 def _keys(rng: random.Random) -> list[int]:
@@ -37,6 +37,6 @@ def test_distinct_keys_ascend(seed: int) -> None:
     by_shell = np.array([*keys, *[7] * behind], np.int64)
     assert by_shell[: _distinct(by_shell, len(keys))].tolist() == expected
     for places in (1 << room for room in range(5, 13)):
-        found = np.array([*keys, *[7] * behind], np.int64)
-        assert found[: _many_distinct(found, len(keys), np.empty(places, np.int64))].tolist() == expected
+        found, room, counts = np.array([*keys, *[7] * behind], np.int64), *np.empty((2, places), np.int64)
+        assert found[: _many_distinct(found, len(keys), room, counts)].tolist() == expected
         assert found[len(keys) :].tolist() == [7] * behind
