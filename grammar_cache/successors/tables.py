@@ -22,7 +22,8 @@ from grammar_cache.successors.distinct_kernels import (
     Walks,
     distinct_successors,
 )
-from grammar_cache.successors.loop_exits import KnownExits, LoopExits
+from grammar_cache.successors.loop_exits import KnownExits
+from grammar_cache.successors.self_loops import LoopExits
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
     TokenArrays,
