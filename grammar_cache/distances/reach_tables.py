@@ -112,15 +112,9 @@ def walk_of(found: Found, state: int, node: int) -> int:
 @jit_inline
 def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
     """The row of a walk and a state, made with this node if it is new; -1 where room is short."""
-    if found.seen_walk[state] == walk:
-        return int(found.seen_row[state])
-    slot = _mixed(walk, state, 1) & (len(found.row_slots) - 1)
-    while found.row_slots[slot] >= 0:
-        known = found.row_slots[slot]
-        if found.row_walk[known] == walk and found.row_state[known] == state:
-            found.seen_walk[state], found.seen_row[state] = walk, known
-            return int(known)
-        slot = (slot + 1) & (len(found.row_slots) - 1)
+    known, slot = _sought_row(found, walk, state)
+    if known >= 0:
+        return int(known)
     row = found.used[ROWS]
     if row == len(found.row_walk):
         return -1
@@ -135,16 +129,23 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
 @jit_inline
 def known_row(found: Found, walk: int, state: int) -> int:
     """The row of a walk and a state, or -1 where no token has led there."""
+    known, _ = _sought_row(found, walk, state)
+    return int(known)
+
+
+@jit_inline
+def _sought_row(found: Found, walk: int, state: int) -> tuple[int, int]:
+    """The row of a walk and a state, or -1 and the slot that is free for it."""
     if found.seen_walk[state] == walk:
-        return int(found.seen_row[state])
+        return int(found.seen_row[state]), -1
     slot = _mixed(walk, state, 1) & (len(found.row_slots) - 1)
     while found.row_slots[slot] >= 0:
         known = found.row_slots[slot]
         if found.row_walk[known] == walk and found.row_state[known] == state:
             found.seen_walk[state], found.seen_row[state] = walk, known
-            return int(known)
+            return int(known), -1
         slot = (slot + 1) & (len(found.row_slots) - 1)
-    return -1
+    return -1, slot
 
 
 @jit_inline
