@@ -22,7 +22,7 @@ from grammar_cache.distances.beam_bound import Completion, beam_bound
 from grammar_cache.distances.claims import Claims, Finding
 from grammar_cache.distances.cost_kernels import within
 from grammar_cache.distances.effort import Effort
-from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.distances.exact_search import FEW, ExactSearch
 from grammar_cache.distances.horizon import Horizon
 from grammar_cache.distances.horizon_search import HorizonSearch
 from grammar_cache.distances.lower_bounds import LowerBounds
@@ -141,13 +141,9 @@ class SearchedDistances:
 
     def _begin_searches(self, claims: Claims | None) -> None:
         """Searches with few tokens left go over the tables that the grammar has now, and know nothing yet."""
+        cache_bytes, bounds = self.limits.table_bytes // 16, self._lower_bounds.of_cheap
         self._horizon_search = HorizonSearch(
-            self._tables,
-            self._lower_bounds.of_cheap,
-            self.vocabulary,
-            self.limits.step_fuel,
-            self.limits.table_bytes // 16,
-            claims,
+            self._tables, bounds, self.vocabulary, self.limits.step_fuel, cache_bytes, claims
         )
         self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
         self._on_the_way: Completion = {}
@@ -238,20 +234,16 @@ class SearchedDistances:
         bound, fuel, start = self._additive(self.start), self.limits.start_fuel, self.start
         if bound == 0:
             return Minimum(0, True)
-        found = self._tightening.within(start, bound - 1, fuel) or self._path
+        found = self._tightening.within(start, bound - 1, fuel, led=bound > FEW) or self._path
         if not found and self._tightening.least(start) < bound < INFINITE:
             self._path = beam_bound(self._tables, self._distances, self.vocabulary, start, bound, fuel)
         self._on_the_way = self._path | self._tightening.completions()
         ways = np.array(sorted((at, left) for at, (left, _) in self._on_the_way.items()), np.int32).reshape(-1, 2)
         self._places = ways[:, 0].copy(), ways[:, 1].copy()
-        self._trim()
+        self._configurations.trim(self._on_the_way)  # what else the search has taken can be made again
+        self._tables.pack()
         bound = min(bound, self._on_the_way.get(start, (INFINITE, -1))[0])
         return Minimum(bound, self._tightening.least(start) >= bound)
-
-    def _trim(self) -> None:
-        """Gives back what the search for the minimum has taken and can be made again."""
-        self._configurations.trim(self._on_the_way)
-        self._tables.pack()
 
     def _search_within(self, configuration: int, tokens: int) -> int:
         """A distance of at most `tokens` that a search finds, else INFINITE."""
