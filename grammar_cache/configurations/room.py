@@ -25,7 +25,7 @@ from grammar_cache.jit import jit
 
 _SCRATCH = 128
 """Columns of the scratch at first."""
-_SPARE = 16
+_SPARE = 64
 """Places that are added at least where there is no room."""
 _SPARE_ROWS = 96
 """Rows that there is room for behind the search for the minimum: about what masks of an answer need first."""
@@ -59,13 +59,15 @@ class Room(NamedTuple):
         return Room(len(arena.hashes), len(arena.node_hashes), len(arena.items), len(arena.edges), len(arena.next))
 
     def more(self, used: Room) -> Room:
-        """Half as much again for all of which more than two thirds are in use; for all but rows where that is nothing:
-        nodes that lean on each other are made many at a time, and taken back where there is no room for all of them.
+        """Twice the room for all of which more than half is in use, but half as much again for configurations and rows,
+        which take most of it; for all but rows where that is nothing: nodes that lean on each other are made many at a
+        time, and taken back where there is no room for all of them.
         """
-        short = [3 * count > 2 * room for count, room in zip(used, self, strict=True)]
+        short = [2 * count > room for count, room in zip(used, self, strict=True)]
         if not any(short):
             short = [True, True, True, True, False]
-        return Room(*(room + grows * (room // 2 + _SPARE) for room, grows in zip(self, short, strict=True)))
+        added = self._replace(configurations=self.configurations // 2, rows=self.rows // 2)
+        return Room(*(room + grows * (more + _SPARE) for room, grows, more in zip(self, short, added, strict=True)))
 
 
 def empty(classes: int, rules: int, room: Room) -> Arena:
@@ -148,9 +150,9 @@ def _with_places(array: NDArray[Any], places: int) -> NDArray[Any]:
 
 
 def widened(arena: Arena) -> Arena:
-    """Copy of the arena with rows of the scratch twice as long; what was in them is lost."""
+    """Copy of the arena with rows of the scratch four times as long; what was in them is lost."""
     rows, width = arena.scratch.shape
-    return arena._replace(scratch=np.empty((rows, 2 * width), np.int64))
+    return arena._replace(scratch=np.empty((rows, 4 * width), np.int64))
 
 
 @jit

@@ -172,7 +172,7 @@ def test_a_grammar_that_has_grown_counts_with_its_growth() -> None:
     """Bytes that decoding adds to a kept grammar count when the cache is next used."""
 
     async def grow() -> tuple[int, int]:
-        cache = make(room=1_500_000)
+        cache = make(room=1_000_000)
         try:
             [grown] = [await cache.get(regex("[a-z]{1,9000}"))]
             await cache.get(regex("a"))
