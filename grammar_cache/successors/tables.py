@@ -32,6 +32,7 @@ from grammar_cache.successors.token_kernels import (
     consume,
     consume_known,
     follow,
+    follow_noting,
     tokens_into,
 )
 from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes, union
@@ -121,6 +122,17 @@ class SuccessorTables:
             if status < 0:
                 table.outcome(status)
         return configuration
+
+    def consume_strings(self, configuration: int, strings: Ints) -> Ints:
+        """The configuration after each of some strings, one after the other; DEAD from where they lead nowhere on."""
+        table, done, status = self._configurations, 0, -1
+        text = np.frombuffer(b"".join(self._vocabulary.strings[string] for string in strings.tolist()), np.uint8)
+        behind = np.full(len(text), DEAD, np.int32)
+        while status < 0:
+            done, configuration, status = follow_noting(table.rules, table.arena, text, done, configuration, behind)
+            if status < 0:
+                table.outcome(status)
+        return behind[self._vocabulary.lengths[strings].cumsum() - 1]
 
     def follow_reserved(self, configuration: int, data: bytes) -> int:
         """Follows bytes as `follow` does, for a text that was chosen: where limits stand against it, one configuration

@@ -70,6 +70,20 @@ def follow(
     return done, configuration, 0
 
 
+@jit_no_arrays
+def follow_noting(
+    rules: NetworkArrays, arena: Arena, data: NDArray[np.uint8], done: int, configuration: int, behind: Ints
+) -> tuple[int, int, int]:
+    """Follows bytes as `follow` does, and notes the configuration behind each."""
+    while done < len(data) and configuration >= 0:
+        after = after_byte(rules, arena, configuration, data[done])
+        if after < UNKNOWN:
+            return done, configuration, after
+        behind[done] = configuration = after
+        done += 1
+    return done, configuration, 0
+
+
 @jit_inline
 def dearness(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Part that reading a byte from a configuration has in what a token may cost; its row is made."""
