@@ -25,7 +25,7 @@ OVER, WHOLE_OVER = 1, 2
 
 class Readable(NamedTuple):
     """Tables of a network that the walks read. `after[state, byte class]`: a state, or -1. `width[state]`: bytes it
-    reads.
+    reads. `narrow[state]`: walks leave nothing out there, though strings end there.
 
     The bytes of class c are `class_bytes[class_first[c] : class_first[c + 1]]`; the root's children by such a byte
     `root[root_first[c] : root_first[c + 1]]`, those that are no token first.
@@ -46,6 +46,7 @@ class Readable(NamedTuple):
     final: NDArray[np.bool_]
     entry: Ints
     closed: bool
+    narrow: Flags
     whole: Flags
     within: Flags
     stop: NDArray[np.uint8]
