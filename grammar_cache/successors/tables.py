@@ -132,7 +132,7 @@ class SuccessorTables:
             done, configuration, status = follow_noting(table.rules, table.arena, text, done, configuration, behind)
             if status < 0:
                 table.outcome(status)
-        return behind[self._vocabulary.lengths[strings].cumsum() - 1]
+        return behind.take(self._vocabulary.lengths[strings].cumsum() - 1)
 
     def follow_reserved(self, configuration: int, data: bytes) -> int:
         """Follows bytes as `follow` does, for a text that was chosen: where limits stand against it, one configuration
