@@ -32,7 +32,6 @@ from grammar_cache.successors.token_kernels import (
     consume,
     consume_known,
     follow,
-    follow_noting,
     tokens_into,
 )
 from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes, union
@@ -115,24 +114,23 @@ class SuccessorTables:
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """The configuration after these bytes, or DEAD."""
-        table, done, status = self._configurations, 0, -1
-        text = np.frombuffer(data, np.uint8)
-        while status < 0:
-            done, configuration, status = follow(table.rules, table.arena, text, done, configuration)
-            if status < 0:
-                table.outcome(status)
-        return configuration
+        behind = self._behind(configuration, data)
+        return int(behind[-1]) if len(behind) else configuration
 
     def consume_strings(self, configuration: int, strings: Ints) -> Ints:
         """The configuration after each of some strings, one after the other; DEAD from where they lead nowhere on."""
+        behind = self._behind(configuration, b"".join(self._vocabulary.strings[one] for one in strings.tolist()))
+        return behind.take(self._vocabulary.lengths[strings].cumsum() - 1)
+
+    def _behind(self, configuration: int, data: bytes) -> Ints:
+        """The configuration behind each of these bytes, DEAD from where they lead nowhere on."""
         table, done, status = self._configurations, 0, -1
-        text = np.frombuffer(b"".join(self._vocabulary.strings[string] for string in strings.tolist()), np.uint8)
-        behind = np.full(len(text), DEAD, np.int32)
+        text, behind = np.frombuffer(data, np.uint8), np.full(len(data), DEAD, np.int32)
         while status < 0:
-            done, configuration, status = follow_noting(table.rules, table.arena, text, done, configuration, behind)
+            done, configuration, status = follow(table.rules, table.arena, text, done, configuration, behind)
             if status < 0:
                 table.outcome(status)
-        return behind.take(self._vocabulary.lengths[strings].cumsum() - 1)
+        return behind
 
     def follow_reserved(self, configuration: int, data: bytes) -> int:
         """Follows bytes as `follow` does, for a text that was chosen: where limits stand against it, one configuration
