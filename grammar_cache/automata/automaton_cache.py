@@ -54,7 +54,8 @@ class Reduced:
         digest = blake2b(b"%d %d " % (dfa.size, len(labels)), digest_size=16)
         for column in (own, first, labels, heads, dfa.final):
             digest.update(column.tobytes())
-        return Reduced(Dfa(first, labels, heads, dfa.final), own, tuple(called.tolist()), digest.digest(), reads=dfa.reads)
+        made = Dfa(first, labels, heads, dfa.final)
+        return Reduced(made, own, tuple(called.tolist()), digest.digest(), made.reads)
 
     @property
     def weight(self) -> int:

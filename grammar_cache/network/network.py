@@ -160,7 +160,7 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
         largest = max(range(len(dfas)), key=lambda rule: dfas[rule].size)
         message = f"the grammar needs {count} states, more than {limits.states}; the most are {dfas[largest].size}"
         raise LimitExceeded(message, limit="states").of_rule(names[largest])
-    classes, *columns = joined(
+    classes, moves, move_class, move_to, calls, call_rule, call_back = joined(
         entry,
         np.concatenate([dfa.first for dfa in dfas]),
         np.concatenate([dfa.labels for dfa in dfas]),
@@ -170,10 +170,10 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
         np.fromiter(chain.from_iterable(one.called for one in own), np.int32),
     )
     final = np.concatenate([dfa.final for dfa in dfas])
-    states = States(*columns, final, np.repeat(np.arange(len(dfas), dtype=np.int32), np.diff(entry)))
-    first = states.call_first
+    rule = np.repeat(np.arange(len(dfas), dtype=np.int32), np.diff(entry))
+    states = States(moves, move_class, move_to, calls, call_rule, call_back, final, rule)
     begins = entry[:-1].tolist()
-    component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in begins])
+    component, cyclic = components([call_rule[calls[e] : calls[e + 1]].tolist() for e in begins])
     return Network(
         classes=classes,
         class_count=int(classes.max()) + 1,
