@@ -28,7 +28,7 @@ class Rule:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_joined_rules_read_and_call_what_each_does(seed: int) -> None:
-    """By every byte each state leads where its rule leads, and calls come in order with the rules' own numbers."""
+    """States lead where they lead in their rules, by every byte; calls come in order, by the numbers of rules."""
     random = Random(seed)
     count = random.randint(1, 5)
     rules = [Rule(random, count) for _ in range(count)]
