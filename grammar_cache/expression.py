@@ -21,35 +21,35 @@ SURROGATES = (0xD800, 0xDFFF)
 Range: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Bytes:
     """Exactly these bytes; `Bytes(b"")` is the empty string."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class CharClass:
     """One code point out of sorted, disjoint, inclusive ranges; surrogates never belong. Build it with `char_class`."""
 
     ranges: tuple[Range, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Seq:
     """The items one after the other; `Seq(())` is the empty string."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Alt:
     """Any one of the items; `Alt(())` is the empty language."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Repeat:
     """`item` from `least` to `most` times (`None`: any number). Large counts are not unrolled by the network."""
 
@@ -58,28 +58,28 @@ class Repeat:
     most: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Ref:
     """The rule of that name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class And:
     """The intersection of regular expressions."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Not:
     """All byte strings outside a regular expression. Keep it inside an `And`, which says what a text may look like."""
 
     item: Expression
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Automaton:
     """A regular language that the dialect brings as an automaton, of which state 0 is the start.
 

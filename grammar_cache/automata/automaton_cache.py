@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,6 @@ from grammar_cache.jit import jit
 
 LARGEST = 4_000_000
 """Numbers (of 4 bytes) in all automata that are kept."""
-PARTS = 100_000
-"""Parts of all expressions whose codes are kept."""
 _OVERHEAD = 256
 """Numbers that one program is counted as more, and one automaton, however small."""
 
@@ -71,15 +70,16 @@ class CachedAutomata:
 
 
 class AutomatonCache:
-    """Cached programs by key, and codes by the identity of expressions, which stay alive as long.
+    """Cached programs by key, the least recently used go first; and codes by the identity of expressions.
 
-    The least recently used go first. Any thread may ask.
+    A code stays as long as its expression: a dialect's own stay, and those of a single schema go with it, so that
+    Python's collector of garbage doesn't look through them again. Any thread may ask.
     """
 
     def __init__(self, largest: int = LARGEST) -> None:
         self.totals = CompleteDfaCache()
         self._programs: LruCache[bytes, CachedAutomata] = LruCache(largest, share=4)
-        self._codes: LruCache[int, tuple[Expression, Code]] = LruCache(PARTS)
+        self._codes: dict[int, tuple[ref[Expression], Code]] = {}
 
     def __len__(self) -> int:
         return len(self._programs)
@@ -102,8 +102,9 @@ class AutomatonCache:
         return None if found is None else found[1]
 
     def keep_code(self, expression: Expression, code: Code) -> None:
-        """Caches a code with its expression, whose identity no other one has as long."""
-        self._codes.keep(id(expression), (expression, code), 1 + code.parts)
+        """Caches a code as long as its expression lives: so long no other one has its identity."""
+        codes, identity = self._codes, id(expression)
+        codes[identity] = (ref(expression, lambda _: codes.pop(identity)), code)
 
 
 class CachedRule:

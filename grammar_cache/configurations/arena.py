@@ -22,7 +22,7 @@ FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
 scratch have to grow, a step looks at too much."""
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
-SCRATCH_ROWS = 14
+SCRATCH_ROWS = 15
 DEAR_SHARE = 5
 """Part of what reading one byte may cost, above which the costs of a token's bytes add up."""
 GROUPED = np.int64(-(1 << 63))

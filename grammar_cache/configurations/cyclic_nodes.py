@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.algorithms.sorting import distinct, repeated_once
+from grammar_cache.algorithms.sorting import many_distinct
 from grammar_cache.array_types import Flags, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
@@ -26,7 +26,7 @@ from grammar_cache.configurations.arena import (
 )
 from grammar_cache.jit import jit
 
-ENTERED, OUTSIDE, SEEN = range(3)
+ENTERED, OUTSIDE, SEEN, COUNTS = range(4)
 """Rows of the scratch."""
 
 
@@ -74,7 +74,7 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
         if work > rules.widest:
             forget(arena, key)
             return 0, WIDE
-        size = distinct(handed, repeated_once(handed, size, arena.scratch[SEEN]))
+        size = many_distinct(handed, size, arena.scratch[SEEN], arena.scratch[COUNTS])
         node = grouped_node(arena, handed[:size])
         if node == FULL:  # growing notes anew what there is
             arena.used[NODES], arena.used[EDGES] = nodes, edges

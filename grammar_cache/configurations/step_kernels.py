@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.algorithms.heap import pop, push
-from grammar_cache.algorithms.sorting import distinct, repeated_once
+from grammar_cache.algorithms.sorting import many_distinct
 from grammar_cache.array_types import Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
@@ -27,10 +27,10 @@ from grammar_cache.configurations.arena import (
     configuration_of,
     node_of,
 )
-from grammar_cache.configurations.cyclic_nodes import ENTERED, OUTSIDE, SEEN, enter
+from grammar_cache.configurations.cyclic_nodes import COUNTS, ENTERED, OUTSIDE, SEEN, enter
 from grammar_cache.jit import jit_inline, jit_no_arrays
 
-ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, REACHED, BEFORE = range(SEEN + 1, SEEN + 12)
+ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, REACHED, BEFORE = range(COUNTS + 1, COUNTS + 12)
 """Rows of the scratch, after those of groups."""
 
 
@@ -61,7 +61,7 @@ def _closed(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> i
         if rules.live[found[i] >> 32]:
             found[kept] = found[i]
             kept += 1
-    kept = distinct(found, repeated_once(found, kept, arena.scratch[SEEN]))
+    kept = many_distinct(found, kept, arena.scratch[SEEN], arena.scratch[COUNTS])
     number: int = configuration_of(arena, found[:kept], accepting, rules.limit)
     return number
 
@@ -118,7 +118,8 @@ def _own(arena: Arena, rule: int, into: Longs, begin: int) -> int:
             return CRAMPED
         into[past] = arena.scratch[EDGES, k]
         past, k = past + 1, arena.scratch[OLDER, k]
-    return begin + int(distinct(into[begin:], repeated_once(into[begin:], past - begin, arena.scratch[SEEN])))
+    room, counts = arena.scratch[SEEN], arena.scratch[COUNTS]
+    return begin + int(many_distinct(into[begin:], past - begin, room, counts))
 
 
 @jit_no_arrays

@@ -2,87 +2,142 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
+from grammar_cache.algorithms.heap import pop, push
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, Arena
 from grammar_cache.distances.cost_kernels import grouped
 from grammar_cache.distances.reach import Reach
 from grammar_cache.distances.reach_tables import LEFT_OUT, OVER, WHOLE, WHOLE_LEFT_OUT, WHOLE_OVER
-from grammar_cache.jit import jit
+from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 
 ALIGNED, INSIDE = 0, 2
 """Ways in which a rule's text begins: with a token, or inside of one. One more where its last token goes on."""
 WAYS = 4
+_NOW, _LATER = 0, 1
+
+
+class _Counts(NamedTuple):
+    """Counts of states, and of walks behind them, `least[way, place]`. Those that have fallen wait: `used[_NOW]` with
+    the count at hand, in `now`, as way * places + place, and `used[_LATER]` in the heap `later`, above their counts.
+    """
+
+    least: Ints
+    now: Ints
+    later: Longs
+    used: Longs
+
+
+class _Uses(NamedTuple):
+    """Rows by their state, links by the state behind them, and links by the walk that they call: see `grouped`."""
+
+    row_first: Ints
+    rows: Ints
+    back_first: Ints
+    backs: Ints
+    callee_first: Ints
+    callees: Ints
 
 
 @jit
 def fewest_begun(fewest: Ints, fresh: Ints, found: Reach, infinite: int) -> None:
     """Lowers what the `fresh` states need, given all others: [way, state].
 
-    Counts only fall, and each is looked at again when it has: a token that goes on behind a rule may save one, so that
-    their order alone settles nothing.
+    Counts are settled in their order, since none is less than one that it comes from (Knuth, as in `least_costs`). Most
+    are no more either, so those of one count are a stack, and the heap has few.
     """
     states = fewest.shape[1]
-    walks = np.full((WAYS, found.walks), infinite, np.int32)
+    places = states + found.walks
     row_first, rows = grouped(found.row_state, states)
     back_first, backs = grouped(found.link_back, states)
     callee_first, callees = grouped(found.link_callee, found.walks)
-    size = states + found.walks
+    uses = _Uses(row_first, rows, back_first, backs, callee_first, callees)
+    room = WAYS * (states + len(fresh)) + 4 * WAYS * len(found.link_walk)  # a link is looked at twice from each end
+    least = np.full((WAYS, places), infinite, np.int32)
+    least[:, :states] = fewest
+    counts = _Counts(least, np.empty(WAYS * places, np.int32), np.empty(room, np.int64), np.zeros(2, np.int64))
+    _settle(counts, uses, fresh, found, states, infinite)
+    fewest[:] = least[:, :states]
+
+
+@jit_no_arrays
+def _settle(counts: _Counts, uses: _Uses, fresh: Ints, found: Reach, states: int, infinite: int) -> None:
+    """Settles all counts, the least ones first."""
+    least, now, later, used = counts
+    places = least.shape[1]
     for walk in range(len(fresh)):
         if found.overhang[walk] & OVER:
-            fewest[INSIDE + 1, fresh[walk]] = 0
+            least[INSIDE + 1, fresh[walk]] = 0
         if found.overhang[walk] & WHOLE_OVER:
-            fewest[ALIGNED + 1, fresh[walk]] = 1
-    queue = [np.int64(fewest[way, s]) << 32 | way * size + s for way in range(WAYS) for s in range(states)]
-    heapify(queue)
-    while len(queue) > 0:
-        best = heappop(queue)
-        cost, number = int(best >> 32), int(best & 0xFFFFFFFF)
-        way, place = number // size, number % size
-        begin, end = way & INSIDE, way & 1
-        if cost >= infinite:
-            break
-        if place < states:
-            if cost > fewest[way, place]:
-                continue
-            for k in range(row_first[place], row_first[place + 1]):
-                mark, walk = found.row_mark[rows[k]], found.row_walk[rows[k]]
-                if (mark & WHOLE) if begin == ALIGNED else (mark & WHOLE_LEFT_OUT):
-                    _lower(ALIGNED + end, walk, cost, walks, states, queue)
-                if begin == ALIGNED or (mark & LEFT_OUT):
-                    _lower(INSIDE + end, walk, cost, walks, states, queue)
-            for k in range(back_first[place], back_first[place + 1]):
-                link = backs[k]
-                for first in range(ALIGNED, WAYS, INSIDE):
-                    callee = walks[first + (begin == INSIDE), found.link_callee[link]]
-                    if callee < infinite:
-                        _lower(first + end, found.link_walk[link], cost + callee, walks, states, queue)
-            continue
-        walk = place - states
-        if cost > walks[way, walk]:
-            continue
-        if walk < len(fresh):
-            more = cost + 1 if begin == ALIGNED else cost
-            if more < fewest[way, fresh[walk]]:
-                fewest[way, fresh[walk]] = more
-                heappush(queue, (np.int64(more) << 32) | (way * size + fresh[walk]))
-        for k in range(callee_first[walk], callee_first[walk + 1]):
-            link = callees[k]
-            for last in range(2):
-                behind = fewest[(INSIDE if end else ALIGNED) + last, found.link_back[link]]
-                if behind < infinite:
-                    _lower(begin + last, found.link_walk[link], cost + behind, walks, states, queue)
+            least[ALIGNED + 1, fresh[walk]] = 1
+    for way in range(WAYS):
+        for state in range(states):
+            if least[way, state] < infinite:
+                used[_LATER] = push(later, used[_LATER], np.int64(least[way, state]) << 32 | (way * places + state))
+    while used[_LATER] > 0:
+        count = later[0] >> 32
+        while used[_LATER] > 0 and later[0] >> 32 == count:
+            number = later[0] & 0xFFFFFFFF
+            used[_LATER] = pop(later, used[_LATER])
+            if least[number // places, number % places] == count:
+                now[used[_NOW]] = number
+                used[_NOW] += 1
+        while used[_NOW] > 0:
+            used[_NOW] -= 1
+            number = now[used[_NOW]]
+            way, place = number // places, number % places
+            if place < states:
+                _state_settled(counts, uses, found, states, way, place)
+            else:
+                _walk_settled(counts, uses, fresh, found, states, way, place - states)
 
 
-@jit
-def _lower(way: int, walk: int, cost: int, walks: Ints, states: int, queue: list[np.int64]) -> None:
-    if cost < walks[way, walk]:
-        walks[way, walk] = cost
-        size = states + walks.shape[1]
-        heappush(queue, (np.int64(cost) << 32) | (way * size + states + walk))
+@jit_inline
+def _state_settled(counts: _Counts, uses: _Uses, found: Reach, states: int, way: int, state: int) -> None:
+    """Lowers walks in which tokens end in a state, or which go on there behind a call."""
+    count, begin, end = counts.least[way, state], way & INSIDE, way & 1
+    for k in range(uses.row_first[state], uses.row_first[state + 1]):
+        mark, walk = found.row_mark[uses.rows[k]], found.row_walk[uses.rows[k]]
+        if (mark & WHOLE) if begin == ALIGNED else (mark & WHOLE_LEFT_OUT):
+            _lower(counts, ALIGNED + end, states + walk, count, count)
+        if begin == ALIGNED or (mark & LEFT_OUT):
+            _lower(counts, INSIDE + end, states + walk, count, count)
+    for k in range(uses.back_first[state], uses.back_first[state + 1]):
+        link = uses.backs[k]
+        for first in range(ALIGNED, WAYS, INSIDE):
+            before = counts.least[first + (begin == INSIDE), states + found.link_callee[link]]
+            _lower(counts, first + end, states + found.link_walk[link], before + count, count)
+
+
+@jit_inline
+def _walk_settled(counts: _Counts, uses: _Uses, fresh: Ints, found: Reach, states: int, way: int, walk: int) -> None:
+    """Lowers the state that a walk begins in, and walks that it is called from."""
+    count, begin, end = counts.least[way, states + walk], way & INSIDE, way & 1
+    if walk < len(fresh):
+        _lower(counts, way, fresh[walk], count + 1 if begin == ALIGNED else count, count)
+    for k in range(uses.callee_first[walk], uses.callee_first[walk + 1]):
+        link = uses.callees[k]
+        for last in range(2):
+            behind = counts.least[(INSIDE if end else ALIGNED) + last, found.link_back[link]]
+            _lower(counts, begin + last, states + found.link_walk[link], count + behind, count)
+
+
+@jit_inline
+def _lower(counts: _Counts, way: int, place: int, count: int, at_hand: int) -> None:
+    """Lowers one count, if this is less; none is less than that at hand."""
+    least, now, later, used = counts
+    if count >= least[way, place]:
+        return
+    least[way, place] = count
+    number = way * least.shape[1] + place
+    if count == at_hand:
+        now[used[_NOW]] = number
+        used[_NOW] += 1
+    else:
+        used[_LATER] = push(later, used[_LATER], np.int64(count) << 32 | number)
 
 
 @jit

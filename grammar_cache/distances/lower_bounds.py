@@ -7,7 +7,8 @@ its stack are added up as in `additive`.
 
 Counts are the least solution of a system like that of additive costs, over walks like those (`reach`), and are kept for
 the next grammar likewise. Where walks leave tokens out, what these read behind a known place counts as the inside of a
-token there. So no completion takes fewer, and mostly one takes no more.
+token there: not in states that read few bytes, as those of dates. So no completion takes fewer, and mostly one takes no
+more.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from grammar_cache.network.rule_groups import parts
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-STATE_PRICE = 200
+STATE_PRICE = 100
 """Fuel that takes a part of the time in which the counts of a state are solved."""
 
 
@@ -67,6 +68,11 @@ class LowerBounds:
     def of_none(self, configurations: Ints) -> Ints:
         """Bounds that need no solving: a text that isn't complete needs a token."""
         return (~self._configurations.arena.accepts[configurations]).astype(np.int32)
+
+    @property
+    def solved(self) -> bool:
+        """Whether a bound was asked for, so that others cost little."""
+        return self._fewest is not None
 
     @property
     def price(self) -> int:

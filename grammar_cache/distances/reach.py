@@ -34,8 +34,10 @@ _ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32)
 """Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more.
 Going round again takes longer than clearing more room, and that longer than most walks.
 """
-
-
+_NARROW = 12
+"""Bytes that a state reads at most, and no calls, for walks over suffixes to leave nothing out there. So those over
+dates and digits go on to the ends of tokens: a thousand strings, where letters have hundreds of thousands.
+"""
 _NONE = np.empty(0, np.bool_)
 
 
@@ -61,7 +63,7 @@ class Readings(NamedTuple):
     """Strings that walks read. `closed`: all suffixes of tokens; by node of their trie, whether its string is a `whole`
     token, and whether longer ones are that begin with it.
 
-    Walks over them leave out more, and mark what they leave out.
+    Walks over them mark what they leave out: more than others do, and nothing in states that read few bytes.
     """
 
     words: TokenArrays
@@ -112,6 +114,7 @@ def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readab
         s.final,
         np.array(network.entry, np.int32),
         readings.closed,
+        (width <= _NARROW) & (np.diff(s.call_first) == 0) & readings.closed,
         readings.whole,
         readings.within,
         interrupt.flag,

@@ -117,7 +117,7 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
     """The calls and moves that follow a place, unless a shorter token, or one as short and less, led there too."""
     walk, state, node = found.place_walk[place], found.place_state[place], found.place_node[place]
     begun = found.walk_node[walk]
-    if node != begun and words.string[node] >= 0:
+    if node != begun and words.string[node] >= 0 and not rules.narrow[state]:
         row = row_of(found, walk, state, depth, node)
         if begun == 0 and state == found.walk_state[walk]:
             _leave_out(rules, found, row, node)
@@ -146,7 +146,7 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
                 continue
             if not _come(rules, found, walk, after, children.node[c], depth + 1, children.ends[c]):
                 return False
-            if children.ends[c] and not rules.final[after]:
+            if children.ends[c] and not rules.final[after] and not rules.narrow[after]:
                 led = after
         return True
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
@@ -170,7 +170,7 @@ def _from_root(rules: Readable, words: TokenArrays, children: Children, found: F
             c = rules.root[b]
             if not _come(rules, found, walk, after, children.node[c], 1, children.ends[c]):
                 return False
-            if children.ends[c] and not rules.final[after]:
+            if children.ends[c] and not rules.final[after] and not rules.narrow[after]:
                 if b + 1 < rules.root_first[of + 1]:
                     found.row_mark[row_of(found, walk, after, 1, children.node[c])] = WHOLE | LEFT_OUT | WHOLE_LEFT_OUT
                 break
@@ -217,14 +217,16 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
             return False
         best = rank(depth, node)
         _end(rules, found, row, node)
-        if best < found.row_best[row]:
+        if rules.narrow[state]:
+            found.row_best[row] = min(best, found.row_best[row])
+        elif best < found.row_best[row]:
             _leave_out(rules, found, row, found.row_best[row] & 0xFFFFFFFF)
             found.row_best[row] = best
         elif best != found.row_best[row]:
             _leave_out(rules, found, row, node)
             if not rules.final[state]:
                 return True
-    elif rules.closed and not rules.final[state] and node != found.walk_node[walk]:
+    elif rules.closed and not (rules.final[state] or rules.narrow[state]) and node != found.walk_node[walk]:
         row = known_row(found, walk, state)
         if row >= 0:
             _leave_out(rules, found, row, node)

@@ -25,7 +25,7 @@ OVER, WHOLE_OVER = 1, 2
 
 class Readable(NamedTuple):
     """Tables of a network that the walks read. `after[state, byte class]`: a state, or -1. `width[state]`: bytes it
-    reads.
+    reads. `narrow[state]`: walks leave nothing out there, though strings end there.
 
     The bytes of class c are `class_bytes[class_first[c] : class_first[c + 1]]`; the root's children by such a byte
     `root[root_first[c] : root_first[c + 1]]`, those that are no token first.
@@ -46,6 +46,7 @@ class Readable(NamedTuple):
     final: NDArray[np.bool_]
     entry: Ints
     closed: bool
+    narrow: Flags
     whole: Flags
     within: Flags
     stop: NDArray[np.uint8]
@@ -112,15 +113,9 @@ def walk_of(found: Found, state: int, node: int) -> int:
 @jit_inline
 def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
     """The row of a walk and a state, made with this node if it is new; -1 where room is short."""
-    if found.seen_walk[state] == walk:
-        return int(found.seen_row[state])
-    slot = _mixed(walk, state, 1) & (len(found.row_slots) - 1)
-    while found.row_slots[slot] >= 0:
-        known = found.row_slots[slot]
-        if found.row_walk[known] == walk and found.row_state[known] == state:
-            found.seen_walk[state], found.seen_row[state] = walk, known
-            return int(known)
-        slot = (slot + 1) & (len(found.row_slots) - 1)
+    known, slot = _sought_row(found, walk, state)
+    if known >= 0:
+        return int(known)
     row = found.used[ROWS]
     if row == len(found.row_walk):
         return -1
@@ -135,16 +130,23 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
 @jit_inline
 def known_row(found: Found, walk: int, state: int) -> int:
     """The row of a walk and a state, or -1 where no token has led there."""
+    known, _ = _sought_row(found, walk, state)
+    return int(known)
+
+
+@jit_inline
+def _sought_row(found: Found, walk: int, state: int) -> tuple[int, int]:
+    """The row of a walk and a state, or -1 and the slot that is free for it."""
     if found.seen_walk[state] == walk:
-        return int(found.seen_row[state])
+        return int(found.seen_row[state]), -1
     slot = _mixed(walk, state, 1) & (len(found.row_slots) - 1)
     while found.row_slots[slot] >= 0:
         known = found.row_slots[slot]
         if found.row_walk[known] == walk and found.row_state[known] == state:
             found.seen_walk[state], found.seen_row[state] = walk, known
-            return int(known)
+            return int(known), -1
         slot = (slot + 1) & (len(found.row_slots) - 1)
-    return -1
+    return -1, slot
 
 
 @jit_inline

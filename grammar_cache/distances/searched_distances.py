@@ -22,7 +22,7 @@ from grammar_cache.distances.beam_bound import Completion, beam_bound
 from grammar_cache.distances.claims import Claims, Finding
 from grammar_cache.distances.cost_kernels import within
 from grammar_cache.distances.effort import Effort
-from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.distances.exact_search import FEW, ExactSearch
 from grammar_cache.distances.horizon import Horizon
 from grammar_cache.distances.horizon_search import HorizonSearch
 from grammar_cache.distances.lower_bounds import LowerBounds
@@ -233,7 +233,7 @@ class SearchedDistances:
         bound, fuel, start = self._additive(self.start), self.limits.start_fuel, self.start
         if bound == 0:
             return Minimum(0, True)
-        found = self._tightening.within(start, bound - 1, fuel) or self._path
+        found = self._tightening.within(start, bound - 1, fuel, led=bound > FEW) or self._path
         if not found and self._tightening.least(start) < bound < INFINITE:
             self._path = beam_bound(self._tables, self._distances, self.vocabulary, start, bound, fuel)
         self._on_the_way = self._path | self._tightening.completions()

@@ -149,11 +149,13 @@ class Cursor:
             return self._grammar.witness(self._path[-1], self.tokens_left)
 
     def _mask(self) -> Mask:
-        left = self.tokens_left
+        grammar, here, left = self._grammar, self._path[-1], self.tokens_left
         if left <= 0 or self.is_ended:
-            return self._only(self._grammar.vocabulary.stop_ids if self.is_accepting else ())
-        with self._grammar.lock:
-            mask = self._grammar.known_mask(self._path[-1], left) or self._made(left)
+            return self._only(grammar.vocabulary.stop_ids if self.is_accepting else ())
+        with grammar.lock:
+            mask = grammar.known_mask(here, left)
+            if mask is None:
+                mask = self._made(left)
             self._asked = self._path[-1], left, mask
             return mask
 

@@ -22,7 +22,8 @@ from grammar_cache.successors.distinct_kernels import (
     Walks,
     distinct_successors,
 )
-from grammar_cache.successors.self_loops import LoopExits, byte_weights, surroundings
+from grammar_cache.successors.loop_exits import KnownExits
+from grammar_cache.successors.self_loops import LoopExits
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
     TokenArrays,
@@ -56,8 +57,7 @@ class SuccessorTables:
         self._successors: LruCache[int, Successors] = LruCache(limit_bytes)
         self._words = TokenArrays.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
-        self._weights = byte_weights(vocabulary)
-        self._surroundings: dict[int, LoopExits | None] = {}
+        self._exits = KnownExits(configurations, vocabulary)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._spent = np.empty(vocabulary.longest + 1, np.int32)
         self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
@@ -147,7 +147,7 @@ class SuccessorTables:
         also.
         """
         table, words = self._configurations, self._words
-        known = self._around(configuration) if len(targets) else None
+        known = self._exits.around(configuration) if len(targets) else None
         chosen = np.zeros(table.count, np.bool_)
         chosen[targets] = True
         if known is None:
@@ -252,7 +252,7 @@ class SuccessorTables:
     def _walks(self, configurations: Sequence[int]) -> tuple[Walks, NDArray[np.int64]]:
         """Walks where it isn't known what tokens do, and by configuration how many nodes that leaves out."""
         count, nothing = len(configurations), np.empty(0, np.int32)
-        around = [self._around(configuration) for configuration in configurations]
+        around = [self._exits.around(configuration) for configuration in configurations]
         sources = np.array(configurations, np.int32)
         whole = np.array([[1], [len(self._words.byte)]], np.int32)
         if not any(around):
@@ -273,24 +273,6 @@ class SuccessorTables:
         begin, past, before = np.concatenate(walked, axis=1)
         seed, string = np.concatenate(seeds, axis=1)
         return Walks(_bounds(walked), begin, past, before, _bounds(seeds), seed, string), looked_at
-
-    def _around(self, configuration: int) -> tuple[LoopExits, NDArray[np.int32]] | None:
-        """Loop exits of a configuration's only item, if that is all there is, and the configurations of their
-        places; None where a byte from one of these counts in what a token costs.
-        """
-        table, arena = self._configurations, self._configurations.arena
-        first, past = arena.item_first[configuration : configuration + 2].tolist()
-        if past != first + 1 or arena.accepts[configuration]:
-            return None
-        state, node = divmod(int(arena.items[first]), 1 << 32)
-        if state not in self._surroundings:
-            self._surroundings[state] = surroundings(table.rules, state, self._vocabulary, self._weights)
-        known = self._surroundings[state]
-        if known is None:
-            return None
-        if known.moves + known.ending * table.pops(node, table.rules.dear) > table.rules.dear:
-            return None
-        return known, table.alone(known.states, node)
 
     def _make_room(self) -> None:
         """Makes room for each configuration that the store has room for."""

@@ -159,6 +159,19 @@ def test_two_rules_of_equal_content_are_one() -> None:
     assert len(automata) == 3
 
 
+def test_codes_go_with_their_expressions() -> None:
+    """A rule that several grammars share keeps its code; one that nobody has any more leaves nothing."""
+    shared = Seq((Bytes(b"shared"), Ref("a")))
+    automata, known = AutomatonCache(), None
+    for number in range(3):
+        own = Bytes(b"%d" % number)
+        build(Grammar({"s": shared, "a": own}, "s"), Limits(), None, automata)
+        assert automata.code(own) is not None
+        assert known is None or automata.code(shared) is known
+        known = automata.code(shared)
+        assert len(vars(automata)["_codes"]) == 2  # that of the number before is gone
+
+
 def test_what_is_kept_is_bounded() -> None:
     """However many grammars come, only so much is kept."""
     automata = AutomatonCache(largest=10_000)

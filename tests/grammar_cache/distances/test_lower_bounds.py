@@ -12,6 +12,7 @@ from grammar_cache.compile import compile_expression, compile_grammar
 from grammar_cache.constraint import Constraint
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.lower_bounds import LowerBounds
+from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
@@ -73,6 +74,60 @@ def test_tokens_that_span_rules_count_once() -> None:
 def test_tokens_that_span_rules_count_once_at_length() -> None:
     """Runs the quick test on thousands of grammars."""
     check_chains(range(200, 6_200))
+
+
+def fewest_tokens(places: list[bytes], words: list[bytes]) -> int | None:
+    """Fewest of the words that spell any text with one of so many bytes at each place, by dynamic programming."""
+    ahead: list[int | None] = [*[None] * len(places), 0]
+    for at in range(len(places) - 1, -1, -1):
+        fitting = [
+            w for w in words if len(w) <= len(places) - at and all(w[i] in places[at + i] for i in range(len(w)))
+        ]
+        behind = [left for w in fitting if (left := ahead[at + len(w)]) is not None]
+        ahead[at] = 1 + min(behind) if behind else None
+    return ahead[0]
+
+
+def check_digits(numbers: range) -> None:
+    """Bounds of texts like dates are never above the fewest tokens, and below them in few."""
+    tight, known = 0, 0
+    for number in numbers:
+        rng = random.Random(number)
+        kinds = [b"0123456789", b"01", b"3456", b"-", b"0123", b":"]
+        texts = [[rng.choice(kinds) for _ in range(rng.randint(1, 11))] for _ in range(rng.randint(1, 3))]
+        words = [
+            b"%0*d" % (size, rng.randrange(10**size)) for size in (1, 2, 2, 3, 3, 3) for _ in range(rng.randint(9, 60))
+        ]
+        joined = [rng.choice(words)[-1:] + mark + rng.choice(words)[:1] for mark in (b"-", b":") for _ in range(5)]
+        words = sorted({*words, *joined, *(bytes([byte]) for byte in b"0123456789-:")})
+        fewest = min(found for text in texts if (found := fewest_tokens(text, words)) is not None)
+        pattern = "|".join("".join(f"[{place.decode()}]" for place in text) for text in texts)
+        grammar = compile_grammar(Constraint("regex", pattern), Vocabulary([*words, None], [len(words)]))
+        assert grammar.lower_bound(grammar.start) <= fewest
+        assert grammar.minimum == Minimum(fewest, True)
+        tight, known = tight + (grammar.lower_bound(grammar.start) == fewest), known + 1
+    assert tight > 0.95 * known
+
+
+def test_digits_are_counted_as_tokens_have_them() -> None:
+    """Bounds of digits and dates, whose tokens end in the same states, are the minima of most."""
+    check_digits(range(60))
+
+
+@pytest.mark.full
+def test_digits_are_counted_as_tokens_have_them_at_length() -> None:
+    """Runs the quick test on thousands of patterns."""
+    check_digits(range(60, 3_060))
+
+
+def test_the_fewest_tokens_of_dates_are_proved_without_a_search() -> None:
+    """Bounds of a list of dates are its minimum, where tokens have three digits at most."""
+    digits = [b"%0*d" % (size, number) for size in (1, 2, 3) for number in range(10**size)]
+    vocabulary = Vocabulary([*digits, b"-", b",", b"T", None], [len(digits) + 3])
+    grammar = compile_grammar(Constraint("regex", r"(\d{4}-[01]\d-[0-3]\d,){2}\d{4}-\d{3}T?"), vocabulary)
+    assert grammar.lower_bound(grammar.start) == 18
+    assert grammar.minimum == Minimum(18, True)
+    assert grammar.size["configurations"] < 40
 
 
 def test_a_search_that_the_bounds_lead_looks_at_few_configurations() -> None:

@@ -109,7 +109,7 @@ def test_successors_in_a_loop(schema: str, words: set[bytes]) -> None:
     met = places(grammar, 25)
     for configuration in met:
         check_successors(grammar, configuration)
-    assert any(grammar._tables._around(configuration) is not None for configuration in met)
+    assert any(grammar._tables._exits.around(configuration) is not None for configuration in met)
 
 
 def test_states_beside_a_loop_are_known_by_it() -> None:
@@ -119,7 +119,7 @@ def test_states_beside_a_loop_are_known_by_it() -> None:
     for text in (b'{"', b'{"a', b'{"x'):
         configuration = grammar.consume_bytes(grammar.start, text)
         assert configuration is not None
-        known = grammar._tables._around(configuration)
+        known = grammar._tables._exits.around(configuration)
         assert known is not None
         others = int((known[0].before == known[1].tolist().index(configuration)).sum())
         assert known[0].visited >= len(LETTERS) - others - 2

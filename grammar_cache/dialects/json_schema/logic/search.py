@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, combinations
-from typing import Protocol
 
 from grammar_cache.dialects.json_schema.logic import unevaluated
 from grammar_cache.dialects.json_schema.logic.assertions import FactReader
@@ -17,11 +16,11 @@ from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation_order import Denials, apart, ordered, types_left
 from grammar_cache.dialects.json_schema.logic.possibility import Possibility
 from grammar_cache.dialects.json_schema.logic.search_branch import Branch, ConjunctionGroup, Todo
+from grammar_cache.dialects.json_schema.logic.search_context import SearchContext
 from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
 from grammar_cache.dialects.json_schema.logic.unevaluated import followed
 from grammar_cache.dialects.json_schema.logic.written_order import written_names
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
 _MOST_TOGETHER = 4
@@ -34,29 +33,6 @@ each that is chosen from is a branch in which all the others are looked at."""
 
 _NAMES_OF_A_STEP = 4
 """Names that are put in order in the time of a step."""
-
-
-class SearchContext(Protocol):
-    """Context of a search: what is known of all conjunctions."""
-
-    patterns: Patterns
-
-    def end(self, atom: str) -> str:
-        """End of a chain of atoms that do nothing but refer to one other."""
-
-    def spend(self, atom: str, steps: int = 1) -> None:
-        """Count steps of work."""
-
-    def empty(self, conjunction: Conjunction, levels: int) -> bool:
-        """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
-
-    def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
-        """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
-        denied.
-        """
-
-    def excluded(self, atom: str, asserted: Conjunction) -> bool:
-        """Whether an atom is seen to hold of no value of which the own assertions of these hold."""
 
 
 class Search:

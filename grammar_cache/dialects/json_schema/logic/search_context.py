@@ -1,0 +1,31 @@
+"""Context of a search through alternatives: what is known of all conjunctions, and what work is charged to."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+
+
+class SearchContext(Protocol):
+    """Context of a search: what is known of all conjunctions."""
+
+    patterns: Patterns
+
+    def end(self, atom: str) -> str:
+        """End of a chain of atoms that do nothing but refer to one other."""
+
+    def spend(self, atom: str, steps: int = 1) -> None:
+        """Count steps of work."""
+
+    def empty(self, conjunction: Conjunction, levels: int) -> bool:
+        """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
+
+    def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
+        """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
+        denied.
+        """
+
+    def excluded(self, atom: str, asserted: Conjunction) -> bool:
+        """Whether an atom is seen to hold of no value of which the own assertions of these hold."""

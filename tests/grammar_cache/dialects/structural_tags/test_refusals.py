@@ -1,0 +1,50 @@
+"""Refusals of structural tags that can't be enforced."""
+
+from __future__ import annotations
+
+import pytest
+
+from grammar_cache import GrammarError
+from grammar_cache.errors import LimitExceeded
+from tests.grammar_cache.dialects.structural_tags.formats import CALL, SCHEMA, compiled
+from tests.grammar_cache.dialects.structural_tags.matcher import Format
+
+
+@pytest.mark.parametrize(
+    ("format", "pointer", "message"),
+    [
+        ({"type": "any_text", "max_tokens": 5}, "/format/max_tokens", "max_tokens"),
+        ({"type": "any_text", "new": 1}, "/format/new", "no member new"),
+        ({"type": "anything"}, "/format/type", "a format of type anything"),
+        ({"type": "exclude_token"}, "/format", "any_tokens is"),
+        ({"type": "token", "token": "<f=b>"}, "/format", "near it: <f=a>"),
+        ({"type": "tag", "begin": "a", "content": {"type": "any_text"}, "end": "<|end|>"}, "/format", "ends an answer"),
+        ({"type": "json_schema", "json_schema": SCHEMA, "style": "kimi_k3_xml"}, "/format/style", "kimi_k3_xml"),
+        ({"type": "json_schema", "json_schema": SCHEMA, "excludes": ["a"]}, "/format/excludes", "excludes"),
+        ({"type": "json_schema", "json_schema": {"$ref": "x:y"}}, "/format/json_schema/$ref", "x:y"),
+        ({"type": "grammar", "grammar": "root ::= a"}, "/format/grammar", "line 1, column 10"),
+        ({"type": "regex", "pattern": "("}, "/format/pattern", "group is not closed"),
+        ({"type": "sequence", "elements": []}, "/format/elements", "not empty"),
+        ({"type": "const_string"}, "/format/value", "value"),
+        ({"type": "repeat", "min": 3, "max": 2, "content": {"type": "any_text"}}, "/format/max", "below"),
+        ({**CALL, "triggers": ["<g"]}, "/format/tags/0/begin", "none"),
+        ({**CALL, "triggers": ["<t", "<tool"]}, "/format/tags/0/begin", "several"),
+        ({**CALL, "excludes": [""]}, "/format/excludes", "everywhere"),
+    ],
+)  # fmt: skip
+def test_refusals(format: Format, pointer: str, message: str) -> None:
+    """A format that can't be enforced is refused by name, with a JSON Pointer to it."""
+    with pytest.raises(GrammarError, match=message) as refusal:
+        compiled(format)
+    assert refusal.value.pointer == pointer
+
+
+def test_attacks_meet_a_limit() -> None:
+    """Formats inside each other, and tags by the thousand, are refused by the limit that they meet."""
+    deep: Format = {"type": "any_text"}
+    for _ in range(300):
+        deep = {"type": "optional", "content": deep}
+    many = {"type": "dispatch", "rules": [[f"<{n:05}>", {"type": "any_text"}] for n in range(20_000)]}
+    for format in (deep, many):
+        with pytest.raises(LimitExceeded):
+            compiled(format)
