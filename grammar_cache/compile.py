@@ -12,6 +12,7 @@ from grammar_cache.constraint import Constraint
 from grammar_cache.dialects import choice
 from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.json_schema import compiler as json_schema
+from grammar_cache.dialects.json_schema.rule_names import pointer_of
 from grammar_cache.dialects.lark import compiler as lark
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.dialects.structural_tags import compiler as structural_tags
@@ -47,7 +48,7 @@ def compile_grammar(
         return compile_expression(grammar, vocabulary, limits, interrupt)
     except LimitExceeded as error:
         if constraint.kind == "json_schema" and error.rule is not None:
-            error.pointer = json_schema.pointer_of(error.rule, grammar)
+            error.pointer = pointer_of(error.rule, grammar)
         raise
 
 

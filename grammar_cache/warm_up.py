@@ -19,6 +19,7 @@ from grammar_cache.algorithms.selection import BLOCK, GROUP, highest
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar
 from grammar_cache.constraint import Constraint
+from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.fewest_pieces import FewestPieces
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -101,6 +102,7 @@ def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
     least = grammar.minimum.tokens
     grammar.lower_bound(grammar.start)
     grammar.witness(grammar.start)
+    grammar.witness(grammar.start, INFINITE)
     tokens = grammar.vocabulary.token_list[:64]
     for place in range(len(beginning) + 1):
         configuration = grammar.consume_bytes(grammar.start, beginning[:place])

@@ -6,6 +6,8 @@ is minimised here. Nothing but `equal_futures` makes arrays or counts references
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from grammar_cache.array_types import Flags, Ints
@@ -14,6 +16,23 @@ from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 NO_END = -1
 """Block of the states from which none that is final is reached."""
 _NEW, _UNDER_WAY = -3, -2
+
+
+class _Moves(NamedTuple):
+    """The transitions of state s are those from `first[s]` to `first[s + 1]`, by ascending label."""
+
+    first: Ints
+    labels: Ints
+    heads: Ints
+    final: Flags
+
+
+class _Blocks(NamedTuple):
+    """The block `of` every state, by block an `example` of its states, and `slots` in which blocks are found."""
+
+    of: Ints
+    example: Ints
+    slots: Ints
 
 
 @jit
@@ -27,25 +46,16 @@ def equal_futures(first: Ints, labels: Ints, heads: Ints, final: Flags) -> tuple
     room = 16
     while room < 2 * states:
         room *= 2
-    block, example, slots = np.full(states, _NEW, np.int32), np.empty(states, np.int32), np.full(room, -1, np.int32)
+    moves = _Moves(first, labels, heads, final)
+    blocks = _Blocks(np.full(states, _NEW, np.int32), np.empty(states, np.int32), np.full(room, -1, np.int32))
     path, at = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
-    count = _settled(first, labels, heads, final, block, example, slots, path, at)
-    return count >= 0, block
+    return _settled(moves, blocks, path, at) >= 0, blocks.of
 
 
 @jit_no_arrays
-def _settled(
-    first: Ints,
-    labels: Ints,
-    heads: Ints,
-    final: Flags,
-    block: Ints,
-    example: Ints,
-    slots: Ints,
-    path: Ints,
-    at: Ints,
-) -> int:
+def _settled(moves: _Moves, blocks: _Blocks, path: Ints, at: Ints) -> int:
     """Gives each state its block, after all that it leads to; returns how many blocks, -1 where a state leads back."""
+    first, heads, block = moves.first, moves.heads, blocks.of
     depth = count = 0
     path[0], at[0], block[0] = 0, first[0], _UNDER_WAY
     while depth >= 0:
@@ -53,7 +63,7 @@ def _settled(
         while t < first[state + 1] and block[heads[t]] > _UNDER_WAY:
             t += 1
         if t == first[state + 1]:
-            count = _settle(first, labels, heads, final, block, example, slots, state, count)
+            count = _settle(moves, blocks, state, count)
             depth -= 1
             continue
         if block[heads[t]] == _UNDER_WAY:
@@ -65,18 +75,10 @@ def _settled(
 
 
 @jit_inline
-def _settle(
-    first: Ints,
-    labels: Ints,
-    heads: Ints,
-    final: Flags,
-    block: Ints,
-    example: Ints,
-    slots: Ints,
-    state: int,
-    count: int,
-) -> int:
+def _settle(moves: _Moves, blocks: _Blocks, state: int, count: int) -> int:
     """Gives a state the block of its future, a new one if need be; returns how many blocks."""
+    first, labels, heads, final = moves
+    block, example, slots = blocks
     code, ends = np.int64(final[state]), final[state]
     for t in range(first[state], first[state + 1]):
         after = block[heads[t]]
@@ -90,7 +92,7 @@ def _settle(
     slot = code & (len(slots) - 1)
     while slots[slot] >= 0:
         known = slots[slot]
-        if _alike(first, labels, heads, final, block, state, example[known]):
+        if _alike(moves, block, state, example[known]):
             block[state] = known
             return count
         slot = (slot + 1) & (len(slots) - 1)
@@ -99,8 +101,9 @@ def _settle(
 
 
 @jit_inline
-def _alike(first: Ints, labels: Ints, heads: Ints, final: Flags, block: Ints, state: int, other: int) -> bool:
+def _alike(moves: _Moves, block: Ints, state: int, other: int) -> bool:
     """Whether two states end alike, and by equal labels lead to equal blocks."""
+    first, labels, heads, final = moves
     if final[state] != final[other]:
         return False
     s, t = first[state], first[other]

@@ -37,13 +37,15 @@ _OVERHEAD = 256
 class Reduced:
     """A minimal automaton over the fewest byte classes, numbered by first byte: equal `digest`s mean equal automata.
 
-    Its calls are numbered by their place in `called`, and those are places in the `called` of its program.
+    Its calls are numbered by their place in `called`, and those are places in the `called` of its program. `reads`:
+    there is a byte in it.
     """
 
     dfa: Dfa
     classes: NDArray[np.uint8]
     called: tuple[int, ...]
     digest: bytes
+    reads: bool
 
     @staticmethod
     def of(dfa: Dfa, classes: NDArray[np.uint8]) -> Reduced:
@@ -51,7 +53,8 @@ class Reduced:
         digest = blake2b(b"%d %d " % (dfa.size, len(labels)), digest_size=16)
         for column in (own, first, labels, heads, dfa.final):
             digest.update(column.tobytes())
-        return Reduced(Dfa(first, labels, heads, dfa.final), own, tuple(called.tolist()), digest.digest())
+        made = Dfa(first, labels, heads, dfa.final)
+        return Reduced(made, own, tuple(called.tolist()), digest.digest(), made.reads)
 
     @property
     def weight(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from grammar_cache.array_types import Ints, Octets
 from grammar_cache.automata.subset_kernels import CALL
-from grammar_cache.jit import jit
+from grammar_cache.jit import jit, jit_inline
 
 
 @jit
@@ -45,11 +45,13 @@ def merged(first: Ints, labels: Ints, heads: Ints, classes: Octets) -> Octets:
 
 
 @jit
-def common(classes: Octets) -> Octets:
-    """One partition of the bytes for all rules, uint8[rules, 256] to uint8[256]: classes are numbered by first byte."""
+def common(classes: Octets) -> tuple[Octets, Ints]:
+    """One partition of the bytes for all rules, uint8[rules, 256] to uint8[256], and the first byte of each class:
+    classes are numbered by first byte.
+    """
     found = np.zeros(256, np.uint8)
-    seen = np.full((256, 256), -1, np.int32)
-    number = np.empty((256, 256), np.uint8)
+    width = np.int64(classes.max()) + 1
+    seen, number = np.full((256, width), -1, np.int32), np.empty((256, width), np.uint8)
     for rule in range(len(classes)):
         count = 0
         for byte in range(256):
@@ -59,52 +61,71 @@ def common(classes: Octets) -> Octets:
                 number[a, b] = count
                 count += 1
             found[byte] = number[a, b]
-    return found
+    begins, count = np.empty(256, np.int32), 0
+    for byte in range(256):
+        if found[byte] == count:
+            begins[count] = byte
+            count += 1
+    return found, begins[:count].copy()
 
 
 @jit
-def spread(
-    first: Ints, labels: Ints, heads: Ints, own: Octets, offset: int, width: int
-) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
-    """A rule's moves and calls over common classes, states numbered from `offset` on.
+def joined(
+    entry: Ints, first: Ints, labels: Ints, heads: Ints, classes: Octets, called_first: Ints, called: Ints
+) -> tuple[Octets, Ints, Ints, Ints, Ints, Ints, Ints]:
+    """The automata of all rules, whose columns stand one behind the other, as one.
 
-    `own` is the rule's class of each common one. Returns for moves: how many each state has, classes, states after
-    them; for calls: how many each state has, rules, states to return to.
+    Rule r has the states from `entry[r]` on, the byte classes `classes[r]`, uint8[rules, 256], and calls the rules
+    from `called[called_first[r]]` on. Returns the common classes; for moves, where each state's begin, their classes,
+    the states after them; for calls, where each state's begin, their rules, the states to return to.
     """
-    states = len(first) - 1
-    move_count, call_count = np.zeros(states, np.int32), np.zeros(states, np.int32)
-    group_first = np.zeros(257, np.int64)
-    for c in range(width):
-        group_first[own[c] + 1] += 1
-    group_first = np.cumsum(group_first)
-    place, group = group_first.copy(), np.empty(width, np.int64)
-    for c in range(width):
-        group[place[own[c]]] = c
-        place[own[c]] += 1
-    moves = calls = 0
-    for label in labels:
-        if label < CALL:
-            moves += group_first[label + 1] - group_first[label]
-        else:
-            calls += 1
+    together, begins = common(classes)
+    group_first, group = np.empty(258, np.int32), np.empty(len(begins), np.int32)
+    move_first, call_first = np.zeros(entry[-1] + 1, np.int32), np.zeros(entry[-1] + 1, np.int32)
+    t = moves = calls = 0
+    for rule in range(len(classes)):
+        _group(classes[rule], begins, group_first, group)
+        for state in range(entry[rule], entry[rule + 1]):
+            for _ in range(first[state + rule], first[state + rule + 1]):
+                if labels[t] < CALL:
+                    moves += group_first[labels[t] + 1] - group_first[labels[t]]
+                else:
+                    calls += 1
+                t += 1
+            move_first[state + 1], call_first[state + 1] = moves, calls
     move_class, move_to = np.empty(moves, np.int32), np.empty(moves, np.int32)
     call_rule, call_back = np.empty(calls, np.int32), np.empty(calls, np.int32)
-    row = np.full(width, -1, np.int32)
-    moves = calls = 0
-    for s in range(states):
-        for t in range(first[s], first[s + 1]):
-            if labels[t] < CALL:
-                for k in range(group_first[labels[t]], group_first[labels[t] + 1]):
-                    row[group[k]] = heads[t]
-                    move_count[s] += 1
-            else:
-                call_rule[calls], call_back[calls] = labels[t] - CALL, heads[t] + offset
-                call_count[s] += 1
-                calls += 1
-        if move_count[s]:
-            for c in range(width):
-                if row[c] >= 0:
-                    move_class[moves], move_to[moves] = c, row[c] + offset
-                    row[c] = -1
+    after = np.full(len(begins), -1, np.int32)
+    t = moves = calls = 0
+    for rule in range(len(classes)):
+        _group(classes[rule], begins, group_first, group)
+        for state in range(entry[rule], entry[rule + 1]):
+            for _ in range(first[state + rule], first[state + rule + 1]):
+                if labels[t] < CALL:
+                    for k in range(group_first[labels[t]], group_first[labels[t] + 1]):
+                        after[group[k]] = heads[t] + entry[rule]
+                else:
+                    call_rule[calls] = called[called_first[rule] + labels[t] - CALL]
+                    call_back[calls] = heads[t] + entry[rule]
+                    calls += 1
+                t += 1
+            for c in range(len(begins) if moves < move_first[state + 1] else 0):
+                if after[c] >= 0:
+                    move_class[moves], move_to[moves] = c, after[c]
+                    after[c] = -1
                     moves += 1
-    return move_count, move_class, move_to, call_count, call_rule, call_back
+    return together, move_first, move_class, move_to, call_first, call_rule, call_back
+
+
+@jit_inline
+def _group(classes: Octets, begins: Ints, group_first: Ints, group: Ints) -> None:
+    """Groups the common classes by a rule's own: those of class c are `group[group_first[c] : group_first[c + 1]]`."""
+    group_first[:] = 0
+    for byte in begins:
+        group_first[classes[byte] + 2] += 1
+    for of in range(257):
+        group_first[of + 1] += group_first[of]
+    for c in range(len(begins)):
+        of = classes[begins[c]] + 1
+        group[group_first[of]] = c
+        group_first[of] += 1

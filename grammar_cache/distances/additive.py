@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
+from grammar_cache.configurations.arena import CONFIGURATIONS, CROWDED, DEAD, NODES
 from grammar_cache.configurations.interner import Configurations, Item
-from grammar_cache.distances.cost_kernels import extend, least_costs, least_string, least_strings
+from grammar_cache.distances.cost_kernels import extend, follow_least, least_costs, least_string, least_strings
 from grammar_cache.distances.reach import Readings, reach
 from grammar_cache.distances.solutions import Solution, SolutionCache
 from grammar_cache.interrupt import Interrupt
@@ -38,6 +38,7 @@ class Distances:
     ) -> None:
         """Costs of states above `most` count as that. Raises LimitExceeded(configurations), Interrupted."""
         self._configurations = configurations
+        self._words = TokenArrays.of(vocabulary)
         self._parts = parts(configurations.network)
         self._places: tuple[list[int], list[int]] | None = None
         self._states, self._witness = _solved(
@@ -94,6 +95,23 @@ class Distances:
         arena, d = self._configurations.arena, self.additive[configuration]
         first, past = arena.item_first[configuration : configuration + 2]
         return int(least_string(arena.items[first:past], self._states, self._nodes, self._witness, d))
+
+    def follow(self, configuration: int) -> tuple[list[int], int]:
+        """Tokens of the witnesses from a configuration on, given d < INFINITE, and where they lead: d is 0 there, or a
+        limit stands against the next one. Raises Interrupted.
+        """
+        table, found = self._configurations, list[int]()
+        while True:
+            self.update()
+            into = np.empty(self.additive[configuration], np.int32)
+            done, configuration, status = follow_least(
+                table.rules, table.arena, self._words, self._states, self._witness, self._nodes, self.additive,
+                INFINITE, configuration, into,
+            )  # fmt: skip
+            found += into[:done].tolist()
+            if status in (0, DEAD, CROWDED):
+                return found, configuration
+            table.outcome(status)
 
     def least_items(self, configuration: int) -> list[Item]:
         """Items whose distance is that of the configuration."""

@@ -7,13 +7,11 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import (
-    CONFIGURATIONS,
-    NODES,
-    Arena,
-)
+from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, NetworkArrays
+from grammar_cache.configurations.step_kernels import after_byte
 from grammar_cache.distances.reach import Reach
 from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.successors.token_kernels import TokenArrays
 
 
 @jit
@@ -176,3 +174,36 @@ def least_string(items: Longs, states: Ints, nodes: Ints, strings: Ints, distanc
         if strings[state] >= 0 and states[state] + nodes[item & 0xFFFFFFFF] == distance:
             least = min(least, strings[state])
     return int(least)
+
+
+@jit
+def follow_least(
+    rules: NetworkArrays,
+    arena: Arena,
+    words: TokenArrays,
+    states: Ints,
+    strings: Ints,
+    nodes: Ints,
+    costs: Ints,
+    infinite: int,
+    place: int,
+    into: Ints,
+) -> tuple[int, int, int]:
+    """Writes the tokens of the least strings from the configuration `place` on, as many as there is room for: how many,
+    where they lead, and a status: that of the byte that couldn't be read, DEAD where it leads nowhere.
+
+    `costs` of configurations and `nodes` are those up to now, and what is met on the way is added.
+    """
+    known, node_count, done = arena.used[CONFIGURATIONS], arena.used[NODES], 0
+    while done < len(into) and costs[place] > 0:
+        items = arena.items[arena.item_first[place] : arena.item_first[place + 1]]
+        token = words.ids[words.offsets[least_string(items, states, nodes, strings, costs[place])]]
+        at = place
+        for k in range(words.data_offsets[token], words.data_offsets[token + 1]):
+            at = after_byte(rules, arena, at, words.data[k])
+            if at == DEAD or at < UNKNOWN:
+                return done, place, at
+        extend(arena, states, nodes, node_count, costs, known, infinite)
+        known, node_count = arena.used[CONFIGURATIONS], arena.used[NODES]
+        into[done], done, place = token, done + 1, at
+    return done, place, 0

@@ -89,7 +89,7 @@ def replay(
     Raises ArtefactError where something isn't so, or isn't whole; LimitExceeded(configurations).
     """
     _check(found, len(vocabulary.strings))
-    path = _replayed_path(found.path.tolist(), tables, vocabulary, start)
+    path = _replayed_path(found.path, tables, start)
     if not len(found.parent):
         tightening.learn(start, SearchOutcome(None, found.least, found.dry, found.least))
         return path
@@ -117,17 +117,14 @@ def _check(found: Findings, strings: int) -> None:
     require(named, "a completion has a string that isn't there")
 
 
-def _replayed_path(strings: list[int], tables: SuccessorTables, vocabulary: Vocabulary, start: int) -> Completion:
-    path: Completion = {}
-    at = start
-    for ahead, string in zip(range(len(strings), 0, -1), strings, strict=True):
-        path[at] = ahead, string
-        at = tables.consume_bytes(at, vocabulary.strings[string])
-        require(at != DEAD and at not in path, "the path of a completion leads nowhere")
-    if strings:
-        require(tables.accepts(at), "the path of a completion doesn't end")
-        path[at] = 0, -1
-    return path
+def _replayed_path(strings: Ints, tables: SuccessorTables, start: int) -> Completion:
+    if not len(strings):
+        return {}
+    reached = np.append(start, tables.consume_strings(start, strings)).tolist()
+    require(DEAD not in reached and len(set(reached)) == len(reached), "the path of a completion leads nowhere")
+    require(tables.accepts(reached[-1]), "the path of a completion doesn't end")
+    ahead = range(len(strings), -1, -1)
+    return dict(zip(reached, zip(ahead, [*strings.tolist(), -1], strict=True), strict=True))
 
 
 def _replayed_levels(found: Findings, tables: SuccessorTables, vocabulary: Vocabulary, start: int) -> dict[int, int]:

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.strong_components import components
-from grammar_cache.automata.automaton_cache import AutomatonCache, CachedRule
+from grammar_cache.automata.automaton_cache import AutomatonCache, CachedRule, Reduced
 from grammar_cache.automata.builder import Builder
-from grammar_cache.automata.byte_classes import common, spread
+from grammar_cache.automata.byte_classes import joined
 from grammar_cache.automata.dfa import Dfa
-from grammar_cache.automata.subset_kernels import CALL
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.expression import Grammar
 from grammar_cache.interrupt import Interrupt
@@ -84,7 +84,10 @@ def build(
         raise EmptyLanguage("no text belongs to the language of this grammar")
 
     def automaton(rule: int, uncalled: NDArray[np.bool_]) -> Own:
-        return _own(made[rule], nullable, uncalled, interrupt) if productive[rule] else NOTHING
+        if not productive[rule]:
+            return NOTHING
+        found = made[rule].automaton(nullable, uncalled, interrupt)
+        return Own(found, tuple(made[rule].called[rank] for rank in found.called))
 
     own = [automaton(r, ~productive) for r in range(len(made))]
     silent = _silent(own)
@@ -96,28 +99,14 @@ def build(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Own:
-    """The automaton of a rule over its own byte classes, calls by the numbers of rules; `digest` but for those."""
+    """The automaton of a rule, and the rules that it calls, by number."""
 
-    dfa: Dfa
-    classes: NDArray[np.uint8]
+    automaton: Reduced
     called: tuple[int, ...]
-    digest: bytes
 
 
 _NEVER = Dfa(np.zeros(2, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(1, np.bool_))
-NOTHING = Own(_NEVER, np.zeros(256, np.uint8), (), b"")
-
-
-def _own(made: CachedRule, nullable: NDArray[np.bool_], dropped: NDArray[np.bool_], interrupt: Interrupt) -> Own:
-    found = made.automaton(nullable, dropped, interrupt)
-    called = tuple(made.called[rank] for rank in found.called)
-    dfa = found.dfa
-    if called and called[-1] != len(called) - 1:
-        labels = dfa.labels.copy()
-        calls = labels >= CALL
-        labels[calls] = CALL + np.array(called, np.int32)[labels[calls] - CALL]
-        dfa = Dfa(dfa.first, labels, dfa.heads, dfa.final)
-    return Own(dfa, found.classes, called, found.digest)
+NOTHING = Own(Reduced(_NEVER, np.zeros(256, np.uint8), (), b"", reads=False), ())
 
 
 def _closed_under(nfas: Sequence[CachedRule], *, reads: bool) -> NDArray[np.bool_]:
@@ -151,10 +140,10 @@ def _callers(called: Iterable[Sequence[int]]) -> list[list[int]]:
     return callers
 
 
-def _silent(dfas: Sequence[Own]) -> NDArray[np.bool_]:
+def _silent(own: Sequence[Own]) -> NDArray[np.bool_]:
     """Flags of the rules that derive no text but, at most, the empty one: no byte in them or in whatever they call."""
-    callers = _callers(dfa.called for dfa in dfas)
-    silent = np.array([not own.dfa.reads for own in dfas], np.bool_)
+    callers = _callers(one.called for one in own)
+    silent = np.array([not one.automaton.reads for one in own], np.bool_)
     todo = np.flatnonzero(~silent).tolist()
     while todo:
         new = [c for c in callers[todo.pop()] if silent[c]]
@@ -164,55 +153,41 @@ def _silent(dfas: Sequence[Own]) -> NDArray[np.bool_]:
 
 
 def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: Limits) -> Network:
-    told_apart = [one.classes for one in own]
-    classes = common(np.stack(told_apart))
-    dfas = [one.dfa for one in own]
-    offsets = np.cumsum([0, *(dfa.size for dfa in dfas)]).tolist()
-    if offsets[-1] > limits.states:
+    dfas = [one.automaton.dfa for one in own]
+    entry = _places(dfa.size for dfa in dfas)
+    count = int(entry[-1])
+    if count > limits.states:
         largest = max(range(len(dfas)), key=lambda rule: dfas[rule].size)
-        message = (
-            f"the grammar needs {offsets[-1]} states, more than {limits.states}; the most are {dfas[largest].size}"
-        )
+        message = f"the grammar needs {count} states, more than {limits.states}; the most are {dfas[largest].size}"
         raise LimitExceeded(message, limit="states").of_rule(names[largest])
-    states = _states(dfas, told_apart, classes, offsets)
-    first = states.call_first
-    component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in offsets[:-1]])
+    classes, moves, move_class, move_to, calls, call_rule, call_back = joined(
+        entry,
+        np.concatenate([dfa.first for dfa in dfas]),
+        np.concatenate([dfa.labels for dfa in dfas]),
+        np.concatenate([dfa.heads for dfa in dfas]),
+        np.stack([one.automaton.classes for one in own]),
+        _places(len(one.called) for one in own),
+        np.fromiter(chain.from_iterable(one.called for one in own), np.int32),
+    )
+    final = np.concatenate([dfa.final for dfa in dfas])
+    rule = np.repeat(np.arange(len(dfas), dtype=np.int32), np.diff(entry))
+    states = States(moves, move_class, move_to, calls, call_rule, call_back, final, rule)
+    begins = entry[:-1].tolist()
+    component, cyclic = components([call_rule[calls[e] : calls[e + 1]].tolist() for e in begins])
     return Network(
         classes=classes,
         class_count=int(classes.max()) + 1,
         states=states,
-        entry=tuple(offsets[:-1]),
-        tail=tuple((states.final & ~states.live).tolist()),
+        entry=tuple(begins),
+        tail=tuple((final & ~states.live).tolist()),
         component=component,
         cyclic=cyclic,
         nullable=nullable,
         rule_names=names,
-        contents=tuple(Content(one.digest, one.called) for one in own),
+        contents=tuple(Content(one.automaton.digest, one.called) for one in own),
     )
 
 
-def _states(
-    dfas: Sequence[Dfa], told_apart: Sequence[NDArray[np.uint8]], classes: NDArray[np.uint8], offsets: Sequence[int]
-) -> States:
-    _, begins = np.unique(classes, return_index=True)
-    parts = [
-        spread(dfa.first, dfa.labels, dfa.heads, own[begins], offset, len(begins))
-        for dfa, own, offset in zip(dfas, told_apart, offsets, strict=False)
-    ]
-    moves, move_class, move_to, calls, call_rule, call_back = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
-    )
-    return States(
-        _first(moves),
-        move_class,
-        move_to,
-        _first(calls),
-        call_rule,
-        call_back,
-        np.concatenate([dfa.final for dfa in dfas]),
-        np.repeat(np.arange(len(dfas), dtype=np.int32), np.diff(offsets)),
-    )
-
-
-def _first(counts: NDArray[np.int32]) -> NDArray[np.int32]:
-    return np.append(0, np.cumsum(counts)).astype(np.int32)
+def _places(counts: Iterable[int]) -> NDArray[np.int32]:
+    """Offsets of things that stand one behind the other, the end of the last one included."""
+    return np.array([0, *accumulate(counts)], np.int32)

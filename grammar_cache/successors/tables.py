@@ -117,13 +117,23 @@ class SuccessorTables:
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """The configuration after these bytes, or DEAD."""
+        behind = self._behind(configuration, data)
+        return int(behind[-1]) if len(behind) else configuration
+
+    def consume_strings(self, configuration: int, strings: Ints) -> Ints:
+        """The configuration after each of some strings, one after the other; DEAD from where they lead nowhere on."""
+        behind = self._behind(configuration, b"".join(self._vocabulary.strings[one] for one in strings.tolist()))
+        return behind.take(self._vocabulary.lengths[strings].cumsum() - 1)
+
+    def _behind(self, configuration: int, data: bytes) -> Ints:
+        """The configuration behind each of these bytes, DEAD from where they lead nowhere on."""
         table, done, status = self._configurations, 0, -1
-        text = np.frombuffer(data, np.uint8)
+        text, behind = np.frombuffer(data, np.uint8), np.full(len(data), DEAD, np.int32)
         while status < 0:
-            done, configuration, status = follow(table.rules, table.arena, text, done, configuration)
+            done, configuration, status = follow(table.rules, table.arena, text, done, configuration, behind)
             if status < 0:
                 table.outcome(status)
-        return configuration
+        return behind
 
     def follow_reserved(self, configuration: int, data: bytes) -> int:
         """Follows bytes as `follow` does, for a text that was chosen: where limits stand against it, one configuration

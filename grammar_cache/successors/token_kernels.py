@@ -58,14 +58,16 @@ class TokenArrays(NamedTuple):
 
 @jit_no_arrays
 def follow(
-    rules: NetworkArrays, arena: Arena, data: NDArray[np.uint8], done: int, configuration: int
+    rules: NetworkArrays, arena: Arena, data: NDArray[np.uint8], done: int, configuration: int, behind: Ints
 ) -> tuple[int, int, int]:
-    """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status."""
+    """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status. What is
+    `behind` each byte is noted.
+    """
     while done < len(data) and configuration >= 0:
         after = after_byte(rules, arena, configuration, data[done])
         if after < UNKNOWN:
             return done, configuration, after
-        configuration = after
+        behind[done] = configuration = after
         done += 1
     return done, configuration, 0
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
 from itertools import chain
-from urllib.parse import quote, unquote
 
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema.containers import arrays, objects
@@ -29,6 +28,7 @@ from grammar_cache.dialects.json_schema.logic.literals import Literals
 from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.rule_names import rule_name
 from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json, load
@@ -197,14 +197,14 @@ class _Translator:
         facts = shape.objects
         if not facts:
             return Ref(objects.RULE)
-        name = _name("object", shape.key)
+        name = rule_name("object", shape.key)
         return self._later(name, shape, lambda: objects.object_(facts, name, self._writer, shape.names))
 
     def _array(self, shape: Shape) -> Expression:
         facts = shape.arrays
         if not facts:
             return Ref(arrays.RULE)
-        name = _name("array", shape.key)
+        name = rule_name("array", shape.key)
         return self._later(name, shape, lambda: arrays.array(facts, name, self._writer))
 
     def _key(self, conjunction: Conjunction) -> Expression:
@@ -242,7 +242,7 @@ class _Translator:
 
     def _shared(self, kind: str, key: Conjunction, expression: Expression) -> Expression:
         """A rule of its own for what is too large to be written out at each use."""
-        return self._rule(_name(kind, key), expression) if larger_than(expression, _INLINE) else expression
+        return self._rule(rule_name(kind, key), expression) if larger_than(expression, _INLINE) else expression
 
     def _rule(self, name: str, expression: Expression) -> Ref:
         self._claim(name)
@@ -289,17 +289,3 @@ def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:
             yield part
         if isinstance(part, Ref):
             named.add(part.name)
-
-
-def pointer_of(rule: str, grammar: Grammar) -> str:
-    """The pointer to the schema that a rule is named by, "" where it is named by none. Names of made-up rules begin
-    with that of the rule that they are made for."""
-    while rule not in grammar.rules and rule:
-        rule = rule[:-1]
-    _, _, place = rule.partition(" #")
-    return unquote(place.partition(" ")[0])
-
-
-def _name(kind: str, key: Conjunction) -> str:
-    """Unambiguous: in the fragment form of a JSON Pointer there is no space."""
-    return f"{kind} {' & '.join('#' + quote(atom, safe='/$') for atom in key)}"

@@ -264,3 +264,46 @@ def test_the_witness_needs_no_question_before_it() -> None:
     grammar = compile_expression(Grammar(rules, "s"), vocabulary, Limits())
     witness = grammar.witness(grammar.start)
     assert len(witness) <= grammar.minimum.tokens
+
+
+def one_by_one(grammar: CompiledGrammar, configuration: int) -> list[int]:
+    """Tokens that each lower the additive distance, taken as a decoder takes a token that was chosen."""
+    found: list[int] = []
+    while grammar._additive(configuration):
+        found.append(grammar._token(grammar._distances.witness(configuration)))
+        configuration = grammar.take(configuration, found[-1])
+    return found
+
+
+@given(cases())
+@examples(60)
+def test_witnesses_are_followed_as_token_by_token(case: Case) -> None:
+    """Compiled loops follow a witness as single steps do: the same tokens, to the same end."""
+    try:
+        grammar, other = (compile_expression(case.grammar, case.vocabulary, Limits()) for _ in range(2))
+    except EmptyLanguage:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grammar_cache.grammar.LONG_WITNESS", 1)
+        for text, configuration in boundaries(grammar, 4):
+            if grammar._additive(configuration) < INFINITE:
+                begin = other.consume_bytes(other.start, text)
+                assert begin is not None
+                assert list(grammar.witness(configuration, INFINITE)) == one_by_one(other, begin)
+
+
+@pytest.mark.parametrize("room", [1_000, 100_000])
+def test_a_long_witness_has_room(room: int) -> None:
+    """A witness of a thousand tokens is whole, where arrays grow on its way and where the limit stands against it."""
+    language = Seq((Repeat(Alt((A, B)), 0, None), A, Repeat(Alt((A, B)), 1_000, 1_000)))
+    limits = Limits(configurations=room)
+    grammar = compile_expression(Grammar({"s": language}, "s"), Vocabulary([b"a", b"b", b"aa"], [3]), limits)
+    configuration = grammar.start
+    for token in (1, 0, 1, 0, 0):
+        configuration = grammar.take(configuration, token)
+    witness = grammar.witness(configuration, 2_000)
+    assert len(witness) == grammar._additive(configuration)
+    for token in witness:
+        configuration = grammar.take(configuration, token)
+    assert grammar.accepts(configuration)
+    assert (grammar._configurations.count > room) is (room == 1_000)

@@ -14,8 +14,10 @@ from grammar_cache.compile import compile_expression, compile_grammar
 from grammar_cache.constraint import Constraint
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.exact_search import ExactSearch
+from grammar_cache.distances.lower_bounds import LowerBounds
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.grammar_cache.distances.test_additive import boundaries
@@ -34,9 +36,11 @@ def check_search(case: Case) -> None:
         return
     for text, configuration in boundaries(grammar, case.longest, 12):
         truth = case.true_distance.of(text)
-        search = ExactSearch(grammar._tables, grammar._lower_bounds)
+        search = ExactSearch(grammar._tables, LowerBounds(grammar._configurations, case.vocabulary, Interrupt()))
+        led = ExactSearch(grammar._tables, grammar._lower_bounds)
         for tokens in (3, 0, 1, 2, 4):
             found = search.within(configuration, tokens, 1_000_000)
+            assert led.within(configuration, tokens, 1_000_000, led=True) == found
             if tokens < truth.least:
                 assert not found
             elif truth.most is not None and truth.most <= tokens:
@@ -48,12 +52,15 @@ def check_search(case: Case) -> None:
             after = grammar.consume_bytes(configuration, string)
             assert after is not None
             assert search.known(after) == known - 1
+        assert led.completions() == search.completions()
 
 
 @given(cases())
 @examples(80)
 def test_the_search_agrees_with_brute_force(case: Case) -> None:
-    """Asked for any horizon in any order, it finds a completion iff there is one, and its path leads there."""
+    """Asked for any horizon in any order, it finds a completion iff there is one, and its path leads there. Whether
+    lower bounds lead it from the start makes no difference.
+    """
     check_search(case)
 
 

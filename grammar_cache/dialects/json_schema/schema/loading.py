@@ -43,7 +43,8 @@ def load(text: str, limits: Limits) -> Json:
         raise _syntax(text, f"the schema is not JSON: {error.msg}", error.pos) from error
     except _Unreadable as error:
         raise _syntax(text, str(error), _place(text, error.literal)) from error
-    lone = next((match for match in _SURROGATES.finditer(text) if match["lone"]), None)
+    escaped = _SURROGATES.finditer(text) if "\\u" in text else ()
+    lone = next((match for match in escaped if match["lone"]), None)
     if lone is not None:
         raise _syntax(text, "the schema holds a lone surrogate, which UTF-8 can't write", lone.start())
     return value
@@ -64,6 +65,8 @@ def _place(text: str, literal: str) -> int:
 
 
 def _check_nesting(text: str, most: int) -> None:
+    if text.count("[") + text.count("{") <= most:
+        return
     depth = 0
     for match in _BRACKETS.finditer(text):
         bracket = match[0][0]
