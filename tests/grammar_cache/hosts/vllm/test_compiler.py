@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -96,3 +97,16 @@ def test_an_address_that_is_none_fails_the_start() -> None:
     """A store that can't be opened is told when the process starts."""
     with pytest.raises(StoreAddressError):
         Compiler(VOCABULARY, PluginSettings(False, 0.25, "nowhere"))
+
+
+def test_old_garbage_is_looked_for_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process with the plug-in seldom looks through all of its objects; how often it looks at young ones stays."""
+    monkeypatch.setattr(Vocabulary, "from_tokenizer", lambda *_: VOCABULARY)
+    before = gc.get_threshold()
+    try:
+        Compiler.of(None, {}, SETTINGS)
+        after = gc.get_threshold()
+    finally:
+        gc.set_threshold(*before)
+    assert after[:2] == before[:2]
+    assert after[2] >= 100 * before[2]
