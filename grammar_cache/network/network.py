@@ -189,5 +189,5 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
 
 
 def _places(counts: Iterable[int]) -> NDArray[np.int32]:
-    """Offsets of things that stand one behind the other, the end of the last one included."""
+    """Begins of parts that stand one behind the other in one array, and the end of the last one."""
     return np.array([0, *accumulate(counts)], np.int32)
