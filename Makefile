@@ -18,6 +18,7 @@ INSTALLED := .venv/installed
 PEERS := .venv/peers-installed
 MKDOCS := .venv/mkdocs-installed
 COMPILED := .venv/compiled
+BOUNDS_COMPILED := .venv/bounds-compiled
 CLIENTS := .venv-clients/installed
 # torch first and pinned: what is installed after it can't bring another one.
 TORCH := torch==2.13.0
@@ -35,7 +36,7 @@ RELEASE_TOOLS := "cyclonedx-bom>=7,<8" "kubernetes-validate>=1.31"
 
 SPREAD := -n $(WORKERS) --dist worksteal
 
-.PHONY: help install install-vllm warm-vllm package resolve image smoke chart sbom checksums notes check test test-bounds test-full test-vllm test-clients bench bench-peers docs serve model tokenizers
+.PHONY: help install install-vllm warm-vllm warm-bounds package resolve image smoke chart sbom checksums notes check test test-bounds test-full test-vllm test-clients bench bench-peers docs serve model tokenizers
 
 help:
 	@echo "make install    .venv with everything a server on this machine needs, the development tools, and compiled loops"
@@ -49,6 +50,7 @@ help:
 	@echo "make checksums  dist/SHA256SUMS of all that is in dist/"
 	@echo "make notes      the notes of a release, if all that names the version agrees (TAG=v0.1.0)"
 	@echo "make resolve    do all requirements resolve on each Python version?"
+	@echo "make warm-bounds  compiled loops that check every index, which \`make test-bounds\` would else wait for"
 	@echo "make check      lint, format, types"
 	@echo "make test       the quick tier (ARGS='-k beam' passes arguments to pytest)"
 	@echo "make test-bounds  the core's tests once more, with every index of the compiled loops checked"
@@ -75,6 +77,16 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 # Compiled loops are kept beside their modules, and go with them: a change of one compiles what it changes.
 $(COMPILED): $(shell find grammar_cache -name "*.py") | $(INSTALLED)
 	$(BIN)/python -m grammar_cache.warm_up
+	touch $@
+
+# Compiled loops check no index: one that is wrong reads, or writes, what isn't theirs. These do.
+BOUNDS_CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/bounds-checked
+
+# Compiled once, before tests share them: each of their processes would else compile them all.
+warm-bounds: $(BOUNDS_COMPILED)
+
+$(BOUNDS_COMPILED): $(shell find grammar_cache -name "*.py") | $(INSTALLED)
+	$(BOUNDS_CHECKED) $(BIN)/python -m grammar_cache.warm_up
 	touch $@
 
 $(PEERS): Makefile | $(INSTALLED)
@@ -132,14 +144,14 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Processes that share the tests share the processors: threads of one would wait, and busily, for those of another.
+test test-bounds test-full: export OMP_NUM_THREADS = 1
+
 test: $(INSTALLED) $(COMPILED) model tokenizers
 	$(BIN)/python -m pytest $(SPREAD) -m "not full" $(ARGS)
 
-# Compiled loops check no index: one that is wrong reads, or writes, what isn't theirs. Here they do, compiled anew.
-test-bounds: export NUMBA_BOUNDSCHECK = 1
-test-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/.venv/bounds-checked
-test-bounds: $(INSTALLED) model tokenizers
-	$(BIN)/python -m pytest $(SPREAD) -m "not full" tests/grammar_cache tests/server/decoding \
+test-bounds: $(INSTALLED) $(BOUNDS_COMPILED) model tokenizers
+	$(BOUNDS_CHECKED) $(BIN)/python -m pytest $(SPREAD) -m "not full" tests/grammar_cache tests/server/decoding \
 	  --ignore=tests/grammar_cache/dialects --ignore=tests/grammar_cache/store $(ARGS)
 
 test-full: $(INSTALLED) $(COMPILED) model tokenizers
@@ -152,8 +164,12 @@ install-vllm:
 warm-vllm: install-vllm
 	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m grammar_cache.warm_up
 
+# Tests that share an engine are of one group, and go to one process. Engines that run at once would else be bound to the
+# processors that the others are bound to.
+test-vllm: export VLLM_CPU_OMP_THREADS_BIND = nobind
+test-vllm: export OMP_NUM_THREADS = 1
 test-vllm: install-vllm model
-	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest tests/server/backends/vllm tests/grammar_cache/hosts/vllm $(ARGS)
+	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m pytest -n $(WORKERS) --dist loadgroup tests/server/backends/vllm tests/grammar_cache/hosts/vllm $(ARGS)
 
 $(CLIENTS): tests/clients/requirements.txt tests/clients/js/package.json
 	$(PYTHON) -m venv .venv-clients

@@ -8,7 +8,7 @@ was asked before only makes it faster. `distance` and `witness` tell the best th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
 
@@ -19,7 +19,7 @@ from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Finding
 from grammar_cache.distances.minimum_replay import Findings, replay, tell
-from grammar_cache.distances.searched_distances import nothing_found
+from grammar_cache.distances.searched_distances import Minimum, nothing_found
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
@@ -28,11 +28,13 @@ from grammar_cache.masks.searched_masks import SearchedMasks
 from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "13"
+ALGORITHM_VERSION = "15"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 LONG_WITNESS = 8
 """Tokens of a witness that one compiled loop follows: fewer take less time one by one."""
+LEFT_SHARE = 8
+"""Part of the memory that a search for the minimum may leave in use, all of which is in every later step's way."""
 ENTRY_BYTES = 300
 """Bytes of an entry of a dictionary, with what it holds, about."""
 
@@ -53,8 +55,8 @@ class CompiledGrammar(SearchedMasks):
 
         What was `found` elsewhere isn't searched for again. ArtefactError where it isn't so.
         """
-        interrupt = interrupt or Interrupt()
-        super().__init__(network, vocabulary, limits, interrupt)
+        self._interrupt = interrupt or Interrupt()
+        super().__init__(network, vocabulary, limits, self._interrupt)
         self.ignored = ignored
         self.network = network
         self.lock = RLock()
@@ -62,10 +64,28 @@ class CompiledGrammar(SearchedMasks):
         self._proposals: dict[int, NDArray[np.int32]] = {}
         self._anew: CompiledGrammar | None = None
         if found is not None:
-            self._path = replay(found, self._tables, vocabulary, self._tightening, self.start)
-            self._minimum = self._searched()
+            self._minimum = self._replayed(found)
         if self._additive(self.start) >= INFINITE and self.minimum.tokens >= INFINITE:
-            raise nothing_found(self._configurations, vocabulary, interrupt)
+            raise nothing_found(self._configurations, vocabulary, self._interrupt)
+
+    def _searched(self) -> Minimum:
+        """The minimum. Where the search leaves much behind, the tables are begun anew with no more than it has found,
+        unless somebody may hold numbers of theirs.
+        """
+        alone = self._configurations.count == 1
+        minimum = super()._searched()
+        if not alone or self._configurations.size_bytes <= self.limits.memory_bytes // LEFT_SHARE:
+            return minimum
+        with suppress(LimitExceeded):
+            self._found = self._findings()
+            vars(self).pop("_masks", None)
+            super().__init__(self.network, self.vocabulary, self.limits, self._interrupt)
+            minimum = self._replayed(self._found)
+        return minimum
+
+    def _replayed(self, found: Findings) -> Minimum:
+        self._path = replay(found, self._tables, self.vocabulary, self._tightening, self.start)
+        return super()._searched()
 
     def _told(self) -> Findings | None:
         """Findings of the search for the minimum, if it was done and there is room to tell them."""
@@ -74,11 +94,14 @@ class CompiledGrammar(SearchedMasks):
                 self._found = self.findings
         return self._found
 
+    def _findings(self) -> Findings:
+        return tell(self._tables, self._tightening, self._path, self.start)
+
     @property
     def findings(self) -> Findings:
         """Findings of the search for the minimum: with it the same grammar elsewhere answers the same."""
         _ = self.minimum
-        return tell(self._tables, self._tightening, self._path, self.start)
+        return self._findings()
 
     def anew(self) -> CompiledGrammar:
         """Copy without what texts have led to: other numbers for configurations, and the same answers."""
@@ -166,6 +189,21 @@ class CompiledGrammar(SearchedMasks):
         data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
         return DEAD if data is None else self.take_bytes(configuration, data)
 
+    def followed(self, tokens: Sequence[int]) -> list[int]:
+        """The configurations behind each token of a text that was chosen, as `take` leads to them from the start on:
+        sooner, and with little else made on the way.
+        """
+        path: list[int] = []
+        strings = self.vocabulary.string_of[np.array(tokens, np.int64)]
+        if (strings >= 0).all():
+            with suppress(LimitExceeded):
+                path = self._tables.consume_strings(self.start, strings).tolist()
+        path = path[: path.index(DEAD)] if DEAD in path else path
+        for token in tokens[len(path) :]:
+            before = path[-1] if path else self.start
+            path.append(DEAD if before == DEAD else self.take(before, token))
+        return path
+
     def take_bytes(self, configuration: int, data: bytes) -> int:
         """Follows bytes as `take` does, for text that belongs to an answer."""
         after = self._tables.follow_reserved(configuration, data)
@@ -238,8 +276,9 @@ class CompiledGrammar(SearchedMasks):
         found: list[int] = []
         while not self.accepts(configuration):
             left = None if budget is None else budget - len(found)
-            if left is not None and LONG_WITNESS <= self._additive(configuration) <= left:
-                way, configuration = self._distances.follow(configuration)
+            least = min(self._additive(configuration), self._on_the_way.get(configuration, (INFINITE, -1))[0])
+            if left is not None and LONG_WITNESS <= least <= left:
+                way, configuration = self._distances.follow(configuration, left, self._ways)
                 found += way
                 if way:
                     continue

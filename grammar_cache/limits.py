@@ -31,7 +31,7 @@ class Limits:
     """Rules a dialect may produce."""
 
     expression_size: int = 2_000_000
-    """Nodes of all expressions after repetition by doubling (llguidance: grammar size 500,000)."""
+    """Nodes of all expressions, large repetitions as chunks (llguidance: grammar size 500,000)."""
 
     rule_states: int = 100_000
     """States of one rule's automaton while it is made deterministic (llguidance: 250,000 lexer states)."""
@@ -43,10 +43,11 @@ class Limits:
     """Configurations a compiled grammar may explore: about 0.5 kB each. There answers under way end by their witness,
     for which there is room beyond: one configuration a byte."""
 
-    byte_cost: int = 3_500
+    byte_cost: int = 2_700
     """Items and edges that reading one byte may cost (less than a tenth of a millisecond), and so may those bytes of a
-    token together that cost more than a fifth of it each; JSON takes some fifty a byte, SQL up to 667. What costs more,
-    as in very ambiguous grammars, is read for the witness only. So is bounded what all tokens cost from one place.
+    token together that cost more than a quarter of it each; JSON takes some fifty a byte, SQL up to 667. What costs
+    more, as in very ambiguous grammars, is read for the witness only. So is bounded what all tokens cost from one
+    place.
     """
 
     memory_bytes: int = 64 << 20
@@ -61,8 +62,8 @@ class Limits:
     step_fuel: int = 2_000_000
     """Cost of one search for what may follow at the horizon, of all tokens together (less than 10 ms): two for a trie
     node that is visited, one for one that stays in a loop and is looked up, eight for each item and edge that it takes
-    to go on from a configuration, as if nothing were known. A level that this doesn't last for isn't looked at; what
-    the additive distance lets in fits anyway.
+    to go on from a configuration, as if nothing were known. A level that this doesn't last for isn't looked at, nor
+    one more than 256 tokens ahead; what the additive distance lets in fits anyway.
     """
 
     table_bytes: int = 64 << 20

@@ -21,7 +21,9 @@ from grammar_cache.compile import compile_grammar
 from grammar_cache.constraint import Constraint
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.fewest_pieces import FewestPieces
+from grammar_cache.vocabulary.token_set import TokenBits, union
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _SCHEMA = """{
@@ -58,6 +60,21 @@ GRAMMARS: dict[str, tuple[Constraint, bytes]] = {
     "a lexer by the parser's states": (Constraint("lark", _LARK.replace("(?!\\d)", ""), lexer="contextual"), b"if a 1"),
 }
 """One for each way through the loops, and a beginning of its texts."""
+SCHEMAS = "what most schemas have in common"
+_KINDS = {"a": "string", "b": "integer", "c": "number", "d": "boolean", "e": "array", "f": "object", "g": "null"}
+FORMATS = {
+    "date": "2024-01-31",
+    "time": "12:30:59.5Z",
+    "date-time": "2024-01-31T12:30:59.5+01:00",
+    "duration": "P1Y2M3DT4H5M6S",
+    "email": "ab.c@de-f.gh",
+    "hostname": "ab.cd-e.fg",
+    "ipv4": "10.0.0.1",
+    "ipv6": "fe80::1:2",
+    "uri": "http://ab.cd/e?f=g#h",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+}
+"""Formats that schemas ask for most, each with a text."""
 
 
 def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line: None) -> None:
@@ -68,11 +85,35 @@ def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line:
     one, value = np.zeros(1, np.int32), np.zeros(1)
     ordered(one, value, one, 0, one)
     log_sum(leading(value, 0.0, value, 1)[1])
+    union([TokenBits.of_tokens(one, 8), TokenBits.of_tokens(one + 1, 8)], 8)
     FewestPieces([b"a", b"ab"]).more_than(b"aab", 1)
     for name, (constraint, beginning) in GRAMMARS.items():
         begun = perf_counter()
         _use(compile_grammar(constraint, vocabulary), beginning)
         report(f"{name}: {perf_counter() - begun:.1f} s")
+    dear = Constraint("gbnf", 'root ::= root root | "a"')
+    _use(compile_grammar(dear, vocabulary, Limits(byte_cost=1)), b"")
+    begun = perf_counter()
+    solve_json(vocabulary)
+    report(f"{SCHEMAS}: {perf_counter() - begun:.1f} s")
+
+
+def solve_json(vocabulary: Vocabulary) -> None:
+    """Solves what most schemas have in common, the rules of JSON and the formats of strings, with masks at each place
+    of a text: all schemas over the vocabulary share them.
+    """
+    kinds = {name: {"type": kind} for name, kind in _KINDS.items()}
+    plain = {"type": "object", "properties": kinds, "required": list(kinds)}
+    text = '{"a": "b\\n\\u00e9", "b": -12, "c": 1.5e1, "d": true, "e": [1, ["x"]], "f": {"y": 2}, "g": null}'
+    asked = [(plain, text)]
+    asked += [({"type": "string", "format": name}, f'"{example}"') for name, example in FORMATS.items()]
+    for schema, example in asked:
+        grammar = compile_grammar(Constraint("json_schema", dumps(schema)), vocabulary)
+        grammar.lower_bound(grammar.start)
+        for place in range(len(example) + 1):
+            configuration = grammar.consume_bytes(grammar.start, example.encode()[:place])
+            assert configuration is not None, "it is a text of the schema"
+            grammar.mask(configuration)
 
 
 def warm_up_special_tokens(vocabulary: Vocabulary) -> None:
@@ -88,6 +129,7 @@ def warm_up_special_tokens(vocabulary: Vocabulary) -> None:
     tags = {"type": "structural_tag", "format": wanted}
     for constraint in (Constraint("structural_tag", dumps(tags)), Constraint("json_schema", _SCHEMA)):
         _use(compile_grammar(constraint, vocabulary.with_special_tokens), b"")
+    solve_json(vocabulary.with_special_tokens)
 
 
 def warm_up_beside(vocabulary: Vocabulary) -> Thread:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from grammar_cache import Vocabulary
 
 TOKENIZERS = ("SmolLM2-135M-Instruct", "llama3_1", "qwen3", "gemma3")
 EMBEDDED_MODEL = TOKENIZERS[0]
@@ -31,3 +34,9 @@ def tokenizer_folder(name: str) -> Path:
     if not (folder / "tokenizer.json").is_file():
         pytest.skip(f"the tokenizer {name} is not in the cache: scripts/fetch_tokenizers.sh fetches it")
     return folder
+
+
+@cache
+def real_vocabulary(name: str) -> Vocabulary:
+    """The vocabulary of one of `TOKENIZERS`, read once: that takes up to two seconds."""
+    return Vocabulary.from_pretrained(tokenizer_folder(name))

@@ -2,7 +2,7 @@
 
 Ours counts twice: `compile_grammar`, and with it the exact search of the fewest tokens, which the server does before
 it takes a request. Peers know no such number. Every time is the best of several fresh compiles: of all that ours has
-solved before, it knows the rules of JSON itself and nothing else.
+solved before, it knows what a server's warm-up solves, the rules of JSON and the formats of strings, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from benchmarks.peers import find as peers
 from benchmarks.peers.peer import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
+from grammar_cache.warm_up import solve_json
 
 OURS = "swyb"
-PLAIN_JSON = Constraint("json_schema", '{"properties": {"a": {}, "b": {"type": "integer"}}, "required": ["a", "b"]}')
 SLOW = 2000.0
 """Milliseconds: what takes longer isn't tried again."""
 
@@ -151,10 +151,9 @@ def _row(task: str, engine: str, times: Times, refusal: str | None) -> CompileRo
 
 
 def forget_all_but_json(vocabulary: Vocabulary) -> None:
-    """Leaves what a server's warm-up leaves: the rules of JSON solved, with their lower bounds, and nothing else."""
+    """Leaves what a server's warm-up leaves: the rules of JSON and the formats of strings solved, and nothing else."""
     vocabulary.clear_caches()
-    known = compile_grammar(PLAIN_JSON, vocabulary)
-    known.lower_bound(known.start)
+    solve_json(vocabulary)
 
 
 def _ours(vocabulary: Vocabulary, schema: str) -> Times:

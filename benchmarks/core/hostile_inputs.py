@@ -20,6 +20,7 @@ from benchmarks.tables import markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.grammars.shipped import shipped
 from grammar_cache.warm_up import warm_up
+from server.commands.garbage import keep_what_is_loaded
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
 from server.decoding.step import steps
@@ -108,6 +109,7 @@ def rows(folder: Path) -> list[InputRow]:
 def _alone(name: str, folder: Path) -> InputRow:
     vocabulary = read_vocabulary(folder)
     warm_up(vocabulary)
+    keep_what_is_loaded()  # as a server does
     return measured(name, vocabulary, LIMITS)
 
 

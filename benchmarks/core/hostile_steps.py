@@ -37,9 +37,7 @@ def steps_of(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Itera
             begun = thread_time()
             if grammar.full:
                 grammar = grammar.renewed()
-                configuration = grammar.start
-                for token in tokens:
-                    configuration = grammar.take(configuration, token)
+                configuration = [grammar.start, *grammar.followed(tokens)][-1]
             allowed = np.flatnonzero(grammar.mask(configuration, left))
             grammar.proposals(configuration)
             grammar.only_token(configuration, left)

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from benchmarks.core.compile_time import forget_all_but_json
 from benchmarks.core.walks import CANDIDATES, Walk, walks
 from benchmarks.data import read_tasks, read_vocabulary, splitter, tokenizer_folder, write_rows
 from benchmarks.peers import find as peers
@@ -137,7 +138,11 @@ def _ours(text: Walk, vocabulary: Vocabulary, repeats: int) -> Iterator[StepRow]
 
 
 def _fresh(schema: str, vocabulary: Vocabulary) -> CompiledGrammar:
-    """Grammar as the server has it before the first step: the minimum is known."""
+    """Grammar as the server has it before the first step: the minimum is known, and nothing of such a grammar before.
+
+    Grammars of a vocabulary share what they solve: without forgetting, a second run would find all of the first one.
+    """
+    forget_all_but_json(vocabulary)
     grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)
     _ = grammar.minimum
     return grammar

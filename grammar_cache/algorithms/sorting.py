@@ -16,7 +16,7 @@ _NONE = np.iinfo(np.int64).min
 """Mark of a free slot; no key."""
 _DIGIT = 7
 """Bits of a digit."""
-_MANY = 48
+_MANY = 32
 """Distinct keys that sorting by digits takes less time for than Shell's sort."""
 
 

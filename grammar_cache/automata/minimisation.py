@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.acyclic import NO_END, equal_futures
-from grammar_cache.automata.partition import by_key, largest, stable_partition
+from grammar_cache.automata.partition import largest, stable_partition
 from grammar_cache.jit import jit, jit_inline
 
 _CLASSES = 256

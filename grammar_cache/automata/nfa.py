@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Ints
 from grammar_cache.expression import Range
 from grammar_cache.jit import jit
@@ -65,18 +66,8 @@ class Nfa:
 @jit
 def ordered(table: Ints, column: int, keys: int) -> tuple[Ints, Ints]:
     """Offset of each key's rows in the order of that column, and the rows in that order; ties stay."""
-    size, width = table.shape
-    first = np.zeros(keys + 1, np.int32)
-    for i in range(size):
-        first[table[i, column] + 1] += 1
-    for key in range(keys):
-        first[key + 1] += first[key]
-    place, rows = first.copy(), np.empty((size, width), np.int32)
-    for i in range(size):
-        for k in range(width):
-            rows[place[table[i, column]], k] = table[i, k]
-        place[table[i, column]] += 1
-    return first, rows
+    first, places = by_key(np.ascontiguousarray(table[:, column]), keys)
+    return first, table[places]
 
 
 @jit

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Ints
 from grammar_cache.jit import jit, jit_inline
 
@@ -112,23 +113,6 @@ def _split(elems: Ints, of: Ints, first: Ints, past: Ints, marked: Ints, touched
             sets += 1
         marked[s] = 0
     return sets
-
-
-@jit
-def by_key(keys: Ints, count: int) -> tuple[Ints, Ints]:
-    """Offset of each key's places in the order of keys, and the places in that order: a sort that keeps ties in
-    order.
-    """
-    first = np.zeros(count + 1, np.int32)
-    for key in keys:
-        first[key + 1] += 1
-    for key in range(count):
-        first[key + 1] += first[key]
-    next_of, places = first.copy(), np.empty(len(keys), np.int32)
-    for i in range(len(keys)):
-        places[next_of[keys[i]]] = i
-        next_of[keys[i]] += 1
-    return first, places
 
 
 @jit_inline

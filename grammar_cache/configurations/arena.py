@@ -23,7 +23,7 @@ scratch have to grow, a step looks at too much."""
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
 SCRATCH_ROWS = 15
-DEAR_SHARE = 5
+DEAR_SHARE = 4
 """Part of what reading one byte may cost, above which the costs of a token's bytes add up."""
 GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
@@ -112,12 +112,19 @@ class Arena(NamedTuple):
 
 @jit_inline
 def _hash(keys: Longs, seed: int) -> int:
-    """Hash of the keys; different seeds give different codes: every step can be undone."""
-    code: int = len(keys) * 2 + seed
-    for key in keys:
-        code = (code ^ key) * -7046029254386353131
+    """Hash of the keys; different seeds give different codes: every step with the seed can be undone. Every other key
+    goes into a code of its own, as none waits for the other.
+    """
+    code, other = np.int64(len(keys) * 2 + seed), np.int64(0)
+    for i in range(1, len(keys), 2):
+        code = (code ^ keys[i]) * -7046029254386353131
+        other = (other ^ keys[i - 1]) * -7046029254386353131
         code ^= (code >> 29) & 0x7FFFFFFFF
-    return code
+        other ^= (other >> 29) & 0x7FFFFFFFF
+    if len(keys) % 2 == 1:
+        other ^= keys[len(keys) - 1]
+    code = (code ^ other) * -7046029254386353131
+    return int(code ^ (code >> 29) & 0x7FFFFFFFF)
 
 
 @jit_inline
@@ -127,12 +134,10 @@ def _find(keys: Longs, code: int, slots: Ints, hashes: Longs, first: Longs, pool
     while slots[slot] >= 0:
         known = slots[slot]
         if hashes[known] == code and first[known + 1] - first[known] == len(keys):
-            same = True
+            differing = np.int64(0)
             for i in range(len(keys)):
-                if pool[first[known] + i] != keys[i]:
-                    same = False
-                    break
-            if same:
+                differing |= pool[first[known] + i] ^ keys[i]
+            if differing == 0:
                 break
         slot = (slot + 1) & (len(slots) - 1)
     return slot

@@ -14,7 +14,6 @@ from grammar_cache.array_types import Flags, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CRAMPED,
-    EDGES,
     FULL,
     NODES,
     WIDE,
@@ -53,7 +52,7 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
     if len(entered) > arena.scratch.shape[1]:
         return 0, CRAMPED
     arena.scratch[ENTERED, : len(entered)] = entered
-    nodes, edges = arena.used[NODES], arena.used[EDGES]
+    nodes = arena.used[NODES]
     name = outside
     if rules.lean:
         if marks == arena.scratch.shape[1]:
@@ -76,8 +75,8 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
             return 0, WIDE
         size = many_distinct(handed, size, arena.scratch[SEEN], arena.scratch[COUNTS])
         node = grouped_node(arena, handed[:size])
-        if node == FULL:  # growing notes anew what there is
-            arena.used[NODES], arena.used[EDGES] = nodes, edges
+        if node == FULL:
+            forget(arena, key)
             return 0, FULL
     arena.popped[key] = work
     return len(entered), key + 1

@@ -27,6 +27,8 @@ _SCRATCH = 128
 """Columns of the scratch at first."""
 _SPARE = 64
 """Places that are added at least where there is no room."""
+_LARGE = 1 << 15
+"""Items or edges whose room grows fourfold: to copy them takes longest, and memory that isn't touched costs nothing."""
 _SPARE_ROWS = 96
 """Rows that there is room for behind the search for the minimum: about what masks of an answer need first."""
 _PLACES = {
@@ -60,13 +62,15 @@ class Room(NamedTuple):
 
     def more(self, used: Room) -> Room:
         """Twice the room for all of which more than half is in use, but half as much again for configurations and rows,
-        which take most of it; for all but rows where that is nothing: nodes that lean on each other are made many at a
-        time, and taken back where there is no room for all of them.
+        which take most of it. Where there is room for many, more than three quarters are to be in use, and that for
+        items or edges grows fourfold. Twice the room for all but rows where nothing is short: nodes that lean on each
+        other are made many at a time, and taken back where there is no room for all of them.
         """
-        short = [2 * count > room for count, room in zip(used, self, strict=True)]
+        short = [4 * count > (3 if room > _LARGE else 2) * room for count, room in zip(used, self, strict=True)]
+        items, edges = (3 * room if room > _LARGE else room for room in (self.items, self.edges))
         if not any(short):
-            short = [True, True, True, True, False]
-        added = self._replace(configurations=self.configurations // 2, rows=self.rows // 2)
+            short, items, edges = [True, True, True, True, False], self.items, self.edges
+        added = self._replace(configurations=self.configurations // 2, items=items, edges=edges, rows=self.rows // 2)
         return Room(*(room + grows * (more + _SPARE) for room, grows, more in zip(self, short, added, strict=True)))
 
 
@@ -96,10 +100,17 @@ def empty(classes: int, rules: int, room: Room) -> Arena:
 
 
 def grown(arena: Arena) -> Arena:
-    """Copy of the arena with more room for what is short; other arrays are the same. Nodes that were taken back aren't
-    found.
+    """Copy of the arena with more room for what is short; other arrays are the same. Nodes, items and edges that grow
+    get as many places as the scratch has columns at least: one step may take all of them, and begins anew where there
+    are too few.
     """
-    return _fitted(arena, Room.of(arena).more(Room.used(arena.used)))
+    room, columns = Room.of(arena), arena.scratch.shape[1]
+    more = room.more(Room.used(arena.used))
+    least = Room(0, columns, columns, columns, 0)
+    wanted = (
+        max(after, few) if after > before else after for before, after, few in zip(room, more, least, strict=True)
+    )
+    return _fitted(arena, Room(*wanted))
 
 
 def trimmed(arena: Arena, kept: Ints) -> Arena:
@@ -130,8 +141,9 @@ def _fitted(arena: Arena, room: Room) -> Arena:
     if changes["configurations"]:
         arena = arena._replace(slots=_free_slots(room.configurations))
         _fill_slots(arena)
-    arena = arena._replace(node_slots=_free_slots(room.nodes))
-    _fill_node_slots(arena)
+    if changes["nodes"]:
+        arena = arena._replace(node_slots=_free_slots(room.nodes))
+        _fill_node_slots(arena)
     return arena
 
 

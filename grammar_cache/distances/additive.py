@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from grammar_cache.configurations.arena import CONFIGURATIONS, CROWDED, DEAD, NODES
 from grammar_cache.configurations.interner import Configurations, Item
-from grammar_cache.distances.cost_kernels import extend, follow_least, least_costs, least_string, least_strings
+from grammar_cache.distances.cost_kernels import (
+    KnownWays,
+    extend,
+    follow_least,
+    least_costs,
+    least_string,
+    least_strings,
+)
 from grammar_cache.distances.reach import Readings, reach
 from grammar_cache.distances.solutions import Solution, SolutionCache
 from grammar_cache.interrupt import Interrupt
@@ -28,6 +35,8 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 INFINITE = 1 << 29
 """No completion is known. Two of them added still fit an int32."""
+_FOLLOWED = 1 << 14
+"""Tokens that are followed at once."""
 
 
 class Distances:
@@ -40,7 +49,7 @@ class Distances:
         self._configurations = configurations
         self._words = TokenArrays.of(vocabulary)
         self._parts = parts(configurations.network)
-        self._places: tuple[list[int], list[int]] | None = None
+        self._places: tuple[list[int], list[int]] | None = None  # by rule: part, shift to places in it
         self._states, self._witness = _solved(
             configurations.network, self._parts, configurations.limit, vocabulary, interrupt, most
         )
@@ -77,11 +86,15 @@ class Distances:
         """The part that a state is in, by its key, and which of the part's states it is: the same in every grammar."""
         if self._places is None:
             part, place = np.empty(len(self._states), np.int32), np.empty(len(self._states), np.int32)
-            for number, one in enumerate(self._parts):
-                part[one.states], place[one.states] = number, np.arange(len(one.states))
-            self._places = part.tolist(), place.tolist()
-        part_of, place_of = self._places
-        return self._parts[part_of[state]].key, place_of[state]
+            sizes = [len(one.states) for one in self._parts]
+            states, ends = np.concatenate([one.states for one in self._parts]), np.cumsum(sizes)
+            part[states] = np.repeat(np.arange(len(sizes)), sizes)
+            place[states] = np.arange(len(states)) - np.repeat(ends - sizes, sizes)
+            entries = np.array(self._configurations.network.entry)  # the states of a rule stand together everywhere
+            self._places = part[entries].tolist(), (place[entries] - entries).tolist()
+        part_of, shift = self._places
+        rule = int(self._configurations.network.states.rule[state])
+        return self._parts[part_of[rule]].key, state + shift[rule]
 
     def node_cost(self, node: int) -> int:
         """The fewest tokens from the end of a rule whose node it is to the end of the text, as of the last update."""
@@ -96,17 +109,17 @@ class Distances:
         first, past = arena.item_first[configuration : configuration + 2]
         return int(least_string(arena.items[first:past], self._states, self._nodes, self._witness, d))
 
-    def follow(self, configuration: int) -> tuple[list[int], int]:
-        """Tokens of the witnesses from a configuration on, given d < INFINITE, and where they lead: d is 0 there, or a
-        limit stands against the next one. Raises Interrupted.
+    def follow(self, configuration: int, left: int, ways: KnownWays) -> tuple[list[int], int]:
+        """Tokens of the witnesses from a configuration on, or of the `ways` where d is more than what is `left`, and
+        where they lead: d is 0 there, nothing fits, or a limit stands against the next one. Raises Interrupted.
         """
         table, found = self._configurations, list[int]()
         while True:
             self.update()
-            into = np.empty(self.additive[configuration], np.int32)
+            into = np.empty(min(self.additive[configuration], left - len(found), _FOLLOWED), np.int32)
             done, configuration, status = follow_least(
                 table.rules, table.arena, self._words, self._states, self._witness, self._nodes, self.additive,
-                INFINITE, configuration, into,
+                INFINITE, configuration, left - len(found), ways, into,
             )  # fmt: skip
             found += into[:done].tolist()
             if status in (0, DEAD, CROWDED):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
+from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, NetworkArrays
-from grammar_cache.configurations.step_kernels import after_byte
+from grammar_cache.configurations.one_byte_kernels import after_byte_alone
 from grammar_cache.distances.reach import Reach
-from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 
 
@@ -24,9 +26,9 @@ def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int
     a finite one in ascending order of it.
     """
     walks = np.full(found.walks, infinite, np.int32)
-    row_first, rows = grouped(found.row_state, len(costs))
-    back_first, backs = grouped(found.link_back, len(costs))
-    callee_first, callees = grouped(found.link_callee, found.walks)
+    row_first, rows = by_key(found.row_state, len(costs))
+    back_first, backs = by_key(found.link_back, len(costs))
+    callee_first, callees = by_key(found.link_callee, found.walks)
     order, size = np.empty(found.walks, np.int64), 0
     settled_state, settled_walk = np.zeros(len(costs), np.bool_), np.zeros(found.walks, np.bool_)
     queue = [(np.int64(costs[s]) << 32) | s for s in range(len(costs)) if costs[s] < infinite]
@@ -71,21 +73,6 @@ def _lower(walk: int, cost: int, walks: Ints, states: int, queue: list[np.int64]
 
 
 @jit
-def grouped(keys: Ints, count: int) -> tuple[Ints, Ints]:
-    """The places of `keys` with key k are `order[first[k] : first[k + 1]]`."""
-    first = np.zeros(count + 1, np.int32)
-    for key in keys:
-        first[key + 1] += 1
-    for k in range(count):
-        first[k + 1] += first[k]
-    order, at = np.empty(len(keys), np.int32), first[:count].copy()
-    for i in range(len(keys)):
-        order[at[keys[i]]] = i
-        at[keys[i]] += 1
-    return first, order
-
-
-@jit
 def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths: Ints) -> Ints:
     """String that starts a cheapest way on, for each walk: the shortest, then the least; -1 without any.
 
@@ -95,7 +82,7 @@ def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths:
     for i in range(len(found.row_walk)):
         if costs[found.row_state[i]] == walks[found.row_walk[i]]:
             _prefer(found.row_string[i], found.row_walk[i], strings, lengths)
-    first, links = grouped(found.link_walk, found.walks)
+    first, links = by_key(found.link_walk, found.walks)
     changed = True
     while changed:
         changed = False
@@ -117,7 +104,7 @@ def _prefer(string: int, walk: int, strings: Ints, lengths: Ints) -> bool:
     return True
 
 
-@jit
+@jit_no_arrays
 def extend(
     arena: Arena, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
 ) -> None:
@@ -135,7 +122,7 @@ def extend(
         configurations[x] = 0 if arena.accepts[x] else min(infinite, _of_items(arena, states, nodes, x))
 
 
-@jit
+@jit_inline
 def _of_node(arena: Arena, states: Ints, nodes: Ints, node: int) -> int:
     least = 1 << 30
     for k in range(arena.edge_first[node], arena.edge_first[node + 1]):
@@ -146,7 +133,7 @@ def _of_node(arena: Arena, states: Ints, nodes: Ints, node: int) -> int:
     return least
 
 
-@jit
+@jit_inline
 def _of_items(arena: Arena, states: Ints, nodes: Ints, configuration: int) -> int:
     least = 1 << 30
     for k in range(arena.item_first[configuration], arena.item_first[configuration + 1]):
@@ -176,6 +163,29 @@ def least_string(items: Longs, states: Ints, nodes: Ints, strings: Ints, distanc
     return int(least)
 
 
+class KnownWays(NamedTuple):
+    """Configurations, ascending, from which a search has found a way: the tokens of it, and the first string."""
+
+    places: Ints
+    distances: Ints
+    strings: Ints
+
+
+@jit_inline
+def _on_way(ways: KnownWays, place: int, left: int) -> int:
+    """The first string of the way that is known from a configuration; -1 where there is none of `left` tokens."""
+    low, high = 0, len(ways.places)
+    while low < high:
+        middle = (low + high) // 2
+        if ways.places[middle] < place:
+            low = middle + 1
+        else:
+            high = middle
+    if low == len(ways.places) or ways.places[low] != place or ways.distances[low] > left:
+        return -1
+    return int(ways.strings[low])
+
+
 @jit
 def follow_least(
     rules: NetworkArrays,
@@ -187,20 +197,28 @@ def follow_least(
     costs: Ints,
     infinite: int,
     place: int,
+    left: int,
+    ways: KnownWays,
     into: Ints,
 ) -> tuple[int, int, int]:
-    """Writes the tokens of the least strings from the configuration `place` on, as many as there is room for: how many,
-    where they lead, and a status: that of the byte that couldn't be read, DEAD where it leads nowhere.
+    """Writes the tokens of the least strings from the configuration `place` on, or, where these are too many for what
+    is `left`, of the ways that are known: as many as there is room for and as fit. Returns how many, where they lead,
+    and a status: that of the byte that couldn't be read, DEAD where it leads nowhere.
 
     `costs` of configurations and `nodes` are those up to now, and what is met on the way is added.
     """
     known, node_count, done = arena.used[CONFIGURATIONS], arena.used[NODES], 0
     while done < len(into) and costs[place] > 0:
-        items = arena.items[arena.item_first[place] : arena.item_first[place + 1]]
-        token = words.ids[words.offsets[least_string(items, states, nodes, strings, costs[place])]]
-        at = place
+        if costs[place] <= left - done:
+            items = arena.items[arena.item_first[place] : arena.item_first[place + 1]]
+            string = least_string(items, states, nodes, strings, costs[place])
+        else:
+            string = _on_way(ways, place, left - done)
+        if string < 0:
+            break
+        at, token = place, words.ids[words.offsets[string]]
         for k in range(words.data_offsets[token], words.data_offsets[token + 1]):
-            at = after_byte(rules, arena, at, words.data[k])
+            at = after_byte_alone(rules, arena, at, words.data[k])
             if at == DEAD or at < UNKNOWN:
                 return done, place, at
         extend(arena, states, nodes, node_count, costs, known, infinite)

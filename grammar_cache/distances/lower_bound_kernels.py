@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.algorithms.heap import pop, push
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, Arena
-from grammar_cache.distances.cost_kernels import grouped
 from grammar_cache.distances.reach import Reach
 from grammar_cache.distances.reach_tables import LEFT_OUT, OVER, WHOLE, WHOLE_LEFT_OUT, WHOLE_OVER
 from grammar_cache.jit import jit, jit_inline, jit_no_arrays
@@ -32,7 +32,7 @@ class _Counts(NamedTuple):
 
 
 class _Uses(NamedTuple):
-    """Rows by their state, links by the state behind them, and links by the walk that they call: see `grouped`."""
+    """Rows by their state, links by the state behind them, and links by the walk that they call: see `by_key`."""
 
     row_first: Ints
     rows: Ints
@@ -51,9 +51,9 @@ def fewest_begun(fewest: Ints, fresh: Ints, found: Reach, infinite: int) -> None
     """
     states = fewest.shape[1]
     places = states + found.walks
-    row_first, rows = grouped(found.row_state, states)
-    back_first, backs = grouped(found.link_back, states)
-    callee_first, callees = grouped(found.link_callee, found.walks)
+    row_first, rows = by_key(found.row_state, states)
+    back_first, backs = by_key(found.link_back, states)
+    callee_first, callees = by_key(found.link_callee, found.walks)
     uses = _Uses(row_first, rows, back_first, backs, callee_first, callees)
     room = WAYS * (states + len(fresh)) + 4 * WAYS * len(found.link_walk)  # a link is looked at twice from each end
     least = np.full((WAYS, places), infinite, np.int32)
@@ -140,7 +140,7 @@ def _lower(counts: _Counts, way: int, place: int, count: int, at_hand: int) -> N
         used[_LATER] = push(later, used[_LATER], np.int64(count) << 32 | number)
 
 
-@jit
+@jit_no_arrays
 def bounds_from(
     arena: Arena, fewest: Ints, nodes: Ints, node_count: int, bounds: Ints, count: int, infinite: int
 ) -> None:
@@ -163,7 +163,7 @@ def bounds_from(
         bounds[x] = 0 if arena.accepts[x] else _least(items, fewest[:INSIDE], nodes, infinite)
 
 
-@jit
+@jit_inline
 def _least(pairs: Longs, fewest: Ints, nodes: Ints, infinite: int) -> int:
     """The least sum over pairs (state, node), whose tokens end together or not."""
     least = infinite

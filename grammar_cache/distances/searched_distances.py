@@ -20,11 +20,11 @@ from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.distances.beam_bound import Completion, beam_bound
 from grammar_cache.distances.claims import Claims, Finding
-from grammar_cache.distances.cost_kernels import within
+from grammar_cache.distances.cost_kernels import KnownWays, within
 from grammar_cache.distances.effort import Effort
 from grammar_cache.distances.exact_search import FEW, ExactSearch
-from grammar_cache.distances.horizon import Horizon
-from grammar_cache.distances.horizon_search import HorizonSearch
+from grammar_cache.distances.horizon.horizon import Horizon
+from grammar_cache.distances.horizon.horizon_search import HorizonSearch
 from grammar_cache.distances.lower_bounds import LowerBounds
 from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
 from grammar_cache.interrupt import Interrupt
@@ -147,7 +147,7 @@ class SearchedDistances:
         )
         self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
         self._on_the_way: Completion = {}
-        self._places: tuple[Ints, Ints] = np.empty(0, np.int32), np.empty(0, np.int32)
+        self._ways = KnownWays(*np.empty((3, 0), np.int32))
 
     def _next(self, configuration: int, left: int | None) -> Sequence[int]:
         """The next string of the witness, or all that one search has found. Where the additive distance fits, nothing
@@ -191,10 +191,10 @@ class SearchedDistances:
         """Distances that are known without a search from there: additive, or of the search from the start."""
         self._distances.update()
         values = self._distances.additive[configurations]
-        known, distances = self._places
-        if len(known):
-            places = np.minimum(np.searchsorted(known, configurations), len(known) - 1)
-            values = np.where(known[places] == configurations, np.minimum(values, distances[places]), values)
+        ways = self._ways
+        if len(ways.places):
+            at = np.minimum(np.searchsorted(ways.places, configurations), len(ways.places) - 1)
+            values = np.where(ways.places[at] == configurations, np.minimum(values, ways.distances[at]), values)
         return values
 
     def _horizon(self, configuration: int, tokens: int) -> Horizon:
@@ -238,8 +238,8 @@ class SearchedDistances:
         if not found and self._tightening.least(start) < bound < INFINITE:
             self._path = beam_bound(self._tables, self._distances, self.vocabulary, start, bound, fuel)
         self._on_the_way = self._path | self._tightening.completions()
-        ways = np.array(sorted((at, left) for at, (left, _) in self._on_the_way.items()), np.int32).reshape(-1, 2)
-        self._places = ways[:, 0].copy(), ways[:, 1].copy()
+        ways = sorted((at, *way) for at, way in self._on_the_way.items())
+        self._ways = KnownWays(*np.array(ways, np.int32).reshape(-1, 3).T.copy())
         self._configurations.trim(self._on_the_way)  # what else the search has taken can be made again
         self._tables.pack()
         bound = min(bound, self._on_the_way.get(start, (INFINITE, -1))[0])

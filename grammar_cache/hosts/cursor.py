@@ -188,10 +188,9 @@ class Cursor:
         grammar = self._grammar.renewed()
         if grammar is self._grammar:
             return
-        path = [grammar.start]
-        for token in self._tokens:
-            ends = token in grammar.vocabulary.stop_ids
-            path.append(path[-1] if ends else grammar.take(path[-1], token))
+        texts = [token for token in self._tokens if token not in grammar.vocabulary.stop_ids]
+        path = [grammar.start, *grammar.followed(texts)]
+        path += path[-1:] * (len(self._tokens) - len(texts))
         if DEAD in path:
             raise AssertionError("a text leads nowhere in a copy of its grammar")
         self._grammar, self._path, self._asked = grammar, path, None

@@ -1,4 +1,6 @@
-"""Tokens inside of a rule, for the next grammar of the same vocabulary that has such a rule."""
+"""Knowledge of rules that masks need, kept for the next grammar of the same vocabulary that has such a rule: the tokens
+inside of it, and which of its states are alike.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from grammar_cache.array_types import Ints
 from grammar_cache.vocabulary.token_set import TokenBits
 
 CACHE_BYTES = 64 << 20
+KINDS_BYTES = 16 << 20
 
 Place: TypeAlias = tuple[bytes, int]
 """A state of any grammar: the key of its part, and its place in it."""
@@ -38,3 +41,10 @@ class InsideCache(LruCache[Place, Inside]):
 
     def __init__(self) -> None:
         super().__init__(CACHE_BYTES)
+
+
+class KindsCache(LruCache[Place, Ints]):
+    """Cache of what `state_equivalence` tells of rules, by their first states, for one vocabulary."""
+
+    def __init__(self) -> None:
+        super().__init__(KINDS_BYTES)

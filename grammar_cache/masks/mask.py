@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.vocabulary.token_set import Bits, TokenBits, union
+from grammar_cache.masks.shared_sets import SharedSets
+from grammar_cache.vocabulary.token_set import Bits, TokenBits, flags, union
 
 _MOST_PARTS = 3
 """Parts that are written one after the other: what stays inside of a rule, what goes on below it, stop tokens."""
@@ -18,33 +19,42 @@ class Mask:
     """Tokens of all `parts`, of `size` bytes. Behind any of them `farthest` tokens are needed at most.
 
     `narrowed`: whether a budget keeps out a token that may come next without one; None where nobody has looked.
+    `own_bytes`: of the parts that were made for it.
     """
 
     parts: tuple[TokenBits, ...]
     size: int
     farthest: int = 0
     narrowed: bool | None = False
+    own_bytes: int = 0
 
     def __contains__(self, token: int) -> bool:
         return any(token in part for part in self.parts)
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that are its own: parts of several are shared."""
-        return 400 + (self.parts[0].size_bytes if len(self.parts) == 1 else 0)
+        """Bytes that are its own, parts that it has from elsewhere left out."""
+        return 400 + self.own_bytes
 
-    def readily(self) -> Mask:
+    def readily(self, sets: SharedSets) -> Mask:
         """Mask of these tokens in parts that are written about as quickly as one: the first may have many words, and
-        is mostly one that other masks share, and a few others have few. In one part where there are more.
+        is mostly one that other masks share, and a few others have few. In one part where there are more, its own
+        unless it is among the `sets` already.
         """
+        own = self.own_bytes
         parts = tuple(sorted(self.parts, key=lambda part: part.places is not None))
         if len(parts) > _MOST_PARTS or any(part.places is None for part in parts[1:]):
-            parts = (TokenBits.of(union(parts, self.size)),)
-        return Mask(parts, self.size, self.farthest, self.narrowed)
+            parts = (sets.shared(TokenBits.of(union(parts, self.size))),)
+            own = parts[0].size_bytes
+        return Mask(parts, self.size, self.farthest, self.narrowed, own)
 
     def whole(self) -> Bits:
         """All bits; read-only."""
         return union(self.parts, self.size)
+
+    def flags(self, vocabulary_size: int) -> NDArray[np.bool_]:
+        """A flag for each id; read-only."""
+        return flags(self.parts, vocabulary_size)
 
     def fill(self, row: NDArray[np.int32]) -> None:
         """Writes the tokens to a row of a host's, int32[words], a bit for each id; ids beyond the vocabulary get 0.

@@ -25,7 +25,8 @@ from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
-from grammar_cache.masks.insides import Inside, InsideCache
+from grammar_cache.masks.few_tokens import MANY, MOST, FewFound, Spellings, few
+from grammar_cache.masks.insides import Inside, InsideCache, KindsCache
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.mask_kernels import (
     DEARER,
@@ -40,14 +41,18 @@ from grammar_cache.masks.mask_kernels import (
     nearest,
     outlook,
 )
+from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
-from grammar_cache.successors.self_loops import Loop, byte_weights, region, wide_loop_at
+from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
-from grammar_cache.vocabulary.token_set import TokenBits, allowed, mask_bytes
+from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
+_NARROW = 16
+"""Part of the vocabulary, below which tokens that lead on are walked whatever other states read."""
 _REMEMBERED = 8
 """States of a rule that a new one is compared with."""
+_NONE = np.empty(0, np.int32)
 _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
 
 
@@ -70,18 +75,22 @@ class Masks:
         self._distances = distances
         self._vocabulary = vocabulary
         self._words = TokenArrays.of(vocabulary)
+        self._spellings = Spellings.of(vocabulary)
+        self._walk = np.empty((3, vocabulary.longest + 1), np.int32)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
-        self._weights = byte_weights(vocabulary)
         self._insides = vocabulary.cache(InsideCache)
-        self._weight = int(self._weights.sum())
-        self._class_weights = np.bincount(configurations.network.classes, self._weights).astype(np.int64)
+        self._kinds = vocabulary.cache(KindsCache)
+        self._sets = vocabulary.cache(SharedSets)
+        self._weight = vocabulary.trie.size - 1
+        weights = np.bincount(configurations.network.classes, vocabulary.byte_weights)
+        self._class_weights = weights.astype(np.int64)
         self._recent: dict[int, deque[tuple[int, int]]] = {}
         self._bytes = mask_bytes(vocabulary.size)
-        self._nothing = Inside(TokenBits.of(np.zeros(self._bytes, np.uint8)), -1, np.empty(0, np.int32))
-        self._dear = Mask((), self._bytes)
-        self._stops = TokenBits.of(allowed(vocabulary.stop_ids, self._bytes))
-        self._alike: dict[int, Ints] = {}
+        self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, _NONE)
+        self._dear = Mask((), self._bytes, INFINITE)
+        self._stops = TokenBits.of_tokens(np.array(vocabulary.stop_ids, np.int32), self._bytes)
+        self._wide: set[int] = set()
         self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
         self._masks: LruCache[int, Mask] = LruCache(limit_bytes // 2)
 
@@ -101,26 +110,38 @@ class Masks:
         complete.
         """
         mask = self._masks.get(configuration)
-        if mask is None:
-            mask = self._made(configuration)
+        if mask is None or (not mask.parts and mask.farthest <= tokens):
+            mask = self._made(configuration, tokens)
             self._masks.keep(configuration, mask, mask.size_bytes)
         return mask if mask.parts and mask.farthest <= tokens else None
 
-    def _made(self, configuration: int) -> Mask:
-        """Mask of a configuration, without parts where a byte may be dear, read from all items together. What reading
-        a byte costs from all items is no more than from each by itself, and what rules that end lead to.
+    def _made(self, configuration: int, tokens: int) -> Mask:
+        """Mask of a configuration, without parts where a byte may be dear, read from all items together, or where some
+        token is seen to need more than `tokens` behind it. What reading a byte costs from all items is no more than
+        from each by itself, and what rules that end lead to.
         """
         parts: list[TokenBits] = []
-        table, farthest, widest = self._configurations, 0, 0
+        table, farthest = self._configurations, 0
         dear = table.rules.dear
         items = table.items(configuration)
         if len(items) > dear:  # each costs one at least
             return self._dear
+        first = items[0][0] if items else -1
+        found = None if first in self._wide else self._few(configuration)
+        if found is not None:
+            return found
+        self._wide.add(first)
         self._distances.update()
-        for state, node in items:
+        least = [self._least(state) for state, _ in items]
+        widest = sum(least)
+        for (state, node), own in zip(items, least, strict=True):
+            if widest > dear:
+                return self._dear
+            if farthest > tokens:
+                return Mask((), self._bytes, farthest)
             known = self._inside(state)
             parts.append(known.tokens)
-            widest += known.widest
+            widest += known.widest - own
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
             if len(known.exits) and widest <= dear:
@@ -129,11 +150,33 @@ class Masks:
                 widest += under.widest + pops
                 parts.append(under.tokens)
                 farthest = max(farthest, under.farthest)
-            if widest > dear:
-                return self._dear
+        if widest > dear:
+            return self._dear
         if table.accepts(configuration):
             parts.append(self._stops)
-        return Mask(tuple(parts), self._bytes, farthest).readily()
+        return Mask(tuple(parts), self._bytes, farthest).readily(self._sets)
+
+    def _few(self, configuration: int) -> Mask | None:
+        """Mask of a configuration by its tokens, one by one; None if there are many."""
+        table = self._configurations
+        tokens, reached = np.empty((2, MOST), np.int32)
+        found = FewFound(tokens, reached, self._walk)
+        while True:
+            heavy = self._weight // 2
+            count = few(table.rules, table.arena, self._class_weights, heavy, self._spellings, configuration, found)
+            if count >= 0:
+                break
+            if count == MANY:
+                return None
+            if count == WIDE:
+                return self._dear
+            table.outcome(count)
+        self._distances.update()
+        farthest = int(self._distances.additive[reached[:count]].max(initial=0))
+        stops = self._vocabulary.stop_ids if table.accepts(configuration) else ()
+        allowed = np.sort(np.append(tokens[:count], np.array(stops, np.int32)))
+        own = TokenBits.of_tokens(allowed, self._bytes)
+        return Mask((own,), self._bytes, farthest, own_bytes=own.size_bytes)
 
     def _inside(self, state: int) -> Inside:
         place = self._distances.place(state)
@@ -142,6 +185,11 @@ class Masks:
             known = self._walked_inside(state)
             self._insides.keep(place, known, known.size_bytes)
         return known
+
+    def _least(self, state: int) -> int:
+        """No more than what reading a byte of a token inside of a state's rule costs at most."""
+        known = self._insides.get(self._distances.place(state))
+        return self._configurations.cost(self._outlook(state)[0]) if known is None else known.widest
 
     def _under(self, state: int, exits: Ints, after: int) -> _Some:
         known = self._below.get((state, after))
@@ -155,7 +203,7 @@ class Masks:
         table, words = self._configurations, self._words
         origin, alive = self._outlook(state)
         whole = np.array([[1], [len(words.byte)], [origin]], np.int32)
-        if 2 * alive < self._weight:  # most tokens lead nowhere
+        if _NARROW * alive < self._weight:  # walked as quickly as others are compared
             self._beside[0] = DEAD
             return self._walked(self._nothing, 0, _NO_KINDS, *whole)
         first, kinds = self._alike_in(state)
@@ -205,14 +253,14 @@ class Masks:
                 table.outcome(status)
         farthest = like.farthest + int(progress[DEARER]) if like.farthest >= 0 else -1
         return Inside(
-            TokenBits.of(bits),
+            self._sets.shared(TokenBits.of(bits)),
             self._farthest(reached, farthest),
             exits[: progress[EXITS]].copy(),
             int(progress[WIDEST]),
         )
 
     def _loop(self, state: int) -> Loop | None:
-        return wide_loop_at(self._configurations.rules, state, self._weights)
+        return wide_loop_at(self._configurations.rules, state, self._vocabulary.byte_weights)
 
     def _dearest(self, states: Ints) -> int:
         return int(self._distances.state_costs[states].max(initial=-1))
@@ -270,10 +318,11 @@ class Masks:
         """The first state of its rule, and what is alike in it."""
         network = self._configurations.network
         rule = int(network.states.rule[state])
-        known = self._alike.get(rule)
+        first, past = (*network.entry, network.states.count)[rule : rule + 2]
+        place = self._distances.place(first)
+        known = self._kinds.get(place)
         if known is None:
-            bounds = (*network.entry, network.states.count)
             costs = self._distances.state_costs
-            known = alike(self._configurations.rules, costs, INFINITE, bounds[rule], bounds[rule + 1], LEVELS)
-            self._alike[rule] = known
-        return network.entry[rule], known
+            known = alike(self._configurations.rules, costs, INFINITE, first, past, LEVELS)
+            self._kinds.keep(place, known, known.nbytes + 200)
+        return first, known

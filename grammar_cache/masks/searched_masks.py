@@ -36,10 +36,7 @@ class SearchedMasks(SearchedDistances):
         Ids without a budget: all after which a completion is known at all. A stop id is allowed iff the text is
         complete.
         """
-        bits = self.bitmask(configuration, budget)
-        mask = np.unpackbits(bits, count=self.vocabulary.size, bitorder="little").view(np.bool_)
-        mask.flags.writeable = False
-        return mask
+        return self.token_mask(configuration, budget).flags(self.vocabulary.size)
 
     def bitmask(self, configuration: int, budget: int | None = None) -> Bits:
         """`mask` as one bit an id, little-endian, padded to a multiple of 32; read-only."""
@@ -51,7 +48,7 @@ class SearchedMasks(SearchedDistances):
         known = self._masks.of(configuration, tokens) or self._tight_masks.get((configuration, tokens))
         if known is None:
             bits = TokenBits.of(self._tight_bits(configuration, tokens))
-            known = Mask((bits,), 4 * bits.size, narrowed=None)
+            known = Mask((bits,), 4 * bits.size, narrowed=None, own_bytes=bits.size_bytes)
             self._tight_masks.keep((configuration, tokens), known, known.size_bytes)
         return known
 

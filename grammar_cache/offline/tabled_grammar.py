@@ -14,7 +14,7 @@ from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.horizon import Horizon
+from grammar_cache.distances.horizon.horizon import Horizon
 from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.offline.distance_table import DistanceTable, Entry

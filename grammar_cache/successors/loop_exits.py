@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import Configurations
-from grammar_cache.successors.self_loops import LoopExits, byte_weights, surroundings
+from grammar_cache.successors.self_loops import Like, LoopExits, surroundings
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+_ENTRY_BYTES = 100
+"""Bytes of a state's place in a dictionary, about."""
 
 
 class KnownExits:
@@ -14,8 +17,10 @@ class KnownExits:
     def __init__(self, configurations: Configurations, vocabulary: Vocabulary) -> None:
         self._configurations = configurations
         self._vocabulary = vocabulary
-        self._weights = byte_weights(vocabulary)
         self._by_state: dict[int, LoopExits | None] = {}
+        self._likes: dict[int, Like] = {}
+        self.held_bytes = 0
+        """Bytes of what is known, but for arrays that grammars share."""
 
     def around(self, configuration: int) -> tuple[LoopExits, Ints] | None:
         """Loop exits of a configuration's only item, if that is all there is, and the configurations of their
@@ -27,10 +32,18 @@ class KnownExits:
             return None
         state, node = divmod(int(arena.items[first]), 1 << 32)
         if state not in self._by_state:
-            self._by_state[state] = surroundings(table.rules, state, self._vocabulary, self._weights)
+            self._look_around(state)
         known = self._by_state[state]
         if known is None:
             return None
         if known.moves + known.ending * table.pops(node, table.rules.dear) > table.rules.dear:
             return None
         return known, table.alone(known.states, node)
+
+    def _look_around(self, state: int) -> None:
+        likes = len(self._likes)
+        known = surroundings(self._configurations.rules, state, self._vocabulary, self._likes)
+        self._by_state[state] = known
+        self.held_bytes += _ENTRY_BYTES + (0 if known is None else known.own_bytes)
+        if len(self._likes) > likes:
+            self.held_bytes += next(reversed(self._likes.values())).size_bytes

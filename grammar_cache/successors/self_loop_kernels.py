@@ -110,6 +110,29 @@ def moves_into(
 
 
 @jit_no_arrays
+def heaviest_of(after: Ints, weights: Longs) -> tuple[int, int, int]:
+    """The weight of all bytes; the least of the states that the heaviest bytes lead to, or -1; the weight of the bytes
+    that lead anywhere.
+    """
+    total, alive, most, heaviest = 0, 0, -1, -1
+    for byte in range(256):
+        total += weights[byte]
+        state = after[byte]
+        if state < 0:
+            continue
+        alive += weights[byte]
+        if state == heaviest or (byte > 0 and state == after[byte - 1]):
+            continue  # was added up where it was met first
+        weight = 0
+        for other in range(256):
+            if after[other] == state:
+                weight += weights[other]
+        if weight > most or (weight == most and state < heaviest):
+            most, heaviest = weight, state
+    return int(total), int(heaviest), int(alive)
+
+
+@jit_no_arrays
 def most_moves(move_first: Ints, move_to: Ints, final: Flags, states: Ints) -> tuple[int, int]:
     """The most moves that one of some states has, and the most of them after which a rule may end."""
     most, most_ending = 0, 0

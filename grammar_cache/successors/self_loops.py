@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import NetworkArrays
-from grammar_cache.successors.self_loop_kernels import around, least_into, most_moves, moves_into, tokens_in
+from grammar_cache.successors.self_loop_kernels import (
+    around,
+    heaviest_of,
+    least_into,
+    most_moves,
+    moves_into,
+    tokens_in,
+)
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -33,16 +40,13 @@ _LARGEST = 64
 class Loop:
     """The region of a state in one grammar: its `states`, that one first.
 
-    `after[place, byte]`: the place of the state after it, or that it leads nowhere, or out of the region.
+    `after[place, byte]`: the place of the state after it, or that it leads nowhere, or out of the region. `key`: equal
+    for regions that read alike.
     """
 
     states: Ints
     after: NDArray[np.int8]
-
-    @property
-    def key(self) -> bytes:
-        """Equal for regions that read alike."""
-        return blake2b(self.after.tobytes(), digest_size=16).digest()
+    key: bytes
 
 
 def loop_at(rules: NetworkArrays, state: int) -> Loop | None:
@@ -56,7 +60,9 @@ def loop_at(rules: NetworkArrays, state: int) -> Loop | None:
         rules.classes, rules.move_first, rules.move_class, rules.move_to, rules.call_first, rules.final,
         state, states, after,
     )  # fmt: skip
-    return Loop(states[:size], after[:size]) if size else None
+    if not size:
+        return None
+    return Loop(states[:size].copy(), after[:size].copy(), blake2b(after[:size].tobytes(), digest_size=16).digest())
 
 
 def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64]) -> Loop | None:
@@ -64,15 +70,6 @@ def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64]) -
     loop = loop_at(rules, state)
     stays = 0 if loop is None else weights[loop.after[0] >= 0].sum()
     return loop if stays * 2 > weights.sum() else None
-
-
-def byte_weights(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """Weight of each byte: how much of the trie begins with it."""
-    trie = vocabulary.trie
-    first = vocabulary.children.node[: vocabulary.children.first[1]]
-    weights = np.zeros(256, np.int64)
-    weights[trie.byte[first]] = trie.skip[first] - first
-    return weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,24 +177,43 @@ class LoopExits:
     moves: int
     ending: int
 
+    @property
+    def own_bytes(self) -> int:
+        """Bytes without the arrays that are the same around other states: see `_Ways`."""
+        return self.states.nbytes + 300
 
-def surroundings(
-    rules: NetworkArrays, state: int, vocabulary: Vocabulary, weights: NDArray[np.int64]
-) -> LoopExits | None:
-    """Exits of the loop around a state; None if most tokens don't stay in a loop at first. `weights`: by byte, how much
-    of the trie begins with it.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Like:
+    """A state that others mostly go on as: the next state by byte, or -1, and the region if most tokens stay there."""
+
+    after: Ints
+    loop: Loop | None
+
+    @property
+    def size_bytes(self) -> int:
+        loop = 0 if self.loop is None else self.loop.states.nbytes + self.loop.after.nbytes + 400
+        return self.after.nbytes + loop + 300
+
+
+def surroundings(rules: NetworkArrays, state: int, vocabulary: Vocabulary, likes: dict[int, Like]) -> LoopExits | None:
+    """Exits of the loop around a state; None if most tokens don't stay in a loop at first. `likes`: what is known of
+    states that others go on as, to which it adds.
     """
     if rules.final[state] or rules.call_first[state] < rules.call_first[state + 1]:
         return None
-    after = _after(rules, state)
-    loop, like = wide_loop_at(rules, state, weights), state
-    if loop is None and (after >= 0).any():
-        like = int(np.bincount(after[after >= 0], weights[after >= 0]).argmax())
-        loop = wide_loop_at(rules, like, weights)
+    after, weights = _after(rules, state), vocabulary.byte_weights
+    most, heaviest, alive = heaviest_of(after, weights)
+    loop, other = wide_loop_at(rules, state, weights) if 2 * alive > most else None, after
+    if loop is None and heaviest >= 0:
+        like = likes.get(heaviest)
+        if like is None:
+            like = likes[heaviest] = Like(_after(rules, heaviest), wide_loop_at(rules, heaviest, weights))
+        loop, other = like.loop, like.after
     if loop is None:
         return None
-    alike = after == _after(rules, like)
-    if weights[~alike].sum() * 2 > weights.sum():
+    alike = after == other
+    if weights[~alike].sum() * 2 > most:
         return None
     ways, states = _ways(loop, alike, vocabulary), np.append(loop.states, state)
     moves, ending = most_moves(rules.move_first, rules.move_to, rules.final, states)

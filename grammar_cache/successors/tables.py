@@ -19,11 +19,11 @@ from grammar_cache.successors.distinct_kernels import (
     SERIAL,
     SOURCE,
     WRITTEN,
-    Walks,
     distinct_successors,
 )
 from grammar_cache.successors.loop_exits import KnownExits
 from grammar_cache.successors.packed import PackedSuccessors
+from grammar_cache.successors.remaining_walks import remaining_walks
 from grammar_cache.successors.self_loops import LoopExits
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
@@ -56,7 +56,7 @@ class SuccessorTables:
         self._vocabulary = vocabulary
         self._interrupt = interrupt
         self._successors: LruCache[int, Successors] = LruCache(limit_bytes // 2)
-        self._packed = PackedSuccessors()
+        self.packed = PackedSuccessors()
         self._words = TokenArrays.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
         self._exits = KnownExits(configurations, vocabulary)
@@ -71,7 +71,7 @@ class SuccessorTables:
     def held_bytes(self) -> int:
         """Bytes of what is remembered, and of what walks need."""
         rooms = sum(room.nbytes for room in (self._shortest, self._found, self._walked))
-        return self._successors.size + self._packed.size_bytes + rooms
+        return self._successors.size + self.packed.size_bytes + self._exits.held_bytes + rooms
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
@@ -122,15 +122,18 @@ class SuccessorTables:
 
     def consume_strings(self, configuration: int, strings: Ints) -> Ints:
         """The configuration after each of some strings, one after the other; DEAD from where they lead nowhere on."""
-        behind = self._behind(configuration, b"".join(self._vocabulary.strings[one] for one in strings.tolist()))
+        text = b"".join(self._vocabulary.strings[one] for one in strings.tolist())
+        behind = self._behind(configuration, text, once=True)
         return behind.take(self._vocabulary.lengths[strings].cumsum() - 1)
 
-    def _behind(self, configuration: int, data: bytes) -> Ints:
-        """The configuration behind each of these bytes, DEAD from where they lead nowhere on."""
+    def _behind(self, configuration: int, data: bytes, once: bool = False) -> Ints:
+        """The configuration behind each of these bytes, DEAD from where they lead nowhere on. `once`: nothing else is
+        made on the way that hasn't to be.
+        """
         table, done, status = self._configurations, 0, -1
         text, behind = np.frombuffer(data, np.uint8), np.full(len(data), DEAD, np.int32)
         while status < 0:
-            done, configuration, status = follow(table.rules, table.arena, text, done, configuration, behind)
+            done, configuration, status = follow(table.rules, table.arena, text, once, done, configuration, behind)
             if status < 0:
                 table.outcome(status)
         return behind
@@ -182,8 +185,8 @@ class SuccessorTables:
         """Bits of the tokens that stay in a loop and lead to what is `chosen`, and walks for all others."""
         inside = [tokens for tokens, end in zip(loop.tokens, chosen[places[loop.ends]].tolist(), strict=True) if end]
         bits = union(inside, mask_bytes(self._vocabulary.size)).copy()
-        for node in range(len(loop.begin) - loop.apart, len(loop.begin)):
-            clear(self._words, loop.begin[node], loop.past[node], bits)
+        if loop.apart:
+            clear(self._words, loop.begin[-loop.apart :], loop.past[-loop.apart :], bits)
         return bits, TokenWalks(loop.begin, loop.past, places[loop.before])
 
     def successors(self, configuration: int) -> Successors:
@@ -223,14 +226,14 @@ class SuccessorTables:
 
     def pack(self) -> None:
         """Remembers the successors that are known in less room, and gives back what walks have needed."""
-        self._packed = PackedSuccessors(self._successors.taken())
+        self.packed = PackedSuccessors(self._successors.taken())
         self._shortest, self._found = np.empty(0, np.int32), np.empty(0, np.int32)
         self._walked = np.empty(0, np.int64)
 
     def _known(self, configuration: int) -> Successors | None:
         known = self._successors.get(configuration)
         if known is None:
-            known = self._packed.get(configuration)
+            known = self.packed.get(configuration)
             if known is not None:
                 self._successors.keep(configuration, known, known.size_bytes)
         return known
@@ -248,9 +251,10 @@ class SuccessorTables:
     def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
         """Successors of these configurations, or of the first ones, of as many as the fuel lasts for."""
         table = self._configurations
-        walks, looked_at = self._walks(configurations)
-        broad = table.breadths(np.array(configurations, np.int32))
-        costs = _SOURCE_COST + _BREADTH_COST * broad + looked_at
+        sources, around = np.array(configurations, np.int32), list(map(self._exits.around, configurations))
+        walks = remaining_walks(sources, around, len(self._words.byte))
+        looked_at = np.array([0 if known is None else known[0].visited for known in around], np.int64)
+        costs = _SOURCE_COST + _BREADTH_COST * table.breadths(sources) + looked_at
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
         progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
         keys, status = np.empty(0, np.int64), NO_ROOM
@@ -276,31 +280,6 @@ class SuccessorTables:
             for first, past, cost, whole in zip(bounds, bounds[1:], costs.tolist(), complete.tolist(), strict=False)
         ]
 
-    def _walks(self, configurations: Sequence[int]) -> tuple[Walks, NDArray[np.int64]]:
-        """Walks where it isn't known what tokens do, and by configuration how many nodes that leaves out."""
-        count, nothing = len(configurations), np.empty(0, np.int32)
-        around = [self._exits.around(configuration) for configuration in configurations]
-        sources = np.array(configurations, np.int32)
-        whole = np.array([[1], [len(self._words.byte)]], np.int32)
-        if not any(around):
-            first, none = np.arange(count + 1, dtype=np.int32), np.zeros(count + 1, np.int32)
-            begin, past = np.repeat(whole, count, axis=1)
-            return Walks(first, begin, past, sources, none, nothing, nothing), np.zeros(count, np.int64)
-        walked, seeds = [], []
-        looked_at = np.zeros(count, np.int64)
-        for k, known in enumerate(around):
-            if known is None:
-                walked.append(np.concatenate([whole, sources[None, k : k + 1]]))
-                seeds.append(np.empty((2, 0), np.int32))
-                continue
-            surroundings, places = known
-            looked_at[k] = surroundings.visited
-            walked.append(np.stack([surroundings.begin, surroundings.past, places[surroundings.before]]))
-            seeds.append(np.stack([places[surroundings.ends], surroundings.shortest]))
-        begin, past, before = np.concatenate(walked, axis=1)
-        seed, string = np.concatenate(seeds, axis=1)
-        return Walks(_bounds(walked), begin, past, before, _bounds(seeds), seed, string), looked_at
-
     def _make_room(self) -> None:
         """Makes room for each configuration that the store has room for."""
         missing = len(self._configurations.arena.accepts) - len(self._shortest)
@@ -308,8 +287,3 @@ class SuccessorTables:
             self._shortest = np.concatenate([self._shortest, np.full(missing, -1, np.int32)])
             self._found = np.concatenate([self._found, np.empty(missing, np.int32)])
             self._walked = np.concatenate([self._walked, np.zeros(missing, np.int64)])
-
-
-def _bounds(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Bounds of each part's columns, one part behind the other."""
-    return np.cumsum([0, *(part.shape[1] for part in parts)], dtype=np.int32)

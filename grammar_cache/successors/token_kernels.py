@@ -19,6 +19,7 @@ from grammar_cache.configurations.arena import (
     Arena,
     NetworkArrays,
 )
+from grammar_cache.configurations.one_byte_kernels import after_byte_alone
 from grammar_cache.configurations.step_kernels import after_byte
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.vocabulary.token_set import Bits
@@ -58,13 +59,16 @@ class TokenArrays(NamedTuple):
 
 @jit_no_arrays
 def follow(
-    rules: NetworkArrays, arena: Arena, data: NDArray[np.uint8], done: int, configuration: int, behind: Ints
+    rules: NetworkArrays, arena: Arena, data: NDArray[np.uint8], once: bool, done: int, configuration: int, behind: Ints
 ) -> tuple[int, int, int]:
     """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status. What is
-    `behind` each byte is noted.
+    `behind` each byte is noted. `once`: nothing else is made on the way that hasn't to be.
     """
     while done < len(data) and configuration >= 0:
-        after = after_byte(rules, arena, configuration, data[done])
+        if once:
+            after = after_byte_alone(rules, arena, configuration, data[done])
+        else:
+            after = after_byte(rules, arena, configuration, data[done])
         if after < UNKNOWN:
             return done, configuration, after
         behind[done] = configuration = after
@@ -194,10 +198,11 @@ def write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> None:
 
 
 @jit_no_arrays
-def clear(words: TokenArrays, node: int, past: int, bits: Bits) -> None:
-    """Clears the bits of the tokens from a node of the trie to before another one."""
-    for here in range(node, past):
-        write(words, words.string[here], bits, False)
+def clear(words: TokenArrays, begin: Ints, past: Ints, bits: Bits) -> None:
+    """Clears the bits of the tokens from each of some nodes of the trie to before another one."""
+    for k in range(len(begin)):
+        for here in range(begin[k], past[k]):
+            write(words, words.string[here], bits, False)
 
 
 class TokenWalks(NamedTuple):

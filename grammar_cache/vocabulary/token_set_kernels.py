@@ -5,7 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.array_types import Ints
+from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+
+
+@jit
+def words_of(tokens: Ints) -> tuple[Ints, Ints]:
+    """Places of the words that hold tokens, which ascend, and these words."""
+    places, words = np.empty(len(tokens), np.int32), np.zeros(len(tokens), np.uint32)
+    count = 0
+    for token in tokens:
+        if count == 0 or places[count - 1] != token >> 5:
+            places[count] = token >> 5
+            count += 1
+        words[count - 1] |= np.uint32(1) << np.uint32(token & 31)
+    return places[:count].copy(), words[:count].copy().view(np.int32)
 
 
 @jit_no_arrays
@@ -21,3 +35,25 @@ def add_words(words: NDArray[np.int32], places: NDArray[np.int32], some: NDArray
     """Adds the bits of words to those at their places."""
     for number in range(len(places)):
         words[places[number]] |= some[number]
+
+
+@jit_no_arrays
+def mark_all(bits: NDArray[np.uint8], flags: NDArray[np.uint64]) -> None:
+    """Marks the ids of all bits: a flag is a byte, and a number in `flags` holds those of eight ids."""
+    for place in range(len(bits)):
+        flags[place] |= _spread(bits[place])
+
+
+@jit_no_arrays
+def mark_some(places: NDArray[np.int32], words: NDArray[np.int32], flags: NDArray[np.uint64]) -> None:
+    """`mark_all` for the few words of a set, at their places."""
+    for number in range(len(places)):
+        for part in range(4):
+            flags[4 * places[number] + part] |= _spread((words[number] >> (8 * part)) & 255)
+
+
+@jit_inline
+def _spread(byte: int) -> np.uint64:
+    """The bits of a byte as bytes, the lowest first: each copy of it keeps its own bit, which a sum carries up."""
+    own = (np.uint64(byte) * np.uint64(0x0101010101010101)) & np.uint64(0x8040201008040201)
+    return ((own + np.uint64(0x7F7F7F7F7F7F7F7F)) >> np.uint64(7)) & np.uint64(0x0101010101010101)

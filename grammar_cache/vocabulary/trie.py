@@ -41,6 +41,13 @@ class Trie:
         """The number of nodes, the root included."""
         return len(self.byte)
 
+    def byte_weights(self) -> NDArray[np.int64]:
+        """[256] How many nodes begin with each byte."""
+        first = np.flatnonzero(self.depth == 1)
+        weights = np.zeros(256, np.int64)
+        weights[self.byte[first]] = self.skip[first] - first
+        return weights
+
     def deepest(self) -> NDArray[np.int32]:
         """[nodes] The length of the longest string that begins with the node's."""
         found: NDArray[np.int32] = _deepest(self.depth, self.skip)

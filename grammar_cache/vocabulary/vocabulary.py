@@ -51,6 +51,7 @@ class Vocabulary:
         "_names",
         "_spelled",
         "_suffixes",
+        "byte_weights",
         "children",
         "data",
         "data_offsets",
@@ -88,6 +89,8 @@ class Vocabulary:
     """Trie of `strings`."""
     children: Children
     """Children of the trie's nodes."""
+    byte_weights: NDArray[np.int64]
+    """Nodes of the trie that begin with each byte."""
     strings: tuple[bytes, ...]
     lengths: NDArray[np.int32]
     """The bytes of each string."""
@@ -144,6 +147,7 @@ class Vocabulary:
         self.longest = int(self.lengths.max(initial=0))
         self.single_bytes = self.token_list[self.token_offsets[:-1][self.lengths == 1]]
         self.children = Children.of(self.trie)
+        self.byte_weights = self.trie.byte_weights()
         self.deepest = self.trie.deepest()
         self._caches: dict[Callable[[], object], object] = {}
         self._spelled: Vocabulary | None = None

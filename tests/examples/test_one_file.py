@@ -160,7 +160,7 @@ def check_texts(case: Case) -> None:
 
 
 @given(cases())
-@examples(50)
+@examples(25)
 def test_it_accepts_the_texts_of_the_language(case: Case) -> None:
     """Every string over the letters up to a length: judged as by enumeration of the grammar's words."""
     check_texts(case)
@@ -215,7 +215,7 @@ def test_costs_leave_out_what_the_core_leaves_out(text: str, tokens: list[bytes]
 
 
 @given(cases())
-@examples(100)
+@examples(40)
 def test_its_distances_are_those_of_the_core(case: Case) -> None:
     """The additive distance behind every short text and at every token boundary; where it is finite, a witness."""
     check_distances(case)
@@ -299,7 +299,7 @@ def check_answers(case: Case, seed: int, width: int, alpha: float) -> None:
 
 
 @given(cases(distinct=True), st.integers(0, 99), st.sampled_from([1, 2, 3]), st.sampled_from([0.0, 0.25, 1.0]))
-@examples(70)
+@examples(35)
 def test_its_answers_are_those_of_the_core(case: Case, seed: int, width: int, alpha: float) -> None:
     """Greedy ones and beams, with many equal logits, from the smallest budget on; below it the same refusal."""
     check_answers(case, seed, width, alpha)

@@ -73,10 +73,7 @@ def grammars(draw: st.DrawFn) -> Grammar:
     return Grammar({**rules, f"r{count}": draw(letters)}, "r0")
 
 
-@settings(max_examples=300)
-@given(grammars())
-def test_empty_unspellable_and_too_long_are_told_apart(grammar: Grammar) -> None:
-    """A fixpoint over whole numbers, however large, says which: no text, one too long to be counted, or its length."""
+def check_length(grammar: Grammar) -> None:
     expected = shortest(grammar)
     if expected is None:
         with pytest.raises(EmptyLanguage):
@@ -87,6 +84,21 @@ def test_empty_unspellable_and_too_long_are_told_apart(grammar: Grammar) -> None
         assert refusal.value.min_tokens <= expected
     else:
         assert compile_expression(grammar, LETTERS, LIMITS).minimum.tokens == expected
+
+
+@settings(max_examples=100)
+@given(grammars())
+def test_empty_unspellable_and_too_long_are_told_apart(grammar: Grammar) -> None:
+    """A fixpoint over whole numbers, however large, says which: no text, one too long to be counted, or its length."""
+    check_length(grammar)
+
+
+@pytest.mark.full
+@settings(max_examples=600)
+@given(grammars())
+def test_empty_unspellable_and_too_long_are_told_apart_at_length(grammar: Grammar) -> None:
+    """Runs the quick test on many more grammars."""
+    check_length(grammar)
 
 
 def _doubling(levels: int, letter: str, rule: str, lines: str) -> str:

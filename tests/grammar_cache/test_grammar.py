@@ -44,7 +44,7 @@ def check_consume(case: Case) -> None:
 
 
 @given(cases())
-@examples(80)
+@examples(40)
 def test_a_token_is_its_bytes_alone_or_in_a_batch(case: Case) -> None:
     """Consuming a token, its bytes one by one, or a batch of rows, cold or warm, is the same; other ids are dead."""
     check_consume(case)
@@ -88,7 +88,7 @@ def fits(grammar: CompiledGrammar, configuration: int, token: int, left: int) ->
 
 
 @given(cases())
-@examples(80)
+@examples(40)
 def test_a_mask_is_what_may_be_consumed_within_the_budget(case: Case) -> None:
     """An id is set iff it is alive and the rest fits, or it is a stop id of a complete text; `only_token` agrees."""
     check_mask(case)
@@ -123,7 +123,7 @@ def check_budget(case: Case) -> None:
 
 
 @given(cases())
-@examples(80)
+@examples(40)
 def test_the_least_budget_always_completes(case: Case) -> None:
     """Whichever viable token is taken, the minimum number of tokens ends in an accepted text."""
     check_budget(case)

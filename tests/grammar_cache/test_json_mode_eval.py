@@ -11,10 +11,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from grammar_cache import Constraint, UnsupportedFeature, Vocabulary, compile_grammar
+from grammar_cache import Constraint, UnsupportedFeature, compile_grammar
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
-from tests.cached import EMBEDDED_MODEL, tokenizer_folder
+from tests.cached import EMBEDDED_MODEL, real_vocabulary
 from tests.server.decoding.stepping import advance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ def schemas() -> list[dict[str, Any]]:
 
 def test_answers_to_real_schemas_are_valid() -> None:
     """Random logits give valid JSON at the minimum and a little above it; few schemas are refused."""
-    vocabulary = Vocabulary.from_pretrained(tokenizer_folder(EMBEDDED_MODEL))
+    vocabulary = real_vocabulary(EMBEDDED_MODEL)
     random = np.random.default_rng(0)
     refused = 0
     for schema in schemas():

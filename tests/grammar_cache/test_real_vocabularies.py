@@ -14,7 +14,7 @@ from lark import Lark
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
-from tests.cached import TOKENIZERS, tokenizer_folder
+from tests.cached import TOKENIZERS, real_vocabulary
 from tests.server.decoding.stepping import advance
 
 SCHEMA = {
@@ -101,7 +101,7 @@ SUBJECTS = {
 
 @pytest.fixture(scope="module", params=TOKENIZERS)
 def vocabulary(request: pytest.FixtureRequest) -> Vocabulary:
-    return Vocabulary.from_pretrained(tokenizer_folder(request.param))
+    return real_vocabulary(request.param)
 
 
 @pytest.fixture(scope="module", params=SUBJECTS)
@@ -194,10 +194,8 @@ def fewest(text: bytes, vocabulary: Vocabulary) -> int:
     return found[-1]
 
 
-@pytest.mark.parametrize("name", TOKENIZERS)
-def test_a_long_witness_has_no_shorter_spelling(name: str) -> None:
+def test_a_long_witness_has_no_shorter_spelling(vocabulary: Vocabulary) -> None:
     """A minimum that no search proves is below the additive bound, and its own text takes no fewer tokens."""
-    vocabulary = Vocabulary.from_pretrained(tokenizer_folder(name))
     grammar = compile_grammar(Constraint("json_schema", large_schema()), vocabulary)
     minimum, witness = grammar.minimum, grammar.witness(grammar.start)
     assert not minimum.exact
@@ -208,7 +206,7 @@ def test_a_long_witness_has_no_shorter_spelling(name: str) -> None:
 
 def test_a_long_answer_is_complete_at_such_a_minimum() -> None:
     """A model that knows nothing, and not one token more than the minimum that no search has proved."""
-    vocabulary = Vocabulary.from_pretrained(tokenizer_folder(TOKENIZERS[0]))
+    vocabulary = real_vocabulary(TOKENIZERS[0])
     grammar = compile_grammar(Constraint("json_schema", large_schema()), vocabulary)
     decoder = Decoder(grammar, Parameters(budget=grammar.minimum.tokens))
     random = np.random.default_rng(0)

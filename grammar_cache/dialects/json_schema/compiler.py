@@ -34,7 +34,7 @@ from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json, load
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.errors import GrammarError, LimitExceeded
-from grammar_cache.expression import Bytes, Expression, Grammar, Ref
+from grammar_cache.expression import Automaton, Bytes, Expression, Grammar, Ref
 from grammar_cache.limits import Limits
 
 START_RULE = "root"
@@ -246,7 +246,7 @@ class _Translator:
 
     def _rule(self, name: str, expression: Expression) -> Ref:
         self._claim(name)
-        self._spend(_NEW_RULE)
+        self._spend(_NEW_RULE * (expression.states if isinstance(expression, Automaton) else 1))
         self._rules[name] = expression
         return Ref(name)
 

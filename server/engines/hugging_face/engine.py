@@ -12,23 +12,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoConfig
 
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.engines.chat import ChatEncoder
 from server.engines.contract import ChatTemplate, Engine, EngineError, Forward, Message, Rendering, SequenceId
 from server.engines.hugging_face.batching import Demand, batches
 from server.engines.hugging_face.causal_model import CausalModel
+from server.engines.hugging_face.dtypes import Dtype, resolve_dtype
 from server.engines.hugging_face.kv import KeyValueRows, RowReference, gather
 from server.engines.hugging_face.prefix_cache import PrefixCache
 from server.engines.hugging_face.threads import compute_threads
 
-Dtype: TypeAlias = Literal["auto", "float32", "bfloat16"]
 Logits: TypeAlias = NDArray[np.float32]
 
 SHARED_CALL_BYTES = 1 << 30
@@ -273,22 +272,6 @@ class TransformersEngine(Engine):
         error = EngineError(f"the model failed this request: {cause}")
         error.__cause__ = cause
         return error
-
-
-def resolve_dtype(dtype: Dtype, path: Path, device: torch.device) -> torch.dtype:
-    """ "auto" is bfloat16 for half-precision weights on a GPU, or a processor that multiplies it; else float32.
-
-    bfloat16 saves a third of a step, but logits then depend on how many rows share a call, and on how much of a
-    prompt was known: with the embedded model, the best token changed on 4 of 25 steps between 1 row and 8, in
-    float32 on none.
-    """
-    if dtype != "auto":
-        return torch.float32 if dtype == "float32" else torch.bfloat16
-    published = AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False).dtype
-    processor = Path("/proc/cpuinfo")
-    flags = processor.read_text().split() if processor.exists() else []
-    native = device.type != "cpu" or "avx512_bf16" in flags or "amx_bf16" in flags
-    return torch.bfloat16 if native and published in (torch.bfloat16, torch.float16) else torch.float32
 
 
 def _log_probability(logits: Logits, token: int) -> float:

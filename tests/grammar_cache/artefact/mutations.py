@@ -237,8 +237,8 @@ def walk(grammar: CompiledGrammar, draw: random.Random) -> str:
             for budget in (None, left + 3, left):
                 viable = np.flatnonzero(grammar.mask(configuration, budget)).tolist()
             after = grammar.consume_batch(np.array([configuration, grammar.start], np.int32), np.stack([ids, ids]))
-            fits = grammar.distances(after, left - 1)
-            assert sorted(set(viable) - set(grammar.vocabulary.stop_ids)) == ids[fits[0] < left].tolist()
+            fits = grammar.distances_behind(configuration, after[0], left - 1)
+            assert sorted(set(viable) - set(grammar.vocabulary.stop_ids)) == ids[fits < left].tolist()
             assert viable, "within the least budget there is always a way on"
             assert grammar.only_token(configuration, left) in (None, viable[0])
             grammar.proposals(configuration)

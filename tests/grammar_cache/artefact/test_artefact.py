@@ -102,7 +102,7 @@ def check_random(case: Case, limits: Limits) -> None:
 
 
 @given(cases(), st.sampled_from([SEARCH, LITTLE, Limits(start_fuel=5_000, step_fuel=2_000)]))
-@examples(40)
+@examples(20)
 def test_a_loaded_grammar_answers_as_the_saved_one(case: Case, limits: Limits) -> None:
     """No answer tells a loaded grammar from the saved one, on random grammars and vocabularies, also where searches run
     dry.

@@ -61,7 +61,7 @@ def reader_of(case: Case) -> Reader:
 
 
 @given(cases())
-@examples(120)
+@examples(40)
 def test_what_is_accepted_is_what_the_grammar_derives(case: Case) -> None:
     """Over all short texts: accepted iff enumeration derives it, and every byte of it is alive on the way."""
     check_acceptance(case)
@@ -103,11 +103,11 @@ def check_liveness(case: Case) -> None:
         if rest is not None and len(rest) < 20:
             assert matches(case.grammar, text + rest)
         else:
-            assert rest is not None or len(reader.table.items) > 400
+            assert rest is not None or reader.table.count > 400
 
 
 @given(cases())
-@examples(60)
+@examples(30)
 def test_a_living_prefix_begins_a_text_and_a_dead_one_none(case: Case) -> None:
     """Every prefix of a derived text is alive; whatever else is alive has a completion that the grammar derives."""
     check_liveness(case)
@@ -121,10 +121,7 @@ def test_a_living_prefix_begins_a_text_and_a_dead_one_none_at_length(case: Case)
     check_liveness(case)
 
 
-@given(cases())
-@examples(60)
-def test_expanding_in_another_order_changes_nothing(case: Case) -> None:
-    """Texts read longest first and shortest first are accepted alike, by as many configurations."""
+def check_order(case: Case) -> None:
     if not case.words:
         return
     texts = sorted(oracle.all_words(case.letters, 4), key=lambda t: (len(t), t))
@@ -132,6 +129,21 @@ def test_expanding_in_another_order_changes_nothing(case: Case) -> None:
     found = [forwards.accepts(text) for text in texts]
     assert [backwards.accepts(text) for text in reversed(texts)] == found[::-1]
     assert forwards.table.count == backwards.table.count
+
+
+@given(cases())
+@examples(20)
+def test_expanding_in_another_order_changes_nothing(case: Case) -> None:
+    """Texts read longest first and shortest first are accepted alike, by as many configurations."""
+    check_order(case)
+
+
+@pytest.mark.full
+@given(cases())
+@examples(300)
+def test_expanding_in_another_order_changes_nothing_at_length(case: Case) -> None:
+    """Runs the quick test on many more grammars."""
+    check_order(case)
 
 
 class ChosenReader(Reader):
@@ -147,16 +159,28 @@ class ChosenReader(Reader):
         return at
 
 
-@given(cases())
-@examples(120)
-def test_chosen_texts_are_followed_whatever_their_bytes_cost(case: Case) -> None:
-    """Over all short texts: a chosen one is accepted iff enumeration derives it, though no byte may cost anything."""
+def check_chosen(case: Case) -> None:
     if not case.words:
         return
     with case.as_drawn():
         reader = ChosenReader(case.grammar)
     found = {word for word in oracle.all_words(case.letters, case.longest) if reader.accepts(word)}
     assert found == case.words
+
+
+@given(cases())
+@examples(40)
+def test_chosen_texts_are_followed_whatever_their_bytes_cost(case: Case) -> None:
+    """Over all short texts: a chosen one is accepted iff enumeration derives it, though no byte may cost anything."""
+    check_chosen(case)
+
+
+@pytest.mark.full
+@given(cases())
+@examples(600)
+def test_chosen_texts_are_followed_whatever_their_bytes_cost_at_length(case: Case) -> None:
+    """Runs the quick test on many more grammars."""
+    check_chosen(case)
 
 
 def test_a_chosen_byte_of_rules_in_a_circle_costs_no_square() -> None:

@@ -78,7 +78,7 @@ def check_witness(case: Case, grammar: CompiledGrammar, text: bytes, configurati
 
 
 @given(cases())
-@examples(120)
+@examples(40)
 def test_distances_are_consistent_upper_bounds(case: Case) -> None:
     """A distance at a token boundary is 0 iff accepting, never below the truth, lowered by some token, witnessed."""
     check_distances(case)
@@ -126,7 +126,7 @@ def check_minimum(case: Case) -> None:
 
 
 @given(cases())
-@examples(120)
+@examples(40)
 def test_the_minimum_is_exact(case: Case) -> None:
     """The fewest tokens of a text are those of brute force where they claim to be, else enough for the witness."""
     check_minimum(case)

@@ -105,7 +105,7 @@ def check_sharing(interview: tuple[Case, list[Question], list[Question]]) -> Non
 
 
 @given(interviews())
-@examples(60)
+@examples(30)
 def test_what_another_process_learned_changes_no_answer(interview: tuple[Case, list[Question], list[Question]]) -> None:
     """Questions in another order, with what was learned from them, change nothing: the same answers, and no search
     twice.

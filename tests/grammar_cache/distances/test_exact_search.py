@@ -56,7 +56,7 @@ def check_search(case: Case) -> None:
 
 
 @given(cases())
-@examples(80)
+@examples(40)
 def test_the_search_agrees_with_brute_force(case: Case) -> None:
     """Asked for any horizon in any order, it finds a completion iff there is one, and its path leads there. Whether
     lower bounds lead it from the start makes no difference.
@@ -89,7 +89,7 @@ def check_horizon(case: Case) -> None:
 
 
 @given(cases())
-@examples(80)
+@examples(40)
 def test_what_is_viable_at_the_horizon_is_exact(case: Case) -> None:
     """A configuration is viable with few tokens left iff brute force completes it, and then its witness fits."""
     check_horizon(case)
@@ -161,7 +161,7 @@ def check_purity(interview: tuple[Case, list[Question], list[Question]]) -> None
 
 
 @given(interviews())
-@examples(120)
+@examples(40)
 def test_answers_do_not_depend_on_what_was_asked_before(
     interview: tuple[Case, list[Question], list[Question]],
 ) -> None:

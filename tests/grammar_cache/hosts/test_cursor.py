@@ -57,7 +57,7 @@ def check_answers(case: Case, seed: int, limits: Limits) -> None:
 
 
 @given(cases(), st.integers(0, 1 << 20), st.sampled_from([SEARCH, LITTLE]))
-@examples(40)
+@examples(20)
 def test_answers_are_words_within_the_budget(case: Case, seed: int, limits: Limits) -> None:
     """Whatever is chosen among what a cursor allows, brute force finds the answer in the language."""
     check_answers(case, seed, limits)

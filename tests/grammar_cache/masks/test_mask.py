@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grammar_cache.masks.mask import Mask
+from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.vocabulary.token_set import TokenBits, allowed
 
 SIZE = 4 * 64
@@ -19,13 +20,18 @@ def test_rows_members_and_bits_are_those_of_the_parts(counts: tuple[int, ...]) -
     sets = [set(rng.integers(0, IDS, count).tolist()) for count in counts]
     tokens = set[int]().union(*sets)
     mask = Mask(tuple(TokenBits.of(allowed(one, SIZE)) for one in sets), SIZE)
-    for one in (mask, mask.readily()):
+    for one in (mask, mask.readily(SharedSets())):
         row, wide = np.full(SIZE // 4, -1, np.int32), np.full(SIZE // 4 + 5, -1, np.int32)
         one.fill(row)
         one.fill(wide)
         for bits in (row, wide, one.whole().view(np.int32)):
             assert set(np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little")).tolist()) == tokens
         assert {token for token in range(IDS) if token in one} == tokens
+        for size in (IDS, IDS - 31):
+            flags = one.flags(size)
+            assert flags.dtype == np.bool_ and flags.shape == (size,) and not flags.flags.writeable
+            assert set(np.flatnonzero(flags).tolist()) == {token for token in tokens if token < size}
+            assert set(flags.view(np.uint8).tolist()) <= {0, 1}
 
 
 def test_a_row_without_room_for_a_token_is_refused() -> None:

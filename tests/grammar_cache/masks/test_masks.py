@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest import mock
 
 import numpy as np
 from hypothesis import given
@@ -12,7 +13,8 @@ from grammar_cache import CompiledGrammar, Limits, Vocabulary
 from grammar_cache.compile import compile_expression
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Repeat, Seq, char_class
-from tests.strategies import examples
+from grammar_cache.masks.masks import Masks
+from tests.strategies import Case, cases, examples
 
 QUOTE = Bytes(b'"')
 CHARACTER = Alt((char_class([(0x61, 0x63)]), Seq((Bytes(b"\\"), char_class([(0x61, 0x62)])))))
@@ -57,6 +59,43 @@ def test_states_before_a_bound_have_the_masks_of_their_own(
         configuration = grammar.consume_bytes(grammar.start, text[:length])
         assert configuration is not None
         assert grammar.mask(configuration, budget).tolist() == expected(grammar, configuration, budget)
+
+
+@given(cases(), st.data())
+@examples(40)
+def test_few_tokens_one_by_one_are_those_of_all_parts(case: Case, data: st.DataObject) -> None:
+    """Masks where few tokens lead on are those that parts give, and what decoding lets through."""
+    one, other = case.compiled(), case.compiled()
+    if one is None or other is None:
+        return
+    here, there = one.start, other.start
+    for _ in range(data.draw(st.integers(0, 12))):
+        quick = one.mask(here)
+        with mock.patch.object(Masks, "_few", return_value=None):
+            assert other.mask(there).tolist() == quick.tolist() == expected(one, here, None)
+        viable = [token for token in np.flatnonzero(quick).tolist() if token not in case.vocabulary.stop_ids]
+        if not viable:
+            return
+        token = data.draw(st.sampled_from(viable))
+        after, likewise = one.consume(here, token), other.consume(there, token)
+        assert after is not None
+        assert likewise is not None
+        here, there = after, likewise
+
+
+@given(cases(), st.permutations([1, 2, 3, 4, 6, 9, None]), st.data())
+@examples(20)
+def test_masks_are_the_same_in_whatever_order_budgets_are_asked(
+    case: Case, budgets: list[int | None], data: st.DataObject
+) -> None:
+    """A mask of which only so much was made as showed that some token doesn't fit is made whole where there is room."""
+    with mock.patch.object(Masks, "_few", return_value=None):
+        grammar = case.compiled()
+        here = None if grammar is None else grammar.start
+        while grammar is not None and here is not None:
+            for budget in budgets:
+                assert grammar.mask(here, budget).tolist() == expected(grammar, here, budget)
+            here = grammar.consume(here, data.draw(st.integers(0, case.vocabulary.size - 1)))
 
 
 def test_how_long_tokens_become_is_known() -> None:

@@ -56,7 +56,7 @@ def check_against_brute_force(case: Case, height: int) -> None:
 
 
 @given(cases(), st.integers(0, 4))
-@examples(50)
+@examples(25)
 def test_distances_agree_with_brute_force(case: Case, height: int) -> None:
     """Never below the truth, and the truth where the grammar has no higher stacks."""
     check_against_brute_force(case, height)

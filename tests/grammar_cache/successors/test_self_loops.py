@@ -10,6 +10,7 @@ from grammar_cache import Vocabulary
 from grammar_cache.compile import compile_expression
 from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq, char_class
 from grammar_cache.limits import Limits
+from grammar_cache.successors.self_loop_kernels import heaviest_of
 from grammar_cache.successors.self_loops import loop_at, region
 from tests.strategies import examples
 
@@ -61,3 +62,17 @@ def test_tokens_stay_in_a_region_or_leave_it(words: set[bytes], called: bool) ->
 def test_what_leads_nowhere_back_is_no_region() -> None:
     grammar = compile_expression(Grammar({"s": Bytes(b"abc")}, "s"), Vocabulary([b"a", b"b", b"c"], [9]), Limits())
     assert all(loop_at(grammar._configurations.rules, state) is None for state in range(grammar.network.states.count))
+
+
+@given(st.lists(st.integers(-1, 4), min_size=256, max_size=256), st.integers(0, 99))
+@examples(40)
+def test_the_heaviest_next_state_is_that_of_most_weight(after: list[int], seed: int) -> None:
+    """Weights add up as they do state by state."""
+    weights = np.random.default_rng(seed).integers(0, 9, 256)
+    by_state = {
+        state: sum(w for to, w in zip(after, weights.tolist(), strict=True) if to == state) for state in {*after}
+    }
+    total, heaviest, alive = heaviest_of(np.array(after, np.int32), weights)
+    dead = by_state.pop(-1, 0)
+    assert (total, alive) == (sum(weights.tolist()), sum(weights.tolist()) - dead)
+    assert heaviest == min(by_state, key=lambda state: (-by_state[state], state), default=-1)

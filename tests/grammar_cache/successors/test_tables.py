@@ -6,15 +6,17 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.configurations.arena import DEAR_SHARE
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
-from grammar_cache.successors.self_loops import byte_weights, wide_loop_at
+from grammar_cache.successors.self_loops import wide_loop_at
 from tests.strategies import LITTLE, NARROW, Case, cases, examples
 
 SCHEMA = '{"type": "array", "items": {"type": ["string", "integer"]}}'
@@ -57,7 +59,7 @@ def token_after(grammar: CompiledGrammar, configuration: int, data: bytes) -> in
     table, most, spent = grammar._configurations, grammar.limits.byte_cost, 0
     for byte in data:
         cost = table.cost(configuration)
-        spent += cost if cost > most // 5 else 0
+        spent += cost if cost > most // DEAR_SHARE else 0
         configuration = table.step(configuration, byte)
         if configuration == DEAD or spent > most:
             return DEAD
@@ -100,16 +102,28 @@ def test_successors_are_what_tokens_lead_to(case: Case) -> None:
         check_successors(grammar, configuration)
 
 
-@given(st.sampled_from([SCHEMA, KEYS]), st.sets(TEXTS.map(b"".join), max_size=30))
-@examples(60)
-def test_successors_in_a_loop(schema: str, words: set[bytes]) -> None:
-    """Inside of strings, and of keys that may still become declared ones, where tokens aren't read for each stack."""
+def check_loops(schema: str, words: set[bytes]) -> None:
     vocabulary = Vocabulary(sorted({*words, *LETTERS}), [len({*words, *LETTERS})])
     grammar = compile_grammar(Constraint("json_schema", schema), vocabulary)
     met = places(grammar, 25)
     for configuration in met:
         check_successors(grammar, configuration)
     assert any(grammar._tables._exits.around(configuration) is not None for configuration in met)
+
+
+@given(st.sampled_from([SCHEMA, KEYS]), st.sets(TEXTS.map(b"".join), max_size=30))
+@examples(20)
+def test_successors_in_a_loop(schema: str, words: set[bytes]) -> None:
+    """Inside of strings, and of keys that may still become declared ones, where tokens aren't read for each stack."""
+    check_loops(schema, words)
+
+
+@pytest.mark.full
+@given(st.sampled_from([SCHEMA, KEYS]), st.sets(TEXTS.map(b"".join), max_size=30))
+@examples(120)
+def test_successors_in_a_loop_at_length(schema: str, words: set[bytes]) -> None:
+    """Runs the quick test on more vocabularies."""
+    check_loops(schema, words)
 
 
 def test_states_beside_a_loop_are_known_by_it() -> None:
@@ -180,7 +194,7 @@ def test_a_wide_loop_is_one_that_most_tokens_stay_in() -> None:
     """The inside of a string is, digits aren't."""
     vocabulary = Vocabulary(LETTERS, [len(LETTERS)])
     grammar = compile_grammar(Constraint("json_schema", SCHEMA), vocabulary)
-    weights = byte_weights(vocabulary)
+    weights = vocabulary.byte_weights
     assert weights.sum() == len(LETTERS)
 
     def loops(text: bytes) -> bool:
@@ -214,11 +228,14 @@ def test_a_token_of_cheap_bytes_is_read_and_one_of_dear_bytes_is_not() -> None:
         Vocabulary([*tokens, b";", None], [7]),
         Limits(byte_cost=400),
     )
-    at, left_out = grammar.start, []
+    at, left_out, read = grammar.start, [], []
     for _ in range(12):
         left_out.append(check_costs(grammar, at))
+        after = grammar._tables.consume(np.array([at], np.int32), np.arange(len(tokens), dtype=np.int32)[None, :])[0]
+        read.append(int((after != DEAD).sum()))
+        assert (after[: read[-1]] != DEAD).all()  # the shorter ones
         at = grammar.take(at, 0)
-    assert left_out[0] > 0 and left_out == sorted(left_out)
+    assert min(left_out) > 0 and read == sorted(read, reverse=True) and read[-1] < read[0] < len(tokens)
     assert grammar.mask(at, 20)[6]
     loop = compile_grammar(Constraint("regex", "a*;"), grammar.vocabulary, Limits(byte_cost=400))
     assert check_costs(loop, loop.start) == 0

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from grammar_cache.errors import VocabularyError
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from tests.cached import TOKENIZERS, tokenizer_folder
+from tests.cached import TOKENIZERS, real_vocabulary, tokenizer_folder
 
 tokens = st.none() | st.lists(st.sampled_from(b"ab\xff"), max_size=4).map(bytes)
 token_lists = st.lists(tokens, max_size=30)
@@ -121,8 +121,7 @@ def test_negative_stop_ids_are_refused() -> None:
 
 @cache
 def real(name: str) -> tuple[Vocabulary, Tokenizer]:
-    folder = tokenizer_folder(name)
-    return Vocabulary.from_pretrained(folder), Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return real_vocabulary(name), Tokenizer.from_file(str(tokenizer_folder(name) / "tokenizer.json"))
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)

@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.api.description import FOREIGN, KEYED, TAKEN, described
@@ -36,6 +36,8 @@ from tests.server.engines.scripts import uniform
 from tests.server.running import VOCABULARY, Running, error_of, request, serving
 
 Object = dict[str, Any]
+EACH_MODEL = pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
+FEW = settings(max_examples=20)
 
 
 def models(base: type[StrictModel] = StrictModel) -> set[type[StrictModel]]:
@@ -66,14 +68,27 @@ def test_there_is_an_object_of_each_model() -> None:
         read(example)
 
 
-@pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
-@given(data=st.data())
-def test_null_is_absence(model: type[StrictModel], data: st.DataObject) -> None:
-    """Null means absence for any fields at once, in every object of a request: the same request, or the same error."""
+def check_null(model: type[StrictModel], data: st.DataObject) -> None:
     example, read = OBJECTS[model]
     nulls = data.draw(st.sets(st.sampled_from(sorted(example)), min_size=1))
     present = {name: value for name, value in example.items() if name not in nulls}
     assert outcome(read, present | dict.fromkeys(nulls)) == outcome(read, present)
+
+
+@EACH_MODEL
+@FEW
+@given(data=st.data())
+def test_null_is_absence(model: type[StrictModel], data: st.DataObject) -> None:
+    """Null means absence for any fields at once, in every object of a request: the same request, or the same error."""
+    check_null(model, data)
+
+
+@pytest.mark.full
+@EACH_MODEL
+@given(data=st.data())
+def test_null_is_absence_often(model: type[StrictModel], data: st.DataObject) -> None:
+    """Runs the quick test for a hundred sets of fields."""
+    check_null(model, data)
 
 
 @pytest.mark.parametrize("stop", [None, "", "x", ["x"], []])
@@ -115,7 +130,7 @@ def test_the_description_is_whole() -> None:
     assert taken == {model.__name__ for model in TAKEN}
 
 
-@pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
+@EACH_MODEL
 def test_the_description_has_the_fields_that_the_parser_takes(model: type[StrictModel]) -> None:
     """Exactly those: a listed one is never unknown, and one that isn't listed always is."""
     schema = description()["components"]["schemas"][model.__name__]
@@ -136,10 +151,7 @@ def test_the_description_has_the_fields_that_the_parser_takes(model: type[Strict
         assert caught.value.code == "unknown_parameter"
 
 
-@pytest.mark.parametrize("model", OBJECTS, ids=lambda model: model.__name__)
-@given(data=st.data())
-def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObject) -> None:
-    """Objects of some fields, some of them null: what the parser takes is valid by the description."""
+def check_described(model: type[StrictModel], data: st.DataObject) -> None:
     example, read = OBJECTS[model]
     kept = data.draw(st.sets(st.sampled_from(sorted(example))))
     nulls = data.draw(st.sets(st.sampled_from(sorted(example))))
@@ -147,6 +159,22 @@ def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObjec
     told = {**description(), "$ref": f"#/components/schemas/{model.__name__}"}
     valid = jsonschema.Draft202012Validator(told).is_valid(value)
     assert valid is isinstance(outcome(read, value), StrictModel)
+
+
+@EACH_MODEL
+@FEW
+@given(data=st.data())
+def test_what_is_taken_is_described(model: type[StrictModel], data: st.DataObject) -> None:
+    """Objects of some fields, some of them null: what the parser takes is valid by the description."""
+    check_described(model, data)
+
+
+@pytest.mark.full
+@EACH_MODEL
+@given(data=st.data())
+def test_what_is_taken_is_described_often(model: type[StrictModel], data: st.DataObject) -> None:
+    """Runs the quick test for a hundred objects of each model."""
+    check_described(model, data)
 
 
 @pytest.mark.parametrize(

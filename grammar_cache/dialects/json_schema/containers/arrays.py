@@ -60,17 +60,15 @@ class ArrayFacts:
     def read(keywords: Keywords) -> ArrayFacts:
         if keywords.none_of(_KEYWORDS):
             return _FREE
-        prefix = keywords.schemas("prefixItems") or ()
-        rest = keywords.schema("items")
-        items = keywords.values.get("items")
-        if isinstance(items, list):
+        prefix = keywords.parts("prefixItems") if keywords.schemas("prefixItems") else ()
+        rest = "items"
+        if isinstance(keywords.values.get("items"), list):
             if not keywords.draft.has_item_lists or prefix:
                 raise keywords.wrong("items", "a schema (a list of them is prefixItems)")
-            prefix = tuple(keywords.at("items", index) for index in range(len(items)))
-            rest = keywords.schema("additionalItems")
+            prefix, rest = keywords.parts("items"), "additionalItems"
         return ArrayFacts(
             prefix,
-            rest,
+            keywords.part(rest),
             keywords.count("minItems") or 0,
             keywords.count("maxItems"),
             _contains(keywords),

@@ -68,10 +68,10 @@ class ObjectFacts:
             return _FREE
         names = keywords.schema("propertyNames")
         return ObjectFacts(
-            dict(keywords.named_schemas("properties")),
+            dict(keywords.named_parts("properties")),
             keywords.texts("required"),
-            keywords.schema("additionalProperties"),
-            dict(keywords.named_schemas("patternProperties")),
+            keywords.part("additionalProperties"),
+            dict(keywords.named_parts("patternProperties")),
             () if names is None else (names,),
             keywords.count("minProperties") or 0,
             keywords.count("maxProperties"),

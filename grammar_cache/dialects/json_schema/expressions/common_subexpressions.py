@@ -13,6 +13,7 @@ from grammar_cache.expression import (
     NOTHING,
     Alt,
     And,
+    Automaton,
     Bytes,
     CharClass,
     Expression,
@@ -27,7 +28,7 @@ _Key: TypeAlias = "tuple[Hashable, ...]"
 
 _SEVERAL = (Seq, Alt, And)
 _ONE = (Repeat, Not)
-_LEAVES = frozenset((Bytes, CharClass, Ref))
+_LEAVES = frozenset((Bytes, CharClass, Ref, Automaton))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +147,9 @@ class _Sharing:
             return self.made.setdefault(("", node.ranges), node)
         if isinstance(node, Repeat):
             return self._joined(node, (node.item,), node.least, node.most)
-        return self._joined(node, (node.item,)) if isinstance(node, Not) else node
+        if isinstance(node, Not):
+            return self._joined(node, (node.item,))
+        return self.made.setdefault(("", node.states, node.edges.tobytes(), node.ends.tobytes()), node)
 
     def _joined(self, node: Expression, items: tuple[Expression, ...], *more: int | None) -> Expression:
         old = tuple(map(id, items))

@@ -27,7 +27,8 @@ from grammar_cache.dialects.json_schema.schema.atoms import (
     negation,
 )
 from grammar_cache.dialects.json_schema.schema.atoms import pointer as pointer_of
-from grammar_cache.dialects.json_schema.schema.document import Document
+from grammar_cache.dialects.json_schema.schema.contents import Contents
+from grammar_cache.dialects.json_schema.schema.document import Document, Node
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.dialects.json_schema.schema.resources import REFERENCES
@@ -51,6 +52,7 @@ class FactReader:
         self._document = document
         self._patterns = patterns
         self._lenient = lenient
+        self._contents = None if lenient else Contents(formats.FORMATS)  # what is dropped is reported with its place
         self._read: dict[str, Facts] = {TRUE: Facts(), FALSE: Facts(types=frozenset())}
         self._loose: dict[str, Facts] = {}
         self.written = WrittenOrder(document)
@@ -83,13 +85,19 @@ class FactReader:
             return facts
         if atom not in self._loose:
             node = self._document.node(atom)
-            keywords = Keywords.of(node, node.draft)
+            keywords = self._keywords(node)
             if atom in self._incomplete:
                 keywords = self._enforceable(keywords)
             known = {name: value for name, value in keywords.values.items() if tables.is_known(name, keywords.draft)}
             same = len(known) == len(keywords.values) or ("$ref" in known and keywords.draft.ref_stands_alone)
             self._loose[atom] = facts if same else self._asserted(replace(keywords, values=known))
         return self._loose[atom]
+
+    def _keywords(self, node: Node) -> Keywords:
+        contents, scope = self._contents, node.scope
+        if contents is None:
+            return Keywords.of(node, lambda _, place: place)
+        return Keywords.of(node, lambda value, place: contents.place(value, place, scope))
 
     def denied(self, atom: str) -> str | None:
         """The identity of the list or object that the atom says it is not; None for other atoms."""
@@ -108,7 +116,7 @@ class FactReader:
         node = self._document.node(atom)
         if isinstance(node.value, bool):
             return Facts() if node.value else Facts(types=frozenset())
-        return self._stated(Keywords.of(node, node.draft))
+        return self._stated(self._keywords(node))
 
     def make(self, facts: Facts, origin: str) -> str:
         """A name for facts that no schema states by itself; equal facts get the same."""

@@ -13,11 +13,13 @@ from decimal import Decimal
 from math import prod
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
-from grammar_cache.dialects.json_schema.expressions.right_linear import Define, linear
+from grammar_cache.dialects.json_schema.expressions.right_linear import MOST_STATES, Define
 from grammar_cache.dialects.json_schema.numbers.multiples import fewest, places, remainders, without_tens
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import NOTHING, Bytes, Expression, Repeat, char_class
+from grammar_cache.expression import NOTHING, Automaton, Bytes, Expression, Repeat
 
 _EXACT_DIGITS = 15
 _MOST_STATES = 60_000
@@ -31,7 +33,9 @@ _FEWEST = 4
 _FEW = 500
 _FURTHER = 6
 
-_Part: TypeAlias = tuple[int, int]
+_CHARACTERS = "0123456789"
+_AGAINST = [tuple((digit > other) - (digit < other) for digit in range(10)) for other in range(10)]
+"""Comparison of each digit with another one, by the other one."""
 _START, _ZERO, _WHOLE, _POINT, _FRACTION = range(5)
 
 
@@ -42,7 +46,7 @@ class _State(NamedTuple):
     phase: int
     digits: int
     room: int
-    parts: tuple[_Part, ...]
+    parts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,82 +75,81 @@ Condition: TypeAlias = Comparison | Division
 
 
 class _Compared:
-    """States: (-1, 0 or 1, 0)."""
+    """States: -1, 0 or 1. `whole` and `fraction` give the state after each digit at a place."""
 
-    start: _Part = (0, 0)
+    start = 0
+    asks = False
 
     def __init__(self, comparison: Comparison) -> None:
         self._whole, self._fraction = comparison.digits()
         self._allowed = comparison.allowed
 
-    def whole(self, state: _Part, place: int, digit: int) -> _Part:
-        return self._step(state, self._whole, place, digit)
+    def whole(self, state: int, place: int) -> Sequence[int]:
+        return self._row(state, self._whole, place)
 
-    def point(self, state: _Part, count: int) -> _Part:
+    def point(self, state: int, count: int) -> int:
         longer = count - len(self._whole)
-        return state if longer == 0 else (1 if longer > 0 else -1, 0)
+        return state if longer == 0 else (1 if longer > 0 else -1)
 
-    def fraction(self, state: _Part, place: int, digit: int) -> _Part:
-        return self._step(state, self._fraction, place, digit)
+    def fraction(self, state: int, place: int) -> Sequence[int]:
+        return self._row(state, self._fraction, place)
 
-    def may_hold(self, state: _Part, least: int, most: int) -> bool:
+    def may_hold(self, state: int, least: int, most: int) -> bool:
         """Whether so many digits more may make it hold, as far as that is told."""
         return True
 
-    def ends(self, state: _Part, count: int) -> bool:
-        if state == (0, 0) and self._fraction[count:].strip("0"):
+    def ends(self, state: int, count: int) -> bool:
+        if state == 0 and self._fraction[count:].strip("0"):
             return -1 in self._allowed
-        return state[0] in self._allowed
+        return state in self._allowed
 
     @staticmethod
-    def _step(state: _Part, digits: str, place: int, digit: int) -> _Part:
-        if state != (0, 0):
-            return state
-        other = int(digits[place]) if place < len(digits) else 0
-        return (digit > other) - (digit < other), 0
+    def _row(state: int, digits: str, place: int) -> Sequence[int]:
+        if state:
+            return (state,) * 10
+        return _AGAINST[int(digits[place]) if place < len(digits) else 0]
 
 
 class _Divided:
-    """States: (one for what may equally follow, 0)."""
+    """States: one for what may equally follow."""
+
+    start = 0
 
     def __init__(self, division: Division, fraction: int) -> None:
         tens, divisor = without_tens(division.step, fraction)
         self._next, self._holds = fewest(*remainders(min(tens, _LONGEST), divisor))
         self._digits = fraction
-        self._wanted = division.wanted
+        self.asks = division.wanted
+        """Whether digits that are still to come must make it hold."""
         self._before = [frozenset(state for state, held in enumerate(self._holds) if held)]
         self._may_hold: dict[tuple[int, int, int], bool] = {}
-        self.start: _Part = (0, 0)
 
     @property
     def count(self) -> int:
         return len(self._next)
 
-    def whole(self, state: _Part, _: int, digit: int) -> _Part:
-        return self._next[state[0]][digit], 0
+    def whole(self, state: int, _: int) -> Sequence[int]:
+        return self._next[state]
 
-    def point(self, state: _Part, _: int) -> _Part:
+    def point(self, state: int, _: int) -> int:
         return state
 
     fraction = whole
 
-    def may_hold(self, state: _Part, least: int, most: int) -> bool:
+    def may_hold(self, state: int, least: int, most: int) -> bool:
         """Whether between `least` and `most` digits more may make it hold, as far as that is told."""
-        if not self._wanted:
-            return True
-        key = state[0], least, most
+        key = state, least, most
         if key not in self._may_hold:
             while len(self._before) <= most:
                 last = self._before[-1]
                 self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
-            self._may_hold[key] = any(state[0] in self._before[count] for count in range(least, most + 1))
+            self._may_hold[key] = any(state in self._before[count] for count in range(least, most + 1))
         return self._may_hold[key]
 
-    def ends(self, state: _Part, count: int) -> bool:
-        place = state[0]
+    def ends(self, state: int, count: int) -> bool:
         for _ in range(count, self._digits):
-            place = self._next[place][0]
-        return self._holds[place] is self._wanted
+            state = self._next[state][0]
+        return self._holds[state] is self.asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,30 +169,25 @@ class _Walk:
         least = self.fraction - (state.digits if state.phase == _FRACTION else 0)
         most = least + (self.whole - state.digits if state.phase == _WHOLE else 0)
         pairs = zip(self.conditions, state.parts, strict=True)
-        return all(condition.may_hold(part, least, most) for condition, part in pairs)
+        return all(condition.may_hold(part, least, most) for condition, part in pairs if condition.asks)
 
     def _moves(self, state: _State) -> Iterator[tuple[str, _State]]:
-        if state.phase in (_START, _WHOLE) and state.digits < self.whole:
-            for digit in range(10):
-                phase = _ZERO if state.phase == _START and not digit else _WHOLE
-                yield str(digit), _State(phase, state.digits + 1, 0, self._whole(state, digit))
-        if state.phase in (_ZERO, _WHOLE):
-            room = min(self.fraction, _EXACT_DIGITS - state.digits)
+        phase, digits, room, parts = state
+        if phase in (_START, _WHOLE) and digits < self.whole:
+            rows = [condition.whole(part, digits) for condition, part in zip(self.conditions, parts, strict=True)]
+            for char, after in zip(_CHARACTERS, zip(*rows, strict=True), strict=True):
+                leads_to = _ZERO if phase == _START and char == "0" else _WHOLE
+                yield char, _State(leads_to, digits + 1, 0, after)
+        if phase in (_ZERO, _WHOLE):
+            room = min(self.fraction, _EXACT_DIGITS - digits)
             if room > 0:
                 yield ".", _State(_POINT, 0, room, self._at_point(state))
-        if state.phase in (_POINT, _FRACTION) and state.digits < state.room:
-            for digit in range(10):
-                yield str(digit), _State(_FRACTION, state.digits + 1, state.room, self._fraction(state, digit))
+        if phase in (_POINT, _FRACTION) and digits < room:
+            rows = [condition.fraction(part, digits) for condition, part in zip(self.conditions, parts, strict=True)]
+            for char, after in zip(_CHARACTERS, zip(*rows, strict=True), strict=True):
+                yield char, _State(_FRACTION, digits + 1, room, after)
 
-    def _whole(self, state: _State, digit: int) -> tuple[_Part, ...]:
-        pairs = zip(self.conditions, state.parts, strict=True)
-        return tuple(condition.whole(part, state.digits, digit) for condition, part in pairs)
-
-    def _fraction(self, state: _State, digit: int) -> tuple[_Part, ...]:
-        pairs = zip(self.conditions, state.parts, strict=True)
-        return tuple(condition.fraction(part, state.digits, digit) for condition, part in pairs)
-
-    def _at_point(self, state: _State) -> tuple[_Part, ...]:
+    def _at_point(self, state: _State) -> tuple[int, ...]:
         pairs = zip(self.conditions, state.parts, strict=True)
         return tuple(condition.point(part, state.digits) for condition, part in pairs)
 
@@ -205,7 +203,7 @@ def magnitudes(
 ) -> Expression:
     """Numbers without sign, or only integers, that meet all the conditions.
 
-    `digits`: of the least and of the largest number, before the point. `name` begins the names of the rules. Raises
+    `digits`: of the least and of the largest number, before the point. `name`: of the rule that is made. Raises
     LimitExceeded where the conditions have too many states together.
     """
     divisions = [one for one in conditions if isinstance(one, Division)]
@@ -218,15 +216,7 @@ def magnitudes(
     whole = next((count for count in _DIGITS if count > own and count * states <= _FEW), own)
     walk = _Walk(whole if largest is None else min(whole, max(largest, 1)), fraction, parts)
     start, ending, moves = _merged(walk, *_explored(walk))
-    if start is None:
-        return NOTHING
-    return linear(
-        start,
-        lambda number: [(_symbol(chars), after) for after, chars in moves[number].items()],
-        lambda number: ending[number],
-        define,
-        name,
-    )
+    return NOTHING if start is None else define(name, _automaton(start, ending, moves))
 
 
 def listed(values: Iterable[Decimal], places: int, *, integral: bool) -> Expression:
@@ -294,7 +284,17 @@ def _merged(
     return number.get(order[0]), ending, moves
 
 
-def _symbol(found: str) -> Expression:
-    if len(found) == 1:
-        return Bytes(found.encode())
-    return char_class((ord(char), ord(char)) for char in found)
+def _automaton(start: int, ending: list[bool], moves: list[dict[int, str]]) -> Automaton:
+    """The automaton of the merged states that the start leads to, itself the first."""
+    order = {start: 0}
+    edges: list[tuple[int, int, int, int]] = []
+    for state in (todo := [start]):  # grows while it is read
+        for after, chars in moves[state].items():
+            if after not in order:
+                order[after] = len(order)
+                todo.append(after)
+            edges += [(order[state], ord(char), ord(char), order[after]) for char in chars]
+    if len(order) > MOST_STATES:
+        raise LimitExceeded(f"counting takes more than {MOST_STATES} states", limit="rules")
+    ends = [number for state, number in order.items() if ending[state]]
+    return Automaton(len(order), np.array(edges, np.int32).reshape(-1, 4), np.array(ends, np.int32))

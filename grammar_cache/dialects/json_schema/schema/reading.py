@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from grammar_cache.dialects.json_schema.schema.document import Node, child_pointer
@@ -14,15 +14,20 @@ from grammar_cache.errors import GrammarSyntaxError
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """The keywords of a schema object, by name; what is absent reads as None."""
+    """The keywords of a schema object, by name; what is absent reads as None.
+
+    `place`: the place by which a subschema goes, given its value and its own place, where it is applied to another
+    value than the schema is.
+    """
 
     pointer: str
     values: dict[str, Json]
     draft: Draft
+    place: Callable[[Json, str], str]
 
     @staticmethod
-    def of(node: Node, draft: Draft) -> Keywords:
-        return Keywords(node.pointer, node.value if isinstance(node.value, dict) else {}, draft)
+    def of(node: Node, place: Callable[[Json, str], str]) -> Keywords:
+        return Keywords(node.pointer, node.value if isinstance(node.value, dict) else {}, node.draft, place)
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
@@ -31,7 +36,7 @@ class Keywords:
         return self.values.keys().isdisjoint(names)
 
     def without(self, name: str) -> Keywords:
-        return Keywords(self.pointer, {key: value for key, value in self.values.items() if key != name}, self.draft)
+        return replace(self, values={key: value for key, value in self.values.items() if key != name})
 
     def at(self, name: str, *tokens: str | int) -> str:
         """The pointer to a keyword, or to something inside its value."""
@@ -91,13 +96,23 @@ class Keywords:
             raise self.wrong(name, "an object")
         for key, wanted in value.items():
             if name != "dependentSchemas" and (name == "dependentRequired" or isinstance(wanted, list)):
-                yield key, Keywords(self.at(name), value, self.draft).texts(key)
+                yield key, replace(self, pointer=self.at(name), values=value).texts(key)
             else:
                 yield key, self.at(name, key)
 
     def schema(self, name: str) -> str | None:
         """The pointer to a subschema."""
         return self.at(name) if name in self.values else None
+
+    def part(self, name: str) -> str | None:
+        """The place of a subschema of what is in the value."""
+        return self.place(self.values[name], self.at(name)) if name in self.values else None
+
+    def parts(self, name: str) -> tuple[str, ...]:
+        """The places of a list of subschemas of what is in the value; empty where there is none."""
+        value = self.values.get(name)
+        listed = value if isinstance(value, list) else []
+        return tuple(self.place(schema, self.at(name, index)) for index, schema in enumerate(listed))
 
     def schemas(self, name: str) -> tuple[str, ...] | None:
         """The pointers to a list of subschemas, which the standard wants non-empty."""
@@ -108,10 +123,10 @@ class Keywords:
             raise self.wrong(name, "a non-empty list of schemas")
         return tuple(self.at(name, index) for index in range(len(value)))
 
-    def named_schemas(self, name: str) -> Iterator[tuple[str, str]]:
-        """Names and pointers of an object of subschemas, in their order."""
+    def named_parts(self, name: str) -> Iterator[tuple[str, str]]:
+        """Names and places of an object of subschemas of what is in the value, in their order."""
         value = self.values.get(name, {})
         if not isinstance(value, dict):
             raise self.wrong(name, "an object of schemas")
-        for key in value:
-            yield key, self.at(name, key)
+        for key, schema in value.items():
+            yield key, self.place(schema, self.at(name, key))

@@ -31,6 +31,8 @@ RULE = "json.string"
 ANY_STRING = seq(QUOTE, Repeat(FULL_CHARACTER, 0, None), QUOTE)
 _ASCII = 0x7F
 _ANY_CONTENT = Repeat(CHARACTER, 0, None)
+_MOST_UNCOUNTED = 4
+"""Characters that are spelled out, one by one, in the rule that has such a string."""
 _MOST_COMPARED = 200
 _TOGETHER = 4
 _MOST_VERDICTS = 20_000
@@ -148,6 +150,8 @@ def string(all_facts: Sequence[StringFacts], patterns: Patterns, define: Define)
     kept = _uncovered([facts for facts in all_facts if not facts.contradictory])
     if any(facts.free for facts in kept):
         return Ref(RULE)
+    if len(kept) == 1 and kept[0].about_length:
+        return _of_length(kept[0].least, kept[0].most, define)
     contents = [repeat(FULL_CHARACTER, facts.least, facts.most) for facts in kept if facts.about_length]
     others = [facts.conditions() for facts in kept if not facts.about_length]
     if len(others) == 1 and len(kept) == 1 and len(others[0]) == 2:
@@ -157,6 +161,15 @@ def string(all_facts: Sequence[StringFacts], patterns: Patterns, define: Define)
     if others:
         contents.append(_either(others, patterns))
     return seq(QUOTE, alt(contents), QUOTE) if contents else NOTHING
+
+
+def _of_length(least: int, most: int | None, define: Define) -> Expression:
+    """Strings of so many characters: where they are counted, in a rule that all schemas with these bounds share."""
+    if max(least, most or 0) <= _MOST_UNCOUNTED:
+        return seq(QUOTE, repeat(FULL_CHARACTER, least, most), QUOTE)
+    character = define("character", FULL_CHARACTER)
+    bounds = f"{least}" if most is None else f"{least} to {most}"
+    return define(f"string of {bounds}", seq(QUOTE, repeat(character, least, most), QUOTE))
 
 
 def _uncovered(all_facts: list[StringFacts]) -> list[StringFacts]:

@@ -65,7 +65,7 @@ def _items(points: st.SearchStrategy[int]) -> st.SearchStrategy[list[str]]:
     return st.lists(st.one_of(one, pair, st.sampled_from((r"\w", r"\W", r"\d", r"\S"))), max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(_items(POINTS), st.booleans(), FLAGS)
 def test_sets_ignore_case_as_in_re(items, negated, flags):
     """Sets in brackets, with ranges and class escapes, match what they match in `re`."""

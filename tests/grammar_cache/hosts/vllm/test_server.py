@@ -22,6 +22,8 @@ from jsonschema import Draft202012Validator
 from tests.cached import model_folder
 from tests.documents import ROOT
 
+pytestmark = pytest.mark.xdist_group("plain vLLM")
+
 START_SECONDS = 500.0
 SCHEMA = {
     "type": "object",

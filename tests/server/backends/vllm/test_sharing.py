@@ -16,7 +16,7 @@ from tests.server.backends.vllm.conftest import Serving
 from tests.server.backends.vllm.test_engine import chat, text
 from tests.server.running import eventually
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("vllm")]
 
 SHORT = 'root ::= "[" inner "}" | "x"\ninner ::= root "\\""'
 """Two rules end with one token: the additive distance counts it twice, so tight budgets need searches."""

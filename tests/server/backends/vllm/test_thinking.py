@@ -11,6 +11,8 @@ import pytest
 from tests.server.backends.vllm.conftest import Serving
 from tests.server.running import error_of, schema_format
 
+pytestmark = pytest.mark.xdist_group("vllm")
+
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"answer": {"type": "integer"}},

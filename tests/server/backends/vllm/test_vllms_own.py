@@ -14,7 +14,7 @@ from tests.server.backends.vllm.conftest import START_SECONDS, MakeEngine, Servi
 from tests.server.backends.vllm.test_engine import CAT, CONSTRAINTS, body, chat, streamed, text
 from tests.server.running import error_of, serving_backend
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("vllm")]
 
 NGRAM = {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
 

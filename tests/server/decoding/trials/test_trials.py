@@ -25,17 +25,17 @@ def wrong(numbers: range) -> tuple[dict[int, list[str]], int]:
 
 def test_every_answer_is_complete_and_within_budget():
     """Whatever the model says, the answer belongs to the language (judged by brute force) and fits the budget."""
-    found, answered = wrong(range(4_000))
+    found, answered = wrong(range(1_500))
     assert found == {}
-    assert answered > 2_000
+    assert answered > 750
 
 
 @pytest.mark.full
-def test_ten_thousand_answers_are_complete_and_within_budget():
-    """Runs the quick test for 10,000 answers and more."""
-    found, answered = wrong(range(4_000, 20_000))
+def test_many_thousand_answers_are_complete_and_within_budget():
+    """Runs the quick test for 11,500 answers and more."""
+    found, answered = wrong(range(1_500, 20_000))
     assert found == {}
-    assert answered > 10_000
+    assert answered > 11_500
 
 
 def lexed(numbers: range) -> tuple[dict[int, list[str]], int]:
@@ -46,17 +46,17 @@ def lexed(numbers: range) -> tuple[dict[int, list[str]], int]:
 
 def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget():
     """Answers of grammars with a lexer are complete, in both modes, judged by Lark."""
-    found, answered = lexed(range(200))
+    found, answered = lexed(range(100))
     assert found == {}
-    assert answered > 80
+    assert answered > 40
 
 
 @pytest.mark.full
 def test_hundreds_of_answers_of_lark_grammars():
-    """Runs the quick test for 1,000 grammars more."""
-    found, answered = lexed(range(200, 1_200))
+    """Runs the quick test for 1,100 grammars more."""
+    found, answered = lexed(range(100, 1_200))
     assert found == {}
-    assert answered > 400
+    assert answered > 440
 
 
 def test_without_fuel_distances_are_additive():

@@ -16,7 +16,7 @@ import torch
 from server.engines.contract import EngineError, Forward, SequenceId
 from server.engines.hugging_face import engine
 from server.engines.hugging_face.causal_model import CausalModel
-from server.engines.hugging_face.engine import TransformersEngine, resolve_dtype
+from server.engines.hugging_face.engine import TransformersEngine
 from tests.server.engines.tiny import CONTEXT_WINDOW, TOKENS, Reference, save_model
 
 START = ((0,), ((),))
@@ -250,15 +250,6 @@ def test_bfloat16_logits_are_fine_grained(tiny_folder: Callable[[str], Path]) ->
     assert np.abs(logits[0] - exact).max() < 0.1 * np.abs(exact).max()
     rounded = torch.from_numpy(logits).bfloat16().float().numpy()
     assert (rounded != logits).mean() > 0.9
-
-
-def test_weights_in_full_precision_stay_so(tiny_folder: Callable[[str], Path]) -> None:
-    """ "auto" keeps float32 weights in float32; naming a type settles it."""
-    folder = tiny_folder("llama")
-    cpu, cuda = torch.device("cpu"), torch.device("cuda")
-    chosen = [resolve_dtype(dtype, folder, cpu) for dtype in ("auto", "float32", "bfloat16")]
-    assert chosen == [torch.float32, torch.float32, torch.bfloat16]
-    assert resolve_dtype("auto", folder, cuda) is torch.float32
 
 
 def test_inputs_go_where_the_weights_are(tiny_folder: Callable[[str], Path]) -> None:

@@ -109,7 +109,7 @@ def check_can_be_followed(grammar: CompiledGrammar, configuration: int) -> None:
 
 
 @given(cases())
-@examples(40)
+@examples(20)
 def test_what_is_kept_can_be_completed(case: Case) -> None:
     """No more than B items; what they accept belongs to the language; distances are consistent, masks agree."""
     check_bounded(case, Limits())
@@ -157,7 +157,7 @@ def check_canonical(case: Case) -> None:
 
 
 @given(cases())
-@examples(40)
+@examples(20)
 def test_what_is_kept_does_not_depend_on_what_was_read_before(case: Case) -> None:
     """A grammar that has read other texts in another order keeps the same items."""
     check_canonical(case)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,19 @@ from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Horizon:
     """The distinct successors of a configuration, and how many tokens complete each: INFINITE for those that don't fit.
 
-    `strings`: the shortest string that leads to each, by which they ascend. `order` sorts them by configuration.
-    `onward`: configurations from the nearest that a search has found to where its distance is known without one.
+    `strings`: the shortest string that leads to each, by which they ascend. `onward`: configurations from
+    the nearest that a search has found to where its distance is known without one.
     """
 
     configurations: Ints
     strings: Ints
     distances: Ints
-    order: NDArray[np.int64]
     onward: tuple[int, ...] = ()
+    _order: NDArray[np.int64] | None = field(default=None, init=False)  # sorts them by configuration, once asked for
 
     @property
     def size_bytes(self) -> int:
@@ -31,10 +31,12 @@ class Horizon:
 
     def of(self, configurations: Ints) -> Ints:
         """Distances of some successors; INFINITE for what is none."""
-        if not len(self.order):
+        if not len(self.configurations):
             return np.full(len(configurations), INFINITE, np.int32)
-        places = np.searchsorted(self.configurations, configurations, sorter=self.order)
-        places = self.order[np.minimum(places, len(self.order) - 1)]
+        if self._order is None:
+            self._order = np.argsort(self.configurations)
+        places = np.searchsorted(self.configurations, configurations, sorter=self._order)
+        places = self._order[np.minimum(places, len(self._order) - 1)]
         return np.where(self.configurations[places] == configurations, self.distances[places], INFINITE)
 
     def plus(self, configuration: int, string: int, distance: int) -> Horizon:
@@ -43,7 +45,7 @@ class Horizon:
             return self
         configurations = np.append(self.configurations, np.int32(configuration))
         strings, distances = np.append(self.strings, np.int32(string)), np.append(self.distances, np.int32(distance))
-        return Horizon(configurations, strings, distances, np.argsort(configurations), self.onward)
+        return Horizon(configurations, strings, distances, self.onward)
 
     def nearest(self) -> tuple[int, int, tuple[int, ...]]:
         """The least number of tokens that completes the text, and the string to begin with: the shortest, then least

@@ -11,22 +11,32 @@ configuration on the way needs no more fuel, and finds the rest of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from time import perf_counter
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Flags, Ints
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Finding, Route
 from grammar_cache.distances.effort import Effort
-from grammar_cache.distances.horizon import Horizon
-from grammar_cache.successors.successors import Successors
+from grammar_cache.distances.horizon.ahead import KnownAhead
+from grammar_cache.distances.horizon.horizon import Horizon
+from grammar_cache.distances.horizon.level_kernels import (
+    ASKED,
+    FUEL,
+    LEVEL,
+    LEVELS,
+    MARK,
+    NO_ROOM,
+    PAST,
+    PLACE,
+    SEARCH,
+    searched,
+)
 from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -34,8 +44,8 @@ SLACK = 2
 """Tokens that a way may seem to lack: a token that spans the end of a rule saves mostly one, after a detour of one."""
 WIDE_SLACK, WIDE_SHARE = 4, 40
 """Tokens that a way may seem to lack where looking for all of that takes no more than so small a part of the fuel."""
-VISIT_COST = 100
-"""Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
+_ROOM = 256  # configurations of all levels of a search at first
+_FEW = 20_000  # configurations whose bounds are looked up in less than a millisecond
 UNTOLD = 1_000
 """Searches that are kept to tell others of them: as many as a table in a store has room for."""
 
@@ -44,25 +54,6 @@ Bounds: TypeAlias = Callable[[Ints], Ints]
 
 Ways: TypeAlias = dict[int, tuple[int, list[int]]]
 """Ways by the configuration that they begin with: its distance, and those from it on to where the bound is enough."""
-
-
-@dataclass(slots=True)
-class _Visit:
-    """A configuration on some level: the tokens that complete it, what to go on with for that (-1: nothing is known),
-    and what it may go on with on the next level.
-    """
-
-    distance: int
-    ahead: int = -1
-    onward: Sequence[int] = ()
-
-
-class _Ahead(NamedTuple):
-    """Bounds of what follows a configuration, the least and the most of them."""
-
-    bounds: Ints
-    least: int
-    most: int
 
 
 class HorizonSearch:
@@ -83,7 +74,8 @@ class HorizonSearch:
         self._tables = tables
         self._vocabulary = vocabulary
         self._fuel = fuel
-        self._ahead: LruCache[int, _Ahead] = LruCache(cache_bytes)
+        self._ahead = KnownAhead()
+        self._most_bytes = cache_bytes
         self._claims = claims
         self._least_of = least_of
         self._untold: list[tuple[int, int, list[tuple[int, ...]]]] = []
@@ -103,12 +95,12 @@ class HorizonSearch:
             if len(places):
                 places = places[np.argsort(bounds[places], kind="stable")]
                 first = successors.configurations[places]
-                ways = self._found(configuration, first.tolist(), tokens, bounds_of)
-                distances[places] = [ways[after][0] if after in ways else INFINITE for after in first.tolist()]
+                ways = self._found(configuration, first, bounds[places], tokens, bounds_of)
+                if ways:
+                    distances[places] = [ways[after][0] if after in ways else INFINITE for after in first.tolist()]
         nearest = int(successors.configurations[distances.argmin()]) if len(distances) else DEAD
         onward = tuple(ways[nearest][1]) if nearest in ways else ()
-        order = np.argsort(successors.configurations)
-        return Horizon(successors.configurations, successors.strings, distances, order, onward)
+        return Horizon(successors.configurations, successors.strings, distances, onward)
 
     def strings(self, on_way: Sequence[int]) -> tuple[int, ...]:
         """The shortest, then least strings that lead from each of some configurations to the next one."""
@@ -146,20 +138,20 @@ class HorizonSearch:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of bounds that were looked up."""
-        return self._ahead.size
+        """Bytes of what searches remember of what follows configurations."""
+        return self._ahead.held_bytes
 
-    def _found(self, configuration: int, first: list[int], tokens: int, bounds_of: Bounds) -> Ways:
+    def _found(self, configuration: int, first: Ints, bounds: Ints, tokens: int, bounds_of: Bounds) -> Ways:
         """Ways from those of the `first` level that fit: told by others, or searched for."""
         claimed = None if self._claims is None else self._claims.horizon(configuration, tokens)
         if self._claims is not None and claimed is not None:
-            ways = self._followed(configuration, claimed, set(first), tokens, bounds_of)
+            ways = self._followed(configuration, claimed, set(first.tolist()), tokens, bounds_of)
             if ways is not None:
                 return ways
             self._claims.rejected += 1
         self.searches += 1
         begun = perf_counter()
-        ways = self._searched(first, tokens, bounds_of)
+        ways = self._searched(first, bounds, tokens, bounds_of)
         self._seconds += perf_counter() - begun
         if self._claims is not None and len(self._untold) < UNTOLD:
             self._untold.append((configuration, tokens, [(configuration, *on_way) for _, on_way in ways.values()]))
@@ -189,111 +181,75 @@ class HorizonSearch:
         self._vouched |= vouched
         return found
 
-    def _searched(self, first: list[int], tokens: int, bounds_of: Bounds) -> Ways:
+    def _searched(self, first: Ints, bounds: Ints, tokens: int, bounds_of: Bounds) -> Ways:
         """Ways of the search that looks widely, if it comes to its end within its part of the fuel; else of the other.
 
         A wide search from any configuration on one of its ways looks at no more, so it comes to its end too.
         """
+        possible = self._least_of(first) <= tokens
+        first, bounds = first[possible], bounds[possible]
         ways, whole = self._search(first, tokens, WIDE_SLACK, self._fuel // WIDE_SHARE, bounds_of)
         if not whole:
-            bounds = bounds_of(np.array(first, np.int32))
-            near = [at for at, fits in zip(first, _may_fit(bounds, tokens + SLACK).tolist(), strict=True) if fits]
-            ways, _ = self._search(near, tokens, SLACK, self._fuel, bounds_of)
+            ways, _ = self._search(first[_may_fit(bounds, tokens + SLACK)], tokens, SLACK, self._fuel, bounds_of)
         return ways
 
-    def _search(self, first: list[int], tokens: int, slack: int, fuel: int, bounds_of: Bounds) -> tuple[Ways, bool]:
-        """Ways from those of the `first` level that fit, as far as the fuel lasts; and whether it has lasted."""
-        levels: list[dict[int, _Visit]] = []
-        charged: dict[int, Successors] = {}
-        level = first
-        for left in range(tokens, 0, -1):
-            level = self._possible(level, left)
-            if not level:
-                levels.append({})
-                break
-            visits, fuel = self._level(level, left - 1, slack, fuel, charged, bounds_of)
-            if fuel < 0 and levels:
-                break
-            levels.append(visits)
-            level = sorted({after for visit in visits.values() for after in visit.onward})
-            if fuel < 0 or not level:
-                break
-        for here, behind in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
-            for visit in here.values():
-                for after in visit.onward:
-                    if after in behind and 1 + behind[after].distance < visit.distance:
-                        visit.distance, visit.ahead = 1 + behind[after].distance, after
-        fits = [(at, visit.distance) for at, visit in levels[0].items() if visit.distance < INFINITE]
-        return {at: (distance, _onward(levels, at)) for at, distance in fits}, fuel >= 0
+    def _search(self, first: Ints, tokens: int, slack: int, fuel: int, bounds_of: Bounds) -> tuple[Ways, bool]:
+        """Ways from those of the `first` level that fit, as far as fuel and levels last; and whether they did."""
+        if not self._ahead.search or self._ahead.held_bytes > self._most_bytes:
+            self._begin_anew(bounds_of)
+        ahead, levels = self._ahead, np.empty((PAST + 1, 2 * len(first) + _ROOM), np.int32)
+        levels[PLACE, : len(first)], levels[PAST, 0] = first, len(first)
+        ahead.cover(first)
+        progress = np.array([0, fuel, -1, -1, ahead.search + 1, ahead.mark], np.int64)
+        while status := searched(ahead.arrays, levels, tokens, slack, progress):
+            if status == NO_ROOM:
+                levels = np.concatenate([levels, np.empty_like(levels)], axis=1)
+            else:
+                level = progress[ASKED] = progress[LEVEL]
+                begin = levels[PAST, level - 1] if level else 0
+                self._expand(levels[PLACE, begin : levels[PAST, level]], int(progress[FUEL]), bounds_of)
+        ahead.search, ahead.mark = progress[[SEARCH, MARK]].tolist()
+        self._fuel_spent += fuel - int(progress[FUEL])
+        return _ways(levels, int(progress[LEVEL])), bool(progress[FUEL] >= 0 and progress[LEVEL] < LEVELS)
 
-    def _possible(self, level: list[int], tokens: int) -> list[int]:
-        """Configurations that so many tokens may complete; from the others there is nothing to find."""
-        enough = self._least_of(np.array(level, np.int32)) <= tokens
-        return [at for at, possible in zip(level, enough.tolist(), strict=True) if possible]
+    def _expand(self, level: Ints, fuel: int, bounds_of: Bounds) -> None:
+        """Remembers what follows the first of these configurations, as far as the fuel lasts."""
+        missing = self._ahead.missing(level)
+        expanded = self._tables.expand(missing.tolist(), fuel)
+        if expanded:
+            following = np.concatenate([one.configurations for one in expanded])
+            lengths = np.array([len(one.configurations) for one in expanded])
+            costs = np.array([one.cost for one in expanded])
+            self._remember(missing[: len(expanded)], lengths, costs, following, bounds_of)
 
-    def _level(
-        self,
-        level: Sequence[int],
-        tokens: int,
-        slack: int,
-        fuel: int,
-        charged: dict[int, Successors],
-        bounds_of: Bounds,
-    ) -> tuple[dict[int, _Visit], int]:
-        """Looks one token ahead of each configuration, `tokens` being left behind it: what it found, and the fuel left.
+    def _remember(self, configurations: Ints, lengths: Longs, costs: Longs, following: Ints, bounds_of: Bounds) -> None:
+        bounds, fewest = bounds_of(following), self._least_of(following)
+        self._ahead.add(configurations, lengths, costs, following, bounds, fewest)
 
-        Where that is below 0, it didn't last for all of them.
+    def _begin_anew(self, bounds_of: Bounds) -> None:
+        """Forgets what is remembered, and begins with what the search for the minimum has left, if that is little: to
+        look up its bounds all at once is quicker.
         """
-        found: dict[int, _Visit] = {}
-        given = fuel
-        unknown = [at for at in level if at not in charged]
-        expanded = dict(zip(unknown, self._tables.expand(unknown, fuel), strict=False))
-        self._look_ahead(expanded, bounds_of)
-        for at in level:
-            if at in expanded:
-                charged[at] = expanded[at]
-                fuel -= charged[at].cost
-            fuel -= VISIT_COST + len(charged[at].configurations) if at in charged else fuel + 1
-            if fuel < 0:
-                break
-            found[at] = self._visit(at, charged[at].configurations, tokens, slack, bounds_of)
-        self._fuel_spent += given - fuel
-        return found, fuel
-
-    def _look_ahead(self, expanded: Mapping[int, Successors], bounds_of: Bounds) -> None:
-        """Looks up the bounds of what follows configurations, all at once, which is quicker."""
-        fresh = [at for at in expanded if self._ahead.get(at) is None]
-        if not fresh:
-            return
-        bounds, past = bounds_of(np.concatenate([expanded[at].configurations for at in fresh])), 0
-        for at in fresh:
-            first, past = past, past + len(expanded[at].configurations)
-            self._keep_ahead(at, bounds[first:past].copy())
-
-    def _keep_ahead(self, configuration: int, bounds: Ints) -> _Ahead:
-        ahead = _Ahead(bounds, int(bounds.min(initial=INFINITE)), int(bounds.max(initial=0)))
-        self._ahead.keep(configuration, ahead, bounds.nbytes + 300)
-        return ahead
-
-    def _visit(self, configuration: int, following: Ints, tokens: int, slack: int, bounds_of: Bounds) -> _Visit:
-        """Looks at what follows a configuration, which is known if it was looked at before."""
-        ahead = self._ahead.get(configuration) or self._keep_ahead(configuration, bounds_of(following))
-        if ahead.least <= tokens:
-            return _Visit(1 + ahead.least, int(following[ahead.bounds.argmin()]))
-        if ahead.least > tokens + slack and ahead.most < INFINITE:
-            return _Visit(INFINITE)
-        return _Visit(INFINITE, onward=following[_may_fit(ahead.bounds, tokens + slack)].tolist())
+        packed = self._tables.packed
+        self._ahead = KnownAhead()
+        if 0 < len(packed.following) <= min(_FEW, self._most_bytes // 64):
+            self._remember(packed.configurations, np.diff(packed.first), packed.costs, packed.following, bounds_of)
 
 
-def _onward(levels: Sequence[dict[int, _Visit]], at: int) -> list[int]:
-    """Configurations from one of the first level on, to where the bound is enough."""
-    on_way = [at]
-    for level in levels:
-        visit = level[on_way[-1]]
-        on_way.append(visit.ahead)
-        if not visit.onward:
-            break
-    return on_way
+def _ways(levels: Ints, count: int) -> Ways:
+    """Ways from the configurations of the first of so many levels."""
+    if not count:
+        return {}
+    place, distance, onward, _ = levels[:, : levels[PAST, count - 1]].tolist()
+    ways: Ways = {}
+    for first in range(levels[PAST, 0]):
+        if distance[first] < INFINITE:
+            on_way, at = [place[first]], onward[first]
+            while at >= 0:
+                on_way.append(place[at])
+                at = onward[at]
+            ways[place[first]] = distance[first], [*on_way, ~at]
+    return ways
 
 
 def _may_fit(bounds: Ints, most: int) -> Flags:

@@ -1,0 +1,96 @@
+"""The compiled walk of a configuration from which few tokens lead on, such as one in the middle of a declared key.
+
+From each configuration the children of a node of the trie are looked at, which lie side by side; nothing is written for
+tokens that lead nowhere. As in `token_kernels`, a loop that can't go on returns a status below 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
+from grammar_cache.configurations.step_kernels import after_byte, expand
+from grammar_cache.jit import jit_no_arrays
+from grammar_cache.vocabulary.trie import Children
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+MOST = 512
+"""Tokens that are few."""
+MANY = -20
+_CONFIGURATION, _NODE, _CHILD = range(3)
+
+
+class Spellings(NamedTuple):
+    """The trie's nodes by their children, the string that ends at each, and the ids of strings; see `Vocabulary`."""
+
+    children: Children
+    string: Ints
+    offsets: Ints
+    ids: Ints
+
+    @staticmethod
+    def of(vocabulary: Vocabulary) -> Spellings:
+        return Spellings(vocabulary.children, vocabulary.trie.string, vocabulary.token_offsets, vocabulary.token_list)
+
+
+class FewFound(NamedTuple):
+    """Room for `tokens`, and for what each has `reached`. `path`: int32[3, the longest token + 1]."""
+
+    tokens: Ints
+    reached: Ints
+    path: Ints
+
+
+@jit_no_arrays
+def few(
+    rules: NetworkArrays,
+    arena: Arena,
+    weights: Longs,
+    heavy: int,
+    spellings: Spellings,
+    configuration: int,
+    found: FewFound,
+) -> int:
+    """Notes the tokens that lead on from a configuration: how many there are.
+
+    MANY where there is no room for them, or where byte classes lead on whose `weights` are more than `heavy`; WIDE
+    where a byte is dear; another status below 0, after which it begins anew.
+    """
+    if arena.row[configuration] < 0:
+        status = expand(rules, arena, configuration)
+        if status < 0:
+            return status
+    alive, row = 0, arena.row[configuration]
+    for c in range(len(weights)):
+        if arena.next[row, c] >= 0:
+            alive += weights[c]
+    if alive > heavy:
+        return MANY
+    children, path = spellings.children, found.path
+    path[_CONFIGURATION, 0], path[_NODE, 0], path[_CHILD, 0] = configuration, 0, children.first[0]
+    depth = count = 0
+    while depth >= 0:
+        here, node, child = path[_CONFIGURATION, depth], path[_NODE, depth], path[_CHILD, depth]
+        if child == children.first[node + 1]:
+            depth -= 1
+            continue
+        after = after_byte(rules, arena, here, children.byte[child])
+        if after < UNKNOWN:
+            return after
+        if arena.costs[here] > rules.dear:
+            return WIDE
+        path[_CHILD, depth] = child + 1
+        if after < 0:
+            continue
+        node = children.node[child]
+        if children.ends[child]:
+            string = spellings.string[node]
+            for t in range(spellings.offsets[string], spellings.offsets[string + 1]):
+                if count == len(found.tokens):
+                    return MANY
+                found.tokens[count], found.reached[count] = spellings.ids[t], after
+                count += 1
+        depth += 1
+        path[_CONFIGURATION, depth], path[_NODE, depth], path[_CHILD, depth] = after, node, children.first[node]
+    return count
