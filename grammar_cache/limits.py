@@ -31,7 +31,7 @@ class Limits:
     """Rules a dialect may produce."""
 
     expression_size: int = 2_000_000
-    """Nodes of all expressions, large repetitions as chunks (llguidance: grammar size 500,000)."""
+    """Nodes of all expressions after repetition by doubling (llguidance: grammar size 500,000)."""
 
     rule_states: int = 100_000
     """States of one rule's automaton while it is made deterministic (llguidance: 250,000 lexer states)."""

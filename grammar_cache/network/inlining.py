@@ -1,7 +1,7 @@
 """Choice of the rules that are called and those that are inlined, and the spelling of large repetitions.
 
-A rule is inlined if it is small and not recursive. A large repetition becomes calls of made-up rules, by chunks:
-`x{0,1000000}` costs three rules of 128 calls instead of a million states, and a configuration inside it a few items.
+A rule is inlined if it is small and not recursive. A large repetition becomes calls of made-up rules, by doubling:
+`x{0,1000}` costs a dozen small rules instead of a thousand states, and a configuration inside it a dozen items.
 """
 
 from __future__ import annotations
@@ -20,13 +20,8 @@ from grammar_cache.limits import Limits
 INLINE_SIZE = 24
 """Rules at most this large (in transitions) are inlined: a call costs a stack node at every byte it spans."""
 
-UNROLL_SIZE = 96
-"""Repetitions at most this large are unrolled; above it what they repeat is called."""
-CHUNK = 128
-"""Calls of one rule that stand in a row; more are calls of rules of so many. Masks of the states in a row differ only
-in what is longer than the rest of it, so that they are made quickly, and a chunk's end is seldom met."""
-_FEW = 4
-"""Calls in a row of a rule that may read nothing, any number of which may be skipped."""
+UNROLL_SIZE = 128
+"""Repetitions at most this large are unrolled; above it they are doubled."""
 
 
 class Inlining:
@@ -44,7 +39,6 @@ class Inlining:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         self._codes = self._reachable(grammar)
         _refuse_recursion_under_boolean(self._codes)
-        self._bodies = grammar.rules
         self._mark = "~"
         while any(self._mark in name for name in self._codes):
             self._mark += "~"
@@ -172,13 +166,12 @@ class Inlining:
         if not _large(repeat):
             return repeat
         item = repeat.item
-        chunk = CHUNK if _reads(self._bodies.get(item.name, item) if isinstance(item, Ref) else item) else _FEW
         if not isinstance(item, Ref):
             item = self._define(f"{base}{self._mark}{len(self._rules)}", item)
-        head = self._exactly(item, repeat.least, chunk)
+        head = self._exactly(item, repeat.least)
         if repeat.most is None:
             return Seq((head, Repeat(item, 0, None)))
-        return Seq((head, self._up_to(item, repeat.most - repeat.least, chunk)))
+        return Seq((head, self._up_to(item, repeat.most - repeat.least)))
 
     def _define(self, name: str, body: Expression) -> Ref:
         if name not in self._rules:
@@ -187,41 +180,30 @@ class Inlining:
                 raise LimitExceeded(f"the grammar has more than {self._limits.rules} rules", limit="rules")
         return Ref(name)
 
-    def _exactly(self, item: Ref, count: int, chunk: int) -> Expression:
-        if count <= chunk:
+    def _exactly(self, item: Ref, count: int) -> Expression:
+        """`count` times, by halves: E(2j) = E(j) E(j). Iterative over the binary digits of the count."""
+        if count <= 4:
             return Repeat(item, count, count)
-        chunks, rest = divmod(count, chunk)
-        return Seq((self._exactly(self._chunk(item, chunk), chunks, chunk), Repeat(item, rest, rest)))
+        made: Expression = Repeat(item, 0, 0)
+        at = 0
+        for digit in bin(count)[2:]:
+            doubled = Seq((made, made)) if at else made
+            at = 2 * at + (digit == "1")
+            body = Seq((doubled, item)) if digit == "1" else doubled
+            made = body if at <= 4 else self._define(f"{item.name}{self._mark}={at}", body)
+        return made
 
-    def _up_to(self, item: Ref, count: int, chunk: int) -> Expression:
-        """Expression for at most `count` times, unambiguously: some chunks, but not all, and less than one more; or all
-        of them and the rest.
-        """
-        if count < chunk:
+    def _up_to(self, item: Ref, count: int) -> Expression:
+        """Expression for at most `count` times, unambiguously: fewer than j, or exactly j and then at most the rest."""
+        if count <= 4:
             return Repeat(item, 0, count)
-        chunks, rest = divmod(count, chunk)
-        larger = self._chunk(item, chunk)
-        fewer = Seq((self._up_to(larger, chunks - 1, chunk), Repeat(item, 0, chunk - 1)))  # as deep as count has digits
-        return Alt((fewer, Seq((self._exactly(larger, chunks, chunk), Repeat(item, 0, rest)))))
-
-    def _chunk(self, item: Ref, count: int) -> Ref:
-        return self._define(f"{item.name}{self._mark}={count}", Repeat(item, count, count))
-
-
-def _reads(expression: Expression) -> bool:
-    """Whether it is plain to see that an expression derives no empty text."""
-    match expression:
-        case Bytes(data):
-            return bool(data)
-        case CharClass():
-            return True
-        case Seq(items):
-            return any(isinstance(item, Bytes | CharClass) and _reads(item) for item in items)
-        case Alt(items):
-            return all(isinstance(item, Bytes | CharClass | Seq) and _reads(item) for item in items)
-        case Repeat(item, least, _):
-            return least > 0 and isinstance(item, Bytes | CharClass) and _reads(item)
-    return False
+        half = (count + 1) // 2
+        name = f"{item.name}{self._mark}<={count}"
+        if name in self._rules:
+            return Ref(name)
+        few = self._up_to(item, half - 1)  # as deep as count has binary digits
+        rest = self._up_to(item, count - half)
+        return self._define(name, Alt((few, Seq((self._exactly(item, half), rest)))))
 
 
 def _large(repeat: Repeat) -> bool:

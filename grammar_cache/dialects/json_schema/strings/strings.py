@@ -21,6 +21,7 @@ from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.strings import certainly_outside, formats
 from grammar_cache.dialects.json_schema.strings.bounded import bounded
+from grammar_cache.dialects.json_schema.strings.counting import by_rows, characters, spelled_out
 from grammar_cache.dialects.json_schema.strings.string_facts import About, StringFacts
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarError, LimitExceeded, UnsupportedFeature
@@ -59,6 +60,7 @@ class Patterns:
         self._conditions: dict[tuple[str, About], Expression] = {}
         self._verdicts: dict[tuple[str, str], bool] = {}
         self._classes: dict[CharClass, int] = {}
+        self._counted: dict[str, int] = {}
 
     def condition(self, name: str, about: About, pointer: str) -> Expression:
         """One condition on the text between the quotation marks. Each is made once, so that its automaton is too."""
@@ -113,10 +115,21 @@ class Patterns:
     def spelling(self, pattern: str, pointer: str) -> Expression:
         """The spellings of the texts in which a pattern matches; `pointer`: the keyword that names it."""
         if pattern not in self._contents:
-            self._contents[pattern] = encoded(self._text(pattern, pointer))
+            self._contents[pattern] = spelled_out(encoded(self._text(pattern, pointer)), self._limits)
         return self._contents[pattern]
 
-    def counted_through(self, facts: StringFacts, define: Define) -> Expression | None:
+    def counted(self, facts: StringFacts, define: Define) -> Expression | None:
+        """The spellings of texts of one pattern alone, or with lengths, as rules that count; None where others do."""
+        conditions = facts.conditions()
+        if len(conditions) == 2:
+            return self._counted_through(facts, define)
+        if len(conditions) == 1 and facts.patterns:
+            ((pointer, pattern),) = facts.patterns
+            number = self._counted.setdefault(pattern, len(self._counted))
+            return by_rows(self.spelling(pattern, pointer), f"part {number}", define)
+        return None
+
+    def _counted_through(self, facts: StringFacts, define: Define) -> Expression | None:
         """The spellings of texts of a pattern or a format between two lengths, as rules, where an automaton that counts
         would be too large; see `bounded`. None where it wouldn't, or where something else is asked as well."""
         texts = [self._text(pattern, pointer) for pointer, pattern in facts.patterns]
@@ -154,10 +167,10 @@ def string(all_facts: Sequence[StringFacts], patterns: Patterns, define: Define)
         return _of_length(kept[0].least, kept[0].most, define)
     contents = [repeat(FULL_CHARACTER, facts.least, facts.most) for facts in kept if facts.about_length]
     others = [facts.conditions() for facts in kept if not facts.about_length]
-    if len(others) == 1 and len(kept) == 1 and len(others[0]) == 2:
-        narrower = patterns.counted_through(kept[0], define)
-        others = [] if narrower is not None else others
-        contents += [] if narrower is None else [narrower]
+    if len(others) == 1 and len(kept) == 1:
+        counted = patterns.counted(kept[0], define)
+        others = [] if counted is not None else others
+        contents += [] if counted is None else [counted]
     if others:
         contents.append(_either(others, patterns))
     return seq(QUOTE, alt(contents), QUOTE) if contents else NOTHING
@@ -169,7 +182,7 @@ def _of_length(least: int, most: int | None, define: Define) -> Expression:
         return seq(QUOTE, repeat(FULL_CHARACTER, least, most), QUOTE)
     character = define("character", FULL_CHARACTER)
     bounds = f"{least}" if most is None else f"{least} to {most}"
-    return define(f"string of {bounds}", seq(QUOTE, repeat(character, least, most), QUOTE))
+    return define(f"string of {bounds}", seq(QUOTE, characters(character, least, most, define), QUOTE))
 
 
 def _uncovered(all_facts: list[StringFacts]) -> list[StringFacts]:
