@@ -23,7 +23,7 @@ scratch have to grow, a step looks at too much."""
 
 CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
 SCRATCH_ROWS = 15
-DEAR_SHARE = 4
+DEAR_SHARE = 6
 """Part of what reading one byte may cost, above which the costs of a token's bytes add up."""
 GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
@@ -87,11 +87,13 @@ class Arena(NamedTuple):
 
     The items of configuration x are `items[item_first[x] : item_first[x + 1]]`; the edges of nodes likewise. What
     follows x is `next[row[x]]`, by byte class; a row below 0 is not made yet. Few configurations need one. `costs[x]`
-    is what making it takes, in items and edges. Row 0 leads nowhere: it is that of all who would cost too much.
+    is what reading a byte from there costs at most, `work[row[x]]` what making the row takes, in items and edges. Row 0
+    leads nowhere: it is that of all who would cost too much.
     `scratch` is for whoever is at work.
     """
 
     next: Ints
+    work: Ints
     row: Ints
     costs: Ints
     accepts: Flags

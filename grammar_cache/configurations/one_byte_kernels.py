@@ -23,8 +23,7 @@ def after_byte_alone(rules: NetworkArrays, arena: Arena, configuration: int, byt
     cost, moves = arena.used[SPENT], _moved(rules, arena, size, -1)
     if moves < 0:
         return moves
-    cost += moves + arena.next.shape[1] * _popped(rules, arena, moves)
-    if cost > rules.dear:
+    if cost + _popped(rules, arena, moves) > rules.dear:
         return int(after_byte(rules, arena, configuration, byte))
     moves = _moved(rules, arena, size, wanted)
     return DEAD if moves == 0 else int(closed(rules, arena, arena.scratch[ENDING, :moves], False))

@@ -36,7 +36,7 @@ _PLACES = {
     "nodes": ("edge_first", "node_hashes", "popped"),
     "items": ("items",),
     "edges": ("edges",),
-    "rows": ("next",),
+    "rows": ("next", "work"),
 }
 """Arrays by what they have places for."""
 
@@ -80,6 +80,7 @@ def empty(classes: int, rules: int, room: Room) -> Arena:
     used[ROWS] = 1
     return Arena(
         np.full((room.rows, classes), DEAD, np.int32),
+        np.zeros(room.rows, np.int32),
         np.empty(room.configurations, np.int32),
         np.zeros(room.configurations, np.int32),
         np.zeros(room.configurations, np.bool_),
@@ -122,7 +123,8 @@ def trimmed(arena: Arena, kept: Ints) -> Arena:
     row = np.where(arena.row == 0, 0, UNKNOWN).astype(np.int32)
     row[kept] = np.arange(1, len(kept) + 1)
     used[ROWS] = len(kept) + 1
-    arena = arena._replace(next=arena.next[np.append(0, arena.row[kept])], row=row, used=used)
+    rows = np.append(0, arena.row[kept])
+    arena = arena._replace(next=arena.next[rows], work=arena.work[rows], row=row, used=used)
     room = Room(*(count + count // 8 + _SPARE for count in Room.used(used)))
     return _fitted(arena, room._replace(rows=used[ROWS] + _SPARE_ROWS))
 

@@ -30,7 +30,7 @@ from grammar_cache.configurations.arena import (
 from grammar_cache.configurations.cyclic_nodes import COUNTS, ENTERED, OUTSIDE, SEEN, enter
 from grammar_cache.jit import jit_inline, jit_no_arrays
 
-ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, REACHED, BEFORE = range(COUNTS + 1, COUNTS + 12)
+ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, CODES, CHOSEN = range(COUNTS + 1, COUNTS + 12)
 """Rows of the scratch, after those of groups."""
 
 
@@ -186,7 +186,11 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 @jit_no_arrays
 def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
-    """Fills the row of `next`: 0; a status below it where it could not, and nothing is lost."""
+    """Fills the row of `next`: 0; a status below it where it could not, and nothing is lost.
+
+    Reading a byte costs the items that may read it and the edges noted for them, and what the byte leads to. That is
+    the same whichever bytes are one class: grammars share what is known of their rules' costs.
+    """
     if rules.stop[0]:
         return STOPPED
     classes = arena.next.shape[1]
@@ -197,50 +201,91 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     size = expansion(rules, arena, configuration)
     if size == WIDE:
         return _leave_out(rules, arena, configuration)
-    if size < 0:
-        return int(size)
-    items, last = arena.scratch[READING], arena.scratch[LAST]
-    moves, older = arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
-    reached, before, ending = arena.scratch[REACHED], arena.scratch[BEFORE], arena.scratch[ENDING]
+    cost = arena.used[SPENT]
+    count = size if size < 0 else _sorted_moves(rules, arena, size, classes)
+    if count < 0:
+        return int(count)
+    row, work, most, kinds = arena.next[arena.used[ROWS]], cost + count, np.int64(0), 0
     for c in range(classes):
-        last[c] = -1
+        row[c] = DEAD
+        if arena.scratch[LAST, c] < 0:
+            continue
+        like = _like(arena, kinds, c)
+        if like >= 0:
+            row[c] = row[like]
+            continue
+        arena.scratch[CHOSEN, kinds] = c
+        kinds += 1
+        arena.used[SPENT] = 0
+        number = _closed(rules, arena, _moved(arena, c), False)
+        work, most = work + arena.used[SPENT], max(most, arena.used[SPENT])
+        if number == WIDE or (number >= 0 and cost + most > rules.widest):
+            return _leave_out(rules, arena, configuration)
+        if number < 0:
+            return int(number)
+        row[c] = number
+    arena.row[configuration] = arena.used[ROWS]
+    arena.costs[configuration] = cost + most
+    arena.work[arena.used[ROWS]] = work
+    arena.used[WIDEST] = max(arena.used[WIDEST], cost + most)
+    arena.used[ROWS] += 1
+    return 0
+
+
+@jit_inline
+def _sorted_moves(rules: NetworkArrays, arena: Arena, size: int, classes: int) -> int:
+    """Writes where the first items of READING move to MOVES: how many there are; or CRAMPED.
+
+    Those of a class are a list from LAST[class] on, through MOVES_OLDER, and CODES has a code of each list.
+    """
+    items, last, codes = arena.scratch[READING], arena.scratch[LAST], arena.scratch[CODES]
+    moves, older = arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
+    for c in range(classes):
+        last[c], codes[c] = -1, 0
     count = 0
     for i in range(size):
         state, node = items[i] >> 32, items[i] & 0xFFFFFFFF
         if count + rules.move_first[state + 1] - rules.move_first[state] > len(moves):
             return CRAMPED
         for m in range(rules.move_first[state], rules.move_first[state + 1]):
+            c = rules.move_class[m]
             moves[count] = (np.int64(rules.move_to[m]) << 32) | node
-            older[count] = last[rules.move_class[m]]
-            last[rules.move_class[m]] = count
+            older[count] = last[c]
+            last[c] = count
+            codes[c] = (codes[c] ^ moves[count]) * -7046029254386353131
             count += 1
-    arena.used[SPENT] += count
-    row = arena.next[arena.used[ROWS]]
-    number, previous = DEAD, -1
-    for c in range(classes):
-        row[c] = DEAD
-        if last[c] < 0:
-            continue
-        several, k = 0, last[c]
-        while k >= 0:
-            reached[several] = moves[k]
-            several, k = several + 1, older[k]
-        if several != previous or not _same(reached, before, several):  # neighbours mostly go the same way
-            for i in range(several):
-                before[i] = reached[i]
-                ending[i] = reached[several - 1 - i]  # as they were met: much of that is in order
-            previous = several
-            number = _closed(rules, arena, several, False)
-            if number == WIDE or (number >= 0 and arena.used[SPENT] > rules.widest):
-                return _leave_out(rules, arena, configuration)
-            if number < 0:
-                return int(number)
-        row[c] = number
-    arena.row[configuration] = arena.used[ROWS]
-    arena.costs[configuration] = arena.used[SPENT]
-    arena.used[WIDEST] = max(arena.used[WIDEST], arena.used[SPENT])
-    arena.used[ROWS] += 1
-    return 0
+    return count
+
+
+@jit_inline
+def _like(arena: Arena, kinds: int, c: int) -> int:
+    """The class among the first `kinds` that are CHOSEN whose moves are those of a class, or -1; neighbours mostly are.
+
+    Moves are in the order of the items.
+    """
+    last, codes, chosen = arena.scratch[LAST], arena.scratch[CODES], arena.scratch[CHOSEN]
+    moves, older = arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
+    for k in range(kinds - 1, -1, -1):
+        if codes[chosen[k]] == codes[c]:
+            a, b = last[chosen[k]], last[c]
+            while a >= 0 and b >= 0 and moves[a] == moves[b]:
+                a, b = older[a], older[b]
+            if a < 0 and b < 0:
+                return int(chosen[k])
+    return -1
+
+
+@jit_inline
+def _moved(arena: Arena, c: int) -> int:
+    """Writes where a class leads to ENDING, as it was met, since much of that is in order: how many items."""
+    ending, moves, older = arena.scratch[ENDING], arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
+    several, k = 0, arena.scratch[LAST, c]
+    while k >= 0:
+        several, k = several + 1, older[k]
+    k = arena.scratch[LAST, c]
+    for i in range(several - 1, -1, -1):
+        ending[i], k = moves[k], older[k]
+    return several
 
 
 @jit_inline
@@ -248,6 +293,7 @@ def _leave_out(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Gives a configuration the row that leads nowhere, as its own would cost too much."""
     arena.row[configuration] = 0
     arena.costs[configuration] = rules.widest
+    arena.work[0] = rules.widest
     arena.used[WIDEST] = rules.widest + 1
     return 0
 
@@ -260,14 +306,6 @@ def after_byte(rules: NetworkArrays, arena: Arena, configuration: int, byte: int
         if status < 0:
             return status
     return int(arena.next[arena.row[configuration], rules.classes[byte]])
-
-
-@jit_inline
-def _same(a: Longs, b: Longs, size: int) -> bool:
-    differing = 0
-    for i in range(size):
-        differing |= a[i] ^ b[i]
-    return differing == 0
 
 
 @jit_no_arrays

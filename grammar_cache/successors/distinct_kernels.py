@@ -132,7 +132,7 @@ def _walked(
             before = path[words.depth[here] - 1]
             if walked[before] != progress[SERIAL]:
                 walked[before] = progress[SERIAL]
-                costs[source] += ROW_COST + ITEM_COST * np.int64(arena.costs[before])
+                costs[source] += ROW_COST + ITEM_COST * np.int64(arena.work[arena.row[before]])
                 if costs[source] > progress[FUEL]:
                     status = NO_FUEL
                     break

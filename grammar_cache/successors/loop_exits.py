@@ -36,7 +36,8 @@ class KnownExits:
         known = self._by_state[state]
         if known is None:
             return None
-        if known.moves + known.ending * table.pops(node, table.rules.dear) > table.rules.dear:
+        dear = table.rules.dear
+        if 2 + (table.pops(node, dear) if known.ending else 0) > dear:  # an item here, one behind the byte
             return None
         return known, table.alone(known.states, node)
 

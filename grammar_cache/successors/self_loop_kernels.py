@@ -133,16 +133,13 @@ def heaviest_of(after: Ints, weights: Longs) -> tuple[int, int, int]:
 
 
 @jit_no_arrays
-def most_moves(move_first: Ints, move_to: Ints, final: Flags, states: Ints) -> tuple[int, int]:
-    """The most moves that one of some states has, and the most of them after which a rule may end."""
-    most, most_ending = 0, 0
+def may_end(move_first: Ints, move_to: Ints, final: Flags, states: Ints) -> bool:
+    """Whether a move from one of some states leads to where their rule may end."""
     for state in states:
-        ending = 0
         for m in range(move_first[state], move_first[state + 1]):
-            ending += final[move_to[m]]
-        most = max(most, move_first[state + 1] - move_first[state])
-        most_ending = max(most_ending, ending)
-    return int(most), int(most_ending)
+            if final[move_to[m]]:
+                return True
+    return False
 
 
 @jit_no_arrays

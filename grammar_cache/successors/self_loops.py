@@ -23,7 +23,7 @@ from grammar_cache.successors.self_loop_kernels import (
     around,
     heaviest_of,
     least_into,
-    most_moves,
+    may_end,
     moves_into,
     tokens_in,
 )
@@ -161,8 +161,7 @@ class LoopExits:
     """`states`: places, the one asked for among them. At `ends`, places again, tokens end: the `shortest` strings of
     each, and all `tokens` of the region. Still to be looked at are the nodes from each of `begin` to before `past`,
     coming from the places `before`; `visited` is how many nodes that leaves out. What is at the last `apart` of these
-    nodes is among the region's tokens, and doesn't stay. A byte from no place costs more items and edges than `moves`,
-    and `ending` times what the end of the rule pops.
+    nodes is among the region's tokens, and doesn't stay. `ending`: a byte may lead to the end of the rule.
     """
 
     states: Ints
@@ -174,8 +173,7 @@ class LoopExits:
     before: Ints
     visited: int
     apart: int
-    moves: int
-    ending: int
+    ending: bool
 
     @property
     def own_bytes(self) -> int:
@@ -216,7 +214,6 @@ def surroundings(rules: NetworkArrays, state: int, vocabulary: Vocabulary, likes
     if weights[~alike].sum() * 2 > most:
         return None
     ways, states = _ways(loop, alike, vocabulary), np.append(loop.states, state)
-    moves, ending = most_moves(rules.move_first, rules.move_to, rules.final, states)
     return LoopExits(
         states[ways.used],
         ways.ends,
@@ -227,8 +224,7 @@ def surroundings(rules: NetworkArrays, state: int, vocabulary: Vocabulary, likes
         ways.before,
         ways.visited,
         ways.apart,
-        1 + 2 * moves,
-        ending,
+        may_end(rules.move_first, rules.move_to, rules.final, states),
     )
 
 

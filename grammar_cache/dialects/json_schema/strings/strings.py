@@ -124,7 +124,7 @@ class Patterns:
         if len(conditions) == 2:
             return self._counted_through(facts, define)
         if len(conditions) == 1 and facts.patterns:
-            ((pointer, pattern),) = facts.patterns
+            pointer, pattern = facts.patterns[0]  # any other one is the same, from elsewhere
             number = self._counted.setdefault(pattern, len(self._counted))
             return by_rows(self.spelling(pattern, pointer), f"part {number}", define)
         return None

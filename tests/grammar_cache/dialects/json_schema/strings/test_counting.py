@@ -103,6 +103,13 @@ def test_many_runs_that_count_at_once_stay_cheap() -> None:
     assert not accepts({"type": "string", "pattern": pattern}, "b" * 161)
 
 
+def test_a_pattern_that_is_asked_twice_counts_once() -> None:
+    """Two subschemas may ask for one pattern."""
+    schema = {"type": "string", "pattern": "^a{200}$", "allOf": [{"pattern": "^a{200}$"}]}
+    assert accepts(schema, "a" * 200)
+    assert not accepts(schema, "a" * 199)
+
+
 def test_a_row_is_left_as_it_is() -> None:
     """The network spells a row of calls out, in place of counting it by halves."""
     grammar = parse(Constraint("json_schema", json.dumps({"type": "string", "maxLength": 1_000})))
