@@ -1,4 +1,4 @@
-"""What reading a byte costs: the same in every grammar that has the rules, and no more than from each item by itself."""
+"""Cost of reading a byte: the same in every grammar that has the rules, and no more than from each item by itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from grammar_cache.expression import Alt, And, Bytes, Expression, Grammar, Not, 
 from grammar_cache.limits import Limits
 from grammar_cache.network.network import build
 from tests.strategies import NARROW, Case, cases, examples
-
 
 
 def widened(expression: Expression) -> Expression:
