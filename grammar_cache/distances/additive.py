@@ -63,7 +63,8 @@ class Distances:
         """Extends the tables to all configurations interned so far."""
         arena = self._configurations.arena
         count, node_count = int(arena.used[CONFIGURATIONS]), int(arena.used[NODES])
-        if count == self._count and node_count == self._node_count and len(self.additive) >= len(arena.hashes):
+        room = len(self.additive) >= len(arena.hashes) and len(self._nodes) >= len(arena.node_hashes)
+        if room and count == self._count and node_count == self._node_count:
             return
         if len(self.additive) < len(arena.hashes):
             self.additive = _longer(self.additive, len(arena.hashes))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from grammar_cache.compile import compile_expression
+from grammar_cache.configurations.room import Room, _fitted
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import EMPTY, Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
@@ -307,3 +308,16 @@ def test_a_long_witness_has_room(room: int) -> None:
         configuration = grammar.take(configuration, token)
     assert grammar.accepts(configuration)
     assert (grammar._configurations.count > room) is (room == 1_000)
+
+
+def test_costs_of_nodes_have_room_as_soon_as_nodes_have() -> None:
+    """Room for nodes alone, before any is made, is met by room for their costs: loops that follow a witness write there
+    without a look at bounds.
+    """
+    grammar = compiled([b"a", b"b"], Seq((A, Alt((EMPTY, Ref("s"))), B)))
+    table, distances = grammar._configurations, grammar._distances
+    distances.update()
+    table.arena = _fitted(table.arena, Room.of(table.arena)._replace(nodes=1 << 12))
+    assert len(distances._nodes) < len(table.arena.node_hashes)
+    distances.update()
+    assert len(distances._nodes) == len(table.arena.node_hashes)
