@@ -16,6 +16,8 @@ KINDS_BYTES = 16 << 20
 
 Place: TypeAlias = tuple[bytes, int]
 """A state of any grammar: the key of its part, and its place in it."""
+InsideKey: TypeAlias = tuple[bytes, int, int]
+"""A state of any grammar, and the cost above which a byte is dear there: of what is, no more is walked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +38,7 @@ class Inside:
         return self.tokens.size_bytes + self.exits.nbytes + 200
 
 
-class InsideCache(LruCache[Place, Inside]):
+class InsideCache(LruCache[InsideKey, Inside]):
     """Cache of insides, for one vocabulary: see `Vocabulary.cache`."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.few_tokens import MANY, MOST, FewFound, Spellings, few
-from grammar_cache.masks.insides import Inside, InsideCache, KindsCache
+from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.mask_kernels import (
     DEARER,
@@ -179,16 +179,21 @@ class Masks:
         return Mask((own,), self._bytes, farthest, own_bytes=own.size_bytes)
 
     def _inside(self, state: int) -> Inside:
-        place = self._distances.place(state)
-        known = self._insides.get(place)
+        known = self._known_inside(state)
         if known is None:
             known = self._walked_inside(state)
-            self._insides.keep(place, known, known.size_bytes)
+            self._insides.keep(self._key(state), known, known.size_bytes)
         return known
+
+    def _known_inside(self, state: int) -> Inside | None:
+        return self._insides.get(self._key(state))
+
+    def _key(self, state: int) -> InsideKey:
+        return (*self._distances.place(state), self._configurations.rules.dear)
 
     def _least(self, state: int) -> int:
         """No more than what reading a byte of a token inside of a state's rule costs at most."""
-        known = self._insides.get(self._distances.place(state))
+        known = self._known_inside(state)
         return self._configurations.cost(self._outlook(state)[0]) if known is None else known.widest
 
     def _under(self, state: int, exits: Ints, after: int) -> _Some:
@@ -301,7 +306,7 @@ class Masks:
         chosen, most = nearest(table.arena, kinds, first, origin, others, self._class_weights)
         other, like = recent[chosen] if most > dead else (DEAD, -1)
         recent.append((origin, state))
-        known = self._insides.get(self._distances.place(like)) if other != DEAD else None
+        known = self._known_inside(like) if other != DEAD else None
         return (self._nothing, DEAD) if known is None else (known, other)
 
     def _looping(self, row: Ints) -> list[tuple[int, int]]:

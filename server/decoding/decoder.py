@@ -247,7 +247,9 @@ class Decoder:
     def _finished(self, beam: Beam) -> Beam:
         """A beam that nothing viable can follow: a complete text of a model that has no end token."""
         if not self.language.accepts(beam.configuration):
-            raise AssertionError("no token is viable: distances are inconsistent")
+            left = self._place_of(beam).tokens_left
+            needed = len(self.language.witness(beam.configuration, left))
+            raise AssertionError(f"no token is viable with {left} left and {needed} needed: distances are inconsistent")
         return beam._replace(ended=True)
 
     def _best(self, children: list[_Child]) -> list[Beam]:
