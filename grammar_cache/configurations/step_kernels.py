@@ -17,6 +17,7 @@ from grammar_cache.configurations.arena import (
     CRAMPED,
     DEAD,
     FULL,
+    NOTED,
     ROWS,
     SPENT,
     STOPPED,
@@ -140,14 +141,14 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     group = -1
     while True:
         while done < size:
-            if size + noted + made > rules.widest:
+            if size + (noted + NOTED - 1) // NOTED + made > rules.widest:
                 return WIDE
             waiting, noted = _called(rules, arena, found[done], group, waiting, noted)
             if noted < 0:
                 return CRAMPED
             done += 1
         if waiting == 0:
-            arena.used[SPENT] = size + noted + made
+            arena.used[SPENT] = size + (noted + NOTED - 1) // NOTED + made
             return int(size)
         top = heap[0]
         group = top >> 32 if rules.cyclic[top >> 32] else -1
@@ -188,8 +189,9 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Fills the row of `next`: 0; a status below it where it could not, and nothing is lost.
 
-    Reading a byte costs the items that may read it and the edges noted for them, and what the byte leads to. That is
-    the same whichever bytes are one class: grammars share what is known of their rules' costs.
+    Reading a byte costs the items that may read it, the edges noted for them, of which four take as long as an item,
+    and what the byte leads to. That is the same whichever bytes are one class: grammars share what is known of their
+    rules' costs.
     """
     if rules.stop[0]:
         return STOPPED
