@@ -23,7 +23,8 @@ NUMBERS = 'start: N N\nN: /[0-9]+/\n%ignore " "'
 
 def compiled(text: str, tokens: list[str], lexer: str | None = None) -> CompiledGrammar:
     constraint = Constraint(kind="lark", text=text, lexer="contextual" if lexer == "contextual" else None)
-    return compile_grammar(constraint, Vocabulary([t.encode() for t in tokens], [len(tokens)]))
+    vocabulary = Vocabulary([t.encode() for t in tokens], [len(tokens)])
+    return compile_grammar(constraint, vocabulary, Limits(byte_cost=1_000_000))  # random grammars are very ambiguous
 
 
 def distances(grammar: CompiledGrammar, count: int) -> dict[int, list[int]]:
