@@ -25,7 +25,7 @@ CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
 SCRATCH_ROWS = 15
 NOTED = 4
 """Edges that are noted of a rule that is called, which take as long as one item."""
-DEAR_SHARE = 8
+DEAR_SHARE = 9
 """Part of what reading one byte may cost, above which the costs of a token's bytes add up."""
 GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
