@@ -207,19 +207,23 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     count = size if size < 0 else _sorted_moves(rules, arena, size, classes)
     if count < 0:
         return int(count)
+    last, codes, chosen = arena.scratch[LAST], arena.scratch[CODES], arena.scratch[CHOSEN]
+    moves, older, ending = arena.scratch[MOVES], arena.scratch[MOVES_OLDER], arena.scratch[ENDING]
     row, work, most, kinds = arena.next[arena.used[ROWS]], cost + count, np.int64(0), 0
     for c in range(classes):
         row[c] = DEAD
-        if arena.scratch[LAST, c] < 0:
+        if last[c] < 0:
             continue
-        like = _like(arena, kinds, c)
-        if like >= 0:
-            row[c] = row[like]
+        k = kinds - 1
+        while k >= 0 and not (codes[chosen[k]] == codes[c] and _equal(moves, older, last[chosen[k]], last[c])):
+            k -= 1
+        if k >= 0:  # mostly the one before it
+            row[c] = row[chosen[k]]
             continue
-        arena.scratch[CHOSEN, kinds] = c
+        chosen[kinds] = c
         kinds += 1
         arena.used[SPENT] = 0
-        number = _closed(rules, arena, _moved(arena, c), False)
+        number = _closed(rules, arena, _listed(moves, older, last[c], ending), False)
         work, most = work + arena.used[SPENT], max(most, arena.used[SPENT])
         if number == WIDE or (number >= 0 and cost + most > rules.widest):
             return _leave_out(rules, arena, configuration)
@@ -260,33 +264,22 @@ def _sorted_moves(rules: NetworkArrays, arena: Arena, size: int, classes: int) -
 
 
 @jit_inline
-def _like(arena: Arena, kinds: int, c: int) -> int:
-    """The class among the first `kinds` that are CHOSEN whose moves are those of a class, or -1; neighbours mostly are.
-
-    Moves are in the order of the items.
-    """
-    last, codes, chosen = arena.scratch[LAST], arena.scratch[CODES], arena.scratch[CHOSEN]
-    moves, older = arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
-    for k in range(kinds - 1, -1, -1):
-        if codes[chosen[k]] == codes[c]:
-            a, b = last[chosen[k]], last[c]
-            while a >= 0 and b >= 0 and moves[a] == moves[b]:
-                a, b = older[a], older[b]
-            if a < 0 and b < 0:
-                return int(chosen[k])
-    return -1
+def _equal(moves: Longs, older: Longs, a: int, b: int) -> bool:
+    """Whether two lists of moves are equal. Those of a class are in the order of the items."""
+    while a >= 0 and b >= 0 and moves[a] == moves[b]:
+        a, b = older[a], older[b]
+    return a < 0 and b < 0
 
 
 @jit_inline
-def _moved(arena: Arena, c: int) -> int:
-    """Writes where a class leads to ENDING, as it was met, since much of that is in order: how many items."""
-    ending, moves, older = arena.scratch[ENDING], arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
-    several, k = 0, arena.scratch[LAST, c]
+def _listed(moves: Longs, older: Longs, last: int, into: Longs) -> int:
+    """Writes a list of moves as they were met, since much of that is in order: how many there are."""
+    several, k = 0, last
     while k >= 0:
         several, k = several + 1, older[k]
-    k = arena.scratch[LAST, c]
+    k = last
     for i in range(several - 1, -1, -1):
-        ending[i], k = moves[k], older[k]
+        into[i], k = moves[k], older[k]
     return several
 
 
