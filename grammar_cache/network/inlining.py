@@ -16,6 +16,7 @@ from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedF
 from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
+from grammar_cache.network.equal_rules import merged
 
 INLINE_SIZE = 24
 """Rules at most this large (in transitions) are inlined: a call costs a stack node at every byte it spans."""
@@ -51,15 +52,17 @@ class Inlining:
             self._rules[name] = body
         for name in (*counted, *(name for name in self._rules if name not in self._codes)):
             self._codes[name] = encoded(self._rules[name], limits.expression_size, interrupt)  # none of them shared
-        self._calls = {name: self._codes[name].called for name in self._rules}
+        self._codes, self._stands_for = merged(self._codes, self._start)
+        self._calls = {name: code.called for name, code in self._codes.items()}
         self._recursive = _recursive(self._calls)
 
     @property
     def codes(self) -> Mapping[str, Code]:
-        """Codes of all rules, as they stand outside of And and Not."""
+        """Codes of all rules, as they stand outside of And and Not, of equal rules one."""
         return self._codes
 
     def body(self, name: str) -> Expression:
+        """What a rule derives; it may name any of several equal rules."""
         return self._rules[name]
 
     def order(self) -> list[str]:
@@ -133,7 +136,7 @@ class Inlining:
         return self._sizes[name]
 
     def _call_size(self, name: str) -> int:
-        known = self._sizes.get(name, INLINE_SIZE + 1)
+        known = self._sizes.get(self._stands_for[name], INLINE_SIZE + 1)
         return known + 1 if known <= INLINE_SIZE else 1  # one more: else chains of rules are inlined at any length
 
     def _spelled(self, expression: Expression, base: str) -> Expression:

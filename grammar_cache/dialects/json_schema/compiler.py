@@ -20,7 +20,6 @@ from grammar_cache.dialects.json_schema.containers import arrays, objects
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions import whitespace as spaces
 from grammar_cache.dialects.json_schema.expressions.combine import alt, larger_than, seq
-from grammar_cache.dialects.json_schema.expressions.common_subexpressions import Library, shared
 from grammar_cache.dialects.json_schema.expressions.encoding import quoted
 from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
@@ -71,16 +70,16 @@ def parse_value(
     patterns = strings.Patterns(limits)
     reader = FactReader(document, patterns, lenient=lenient)
     translator = _Translator(document, reader, patterns, spaces.layout(whitespace), limits)
-    return Grammar(shared(translator.translate(), START_RULE, _library(whitespace)), START_RULE, reader.ignored)
+    return Grammar(translator.translate() | _own_rules(whitespace), START_RULE, reader.ignored)
 
 
 @cache
-def _library(whitespace: Whitespace) -> Library:
-    """The rules of JSON itself, the same for every schema."""
+def _own_rules(whitespace: Whitespace) -> dict[str, Expression]:
+    """The rules of JSON itself, the same objects for every schema."""
     layout, value = spaces.layout(whitespace), Ref(VALUE_RULE)
     kinds = (objects.RULE, arrays.RULE, strings.RULE, numbers.NUMBER_RULE)
     constants = (Bytes(b"true"), Bytes(b"false"), Bytes(b"null"))
-    own: dict[str, Expression] = {
+    rules: dict[str, Expression] = {
         strings.RULE: strings.ANY_STRING,
         numbers.INTEGER_RULE: numbers.ANY_INTEGER,
         numbers.NUMBER_RULE: numbers.ANY_NUMBER,
@@ -88,7 +87,7 @@ def _library(whitespace: Whitespace) -> Library:
         objects.RULE: objects.any_object(layout, value),
         VALUE_RULE: alt((*map(Ref, kinds), *constants)),
     }
-    return Library.of(own | spaces.rules(whitespace))
+    return rules | spaces.rules(whitespace)
 
 
 class _Translator:

@@ -269,7 +269,7 @@ def test_limits_are_kept(limits: Limits, limit: str) -> None:
     """States, states of a rule, parts or made-up rules that are too many are refused by the name of their limit."""
     unrolled = Bytes(b"ab" * 600)
     counts = Seq(tuple(Repeat(Bytes(b"%d" % i), 0, 10**6) for i in range(300)))
-    words: dict[str, Expression] = {f"x{i}": Seq((Bytes(b"xy" * 30), A)) for i in range(30)}
+    words: dict[str, Expression] = {f"x{i}": Seq((Bytes(b"xy" * 30 + b"%d" % i), A)) for i in range(30)}
     starts: dict[str, Expression] = {
         "states": Alt(tuple(map(Ref, words))),
         "rule_states": unrolled,
