@@ -1,7 +1,7 @@
 """`examples/one_file.py` is the readable twin of the core: on random grammars both compute the same.
 
-The core runs without inlining, without fuel for searches, without jumps, and no byte is too dear for it: what the single
-file leaves out.
+The core runs without inlining, without fuel for searches and without jumps, and no byte is too dear for it: what the
+single file leaves out.
 """
 
 from __future__ import annotations
