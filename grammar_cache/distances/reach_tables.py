@@ -17,6 +17,10 @@ TABLES = ("walks", "rows", "links", "ends", "places")
 WALKS, ROWS, LINKS, ENDS, PLACES = range(len(TABLES))
 NOT_BEGUN = -2
 """Instead of the ends of a walk."""
+MODEL, NOBODY = -1, -2
+"""Instead of the node where a walk begins, which is the root: a model's, which goes on from its own state too; and that
+of what was given up.
+"""
 WHOLE, LEFT_OUT, WHOLE_LEFT_OUT = 1, 2, 4
 """Marks of rows: a whole token ends there; what begins with a string that ends there is left out; whole tokens are."""
 OVER, WHOLE_OVER = 1, 2
@@ -59,6 +63,7 @@ class Found(NamedTuple):
     each depth, `deepest[0]` the last one that has any. `…_slots` find walks, rows and places by content. Places go once
     no walk is under way. `row_best`: the depth of a row's node and the node, as one number. `seen_row[state]` is the
     row of the walk `seen_walk[state]`, the last one that came by that state: mostly the one that is asked for.
+    `walk_model`: see `reach_models`; `spoiled[0]`: the walk that is under way was sooner than its model.
     """
 
     used: Longs
@@ -66,6 +71,7 @@ class Found(NamedTuple):
     walk_node: Ints
     walk_links: Ints
     walk_ends: Ints
+    walk_model: Ints
     walk_overhang: NDArray[np.uint8]
     walk_slots: Ints
     row_walk: Ints
@@ -89,6 +95,7 @@ class Found(NamedTuple):
     place_slots: Ints
     waiting: Ints
     deepest: Ints
+    spoiled: Flags
 
 
 @jit_inline
@@ -106,13 +113,14 @@ def walk_of(found: Found, state: int, node: int) -> int:
     found.walk_slots[slot] = walk
     found.walk_state[walk], found.walk_node[walk] = state, node
     found.walk_links[walk], found.walk_ends[walk], found.walk_overhang[walk] = -1, NOT_BEGUN, 0
+    found.walk_model[walk] = -1
     found.used[WALKS] = walk + 1
     return int(walk)
 
 
 @jit_inline
 def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
-    """The row of a walk and a state, made with this node if it is new; -1 where room is short."""
+    """The row of a walk and a state, made with this node, or its model's, if it is new; -1 where room is short."""
     known, slot = _sought_row(found, walk, state)
     if known >= 0:
         return int(known)
@@ -120,7 +128,9 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
     if row == len(found.row_walk):
         return -1
     found.row_slots[slot] = row
-    found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, rank(depth, node)
+    of_model = row_of_model(found, walk, state)
+    best = rank(depth, node) if of_model < 0 else found.row_best[of_model]
+    found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, best
     found.row_mark[row] = 0
     found.seen_walk[state], found.seen_row[state] = walk, row
     found.used[ROWS] = row + 1
@@ -132,6 +142,12 @@ def known_row(found: Found, walk: int, state: int) -> int:
     """The row of a walk and a state, or -1 where no token has led there."""
     known, _ = _sought_row(found, walk, state)
     return int(known)
+
+
+@jit_inline
+def row_of_model(found: Found, walk: int, state: int) -> int:
+    """The row of a walk's model and a state, or -1."""
+    return int(known_row(found, found.walk_model[walk], state)) if found.walk_model[walk] >= 0 else -1
 
 
 @jit_inline
