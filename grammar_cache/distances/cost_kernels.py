@@ -86,13 +86,13 @@ def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths:
         if costs[found.row_state[i]] == walks[found.row_walk[i]]:
             _prefer(found.row_string[i], found.row_walk[i], strings, lengths)
     for walk in range(found.walks):
-        _prefer_models(found, walk, walks, strings, lengths)
+        _prefer_models(found.model[walk], walk, walks, strings, lengths)
     first, links = by_key(found.link_walk, found.walks)
     changed = True
     while changed:
         changed = False
         for walk in order:
-            changed |= _prefer_models(found, walk, walks, strings, lengths)
+            changed |= _prefer_models(found.model[walk], walk, walks, strings, lengths)
             for k in range(first[walk], first[walk + 1]):
                 callee, back = found.link_callee[links[k]], found.link_back[links[k]]
                 best = strings[callee] >= 0 and walks[callee] + costs[back] == walks[walk]
@@ -102,9 +102,8 @@ def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths:
 
 
 @jit
-def _prefer_models(found: Reach, walk: int, walks: Ints, strings: Ints, lengths: Ints) -> bool:
+def _prefer_models(model: int, walk: int, walks: Ints, strings: Ints, lengths: Ints) -> bool:
     """Takes the string of a walk's model, if it costs no more and the string is better; whether it was."""
-    model = found.model[walk]
     as_cheap = model >= 0 and strings[model] >= 0 and walks[model] == walks[walk]
     return bool(as_cheap and _prefer(strings[model], walk, strings, lengths))
 

@@ -31,9 +31,10 @@ from grammar_cache.vocabulary.trie import Children
 
 _ENDS_PER_WALK = 8
 """Most walks end at far fewer nodes, and those that end at more are few."""
-_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 2)}
+_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 0), "sought": (12, 0)}
 """Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more.
-Going round again takes longer than clearing more room, and that longer than most walks.
+Going round again takes longer than clearing more room, and that longer than most walks. Places, and rows that are
+sought, are those of a walk under way: they don't grow with the grammar.
 """
 _NARROW = 12
 """Bytes that a state reads at most, and no calls, for walks over suffixes to leave nothing out there. So those over
@@ -175,7 +176,8 @@ def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
         [
             np.zeros(len(TABLES), np.int64),
             *(*columns("walks", 5), np.empty(room["walks"], np.uint8), slots("walks")),
-            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.uint8), slots("rows")),
+            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.uint8)),
+            *(*columns("rows", 1), slots("sought")),
             *(np.full(states, -1, np.int32), np.empty(states, np.int32)),
             *columns("links", 4),
             *columns("ends", 2),

@@ -23,6 +23,7 @@ from grammar_cache.distances.reach_tables import (
     OVER,
     PLACES,
     ROWS,
+    SOUGHT,
     WHOLE,
     WHOLE_LEFT_OUT,
     WHOLE_OVER,
@@ -67,6 +68,10 @@ def walked(rules: Readable, words: TokenArrays, children: Children, states: Ints
         rows, links = found.used[ROWS], found.used[LINKS]
         if not _walk(rules, words, children, found, walk):
             return FULL
+        if walk == number:
+            for row in range(rows, found.used[ROWS]):
+                found.row_slots[found.row_slot[row]] = -1
+            found.used[SOUGHT] -= found.used[ROWS] - rows
         if found.spoiled[0]:
             like[number] = -1
             if not forget(found, number, rows, links):

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.jit import jit_inline
 
-TABLES = ("walks", "rows", "links", "ends", "places")
-WALKS, ROWS, LINKS, ENDS, PLACES = range(len(TABLES))
+TABLES = ("walks", "rows", "links", "ends", "places", "sought")
+WALKS, ROWS, LINKS, ENDS, PLACES, SOUGHT = range(len(TABLES))
+"""Places of `Found.used`; SOUGHT: of the rows, those that can be found."""
 NOT_BEGUN = -2
 """Instead of the ends of a walk."""
 MODEL, NOBODY = -1, -2
@@ -60,10 +61,11 @@ class Found(NamedTuple):
     """Arrays of walks, rows, links, ends and places, of which there are so many `used`. Lists end with -1.
 
     A place is what a walk comes by: a state at a node of the trie. Places that are still to be looked at are a list for
-    each depth, `deepest[0]` the last one that has any. `…_slots` find walks, rows and places by content. Places go once
-    no walk is under way. `row_best`: the depth of a row's node and the node, as one number. `seen_row[state]` is the
-    row of the walk `seen_walk[state]`, the last one that came by that state: mostly the one that is asked for.
-    `walk_model`: see `reach_models`; `spoiled[0]`: the walk that is under way was sooner than its model.
+    each depth, `deepest[0]` the last one that has any. `…_slots` find walks, rows and places by content. Once no walk
+    is under way places go, and no rows but those of models can be found. `row_best`: the depth of a row's node and the
+    node, as one number. `seen_row[state]` is the row of the walk `seen_walk[state]`, the last one that came by that
+    state: mostly the one that is asked for. `walk_model`: see `reach_models`; `spoiled[0]`: the walk that is under way
+    was sooner than its model.
     """
 
     used: Longs
@@ -78,6 +80,7 @@ class Found(NamedTuple):
     row_state: Ints
     row_best: Longs
     row_mark: NDArray[np.uint8]
+    row_slot: Ints
     row_slots: Ints
     seen_walk: Ints
     seen_row: Ints
@@ -125,15 +128,15 @@ def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
     if known >= 0:
         return int(known)
     row = found.used[ROWS]
-    if row == len(found.row_walk):
+    if row == len(found.row_walk) or 2 * found.used[SOUGHT] == len(found.row_slots):
         return -1
-    found.row_slots[slot] = row
+    found.row_slots[slot], found.row_slot[row] = row, slot
     of_model = row_of_model(found, walk, state)
     best = rank(depth, node) if of_model < 0 else found.row_best[of_model]
     found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, best
     found.row_mark[row] = 0
     found.seen_walk[state], found.seen_row[state] = walk, row
-    found.used[ROWS] = row + 1
+    found.used[ROWS], found.used[SOUGHT] = row + 1, found.used[SOUGHT] + 1
     return int(row)
 
 
