@@ -1,7 +1,7 @@
-"""Minimal automata of finite languages: equal futures are found from the ends on, each state looked at once.
+"""States that no cycle leads to, made minimal: equal futures are found from the ends on, each state looked at once.
 
-After Revuz, "Minimisation of acyclic deterministic automata in linear time", TCS 92 (1992). No other kind of automaton
-is minimised here. Nothing but `equal_futures` makes arrays or counts references.
+After Revuz, "Minimisation of acyclic deterministic automata in linear time", TCS 92 (1992). In a finite language these
+are all states; elsewhere cycles have their blocks first, from the partition. Loops here count no references.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 
 NO_END = -1
 """Block of the states from which none that is final is reached."""
-_NEW, _UNDER_WAY = -3, -2
 
 
 class _Moves(NamedTuple):
@@ -36,68 +35,89 @@ class _Blocks(NamedTuple):
 
 
 @jit
-def equal_futures(first: Ints, labels: Ints, heads: Ints, final: Flags) -> tuple[bool, Ints]:
-    """Whether no state leads back to itself, and the block of every state: `NO_END` or a number.
+def before_cycles(first: Ints, heads: Ints) -> Ints:
+    """The states that no cycle leads to, each before those it leads to. State 0 reaches all."""
+    states = len(first) - 1
+    into, found = np.zeros(states, np.int32), np.zeros(states, np.int32)
+    return found[: _peeled(first, heads, into, found)].copy()
 
-    The transitions of state s are those from `first[s]` to `first[s + 1]`, by ascending label; state 0 reaches all.
-    Where one leads back, blocks mean nothing.
+
+@jit_no_arrays
+def _peeled(first: Ints, heads: Ints, into: Ints, found: Ints) -> int:
+    """Finds states all of whose predecessors were found, from state 0 on; returns how many."""
+    for head in heads:
+        into[head] += 1
+    at, count = 0, int(into[0] == 0)
+    while at < count:
+        for t in range(first[found[at]], first[found[at] + 1]):
+            into[heads[t]] -= 1
+            if into[heads[t]] == 0:
+                found[count] = heads[t]
+                count += 1
+        at += 1
+    return count
+
+
+@jit
+def equal_futures(first: Ints, labels: Ints, heads: Ints, final: Flags, before: Ints, block: Ints) -> None:
+    """Gives each state `before` cycles its block: `NO_END` or a number. All others have theirs already.
+
+    The transitions of state s are those from `first[s]` to `first[s + 1]`, by ascending label.
     """
     states = len(final)
     room = 16
     while room < 2 * states:
         room *= 2
-    moves = _Moves(first, labels, heads, final)
-    blocks = _Blocks(np.full(states, _NEW, np.int32), np.empty(states, np.int32), np.full(room, -1, np.int32))
-    path, at = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
-    return _settled(moves, blocks, path, at) >= 0, blocks.of
+    blocks = _Blocks(block, np.full(states, -1, np.int32), np.full(room, -1, np.int32))
+    _settled(_Moves(first, labels, heads, final), blocks, before)
 
 
 @jit_no_arrays
-def _settled(moves: _Moves, blocks: _Blocks, path: Ints, at: Ints) -> int:
-    """Gives each state its block, after all that it leads to; returns how many blocks, -1 where a state leads back."""
-    first, heads, block = moves.first, moves.heads, blocks.of
-    depth = count = 0
-    path[0], at[0], block[0] = 0, first[0], _UNDER_WAY
-    while depth >= 0:
-        state, t = path[depth], at[depth]
-        while t < first[state + 1] and block[heads[t]] > _UNDER_WAY:
-            t += 1
-        if t == first[state + 1]:
-            count = _settle(moves, blocks, state, count)
-            depth -= 1
+def _settled(moves: _Moves, blocks: _Blocks, before: Ints) -> None:
+    """Gives states their blocks, each after all that it leads to."""
+    count = 0
+    if len(before) < len(moves.final):
+        for state in range(len(moves.final)):
+            known = blocks.of[state]
+            if known != NO_END and blocks.example[known] < 0:
+                blocks.example[known] = state
+                blocks.slots[_slot(moves, blocks, state)] = known
+                count += 1
+    for i in range(len(before) - 1, -1, -1):
+        state = before[i]
+        if not _ends(moves, blocks.of, state):
             continue
-        if block[heads[t]] == _UNDER_WAY:
-            return -1
-        at[depth] = t + 1
-        depth += 1
-        path[depth], at[depth], block[heads[t]] = heads[t], first[heads[t]], _UNDER_WAY
-    return count
+        slot = _slot(moves, blocks, state)
+        if blocks.slots[slot] < 0:
+            blocks.slots[slot], blocks.example[count] = count, state
+            count += 1
+        blocks.of[state] = blocks.slots[slot]
 
 
 @jit_inline
-def _settle(moves: _Moves, blocks: _Blocks, state: int, count: int) -> int:
-    """Gives a state the block of its future, a new one if need be; returns how many blocks."""
+def _ends(moves: _Moves, block: Ints, state: int) -> bool:
+    """Whether a final state is reached from a state, all behind which have their blocks."""
+    for t in range(moves.first[state], moves.first[state + 1]):
+        if block[moves.heads[t]] != NO_END:
+            return True
+    return bool(moves.final[state])
+
+
+@jit_inline
+def _slot(moves: _Moves, blocks: _Blocks, state: int) -> int:
+    """The slot of the block with a state's future, or the free one where it belongs."""
     first, labels, heads, final = moves
     block, example, slots = blocks
-    code, ends = np.int64(final[state]), final[state]
+    code = np.int64(final[state])
     for t in range(first[state], first[state + 1]):
         after = block[heads[t]]
-        if after >= 0:
-            ends = True
+        if after != NO_END:
             code = (code ^ ((np.int64(labels[t]) << 32) | after)) * -7046029254386353131  # 2^64 / the golden ratio
             code ^= (code >> 29) & 0x7FFFFFFFF
-    if not ends:
-        block[state] = NO_END
-        return count
     slot = code & (len(slots) - 1)
-    while slots[slot] >= 0:
-        known = slots[slot]
-        if _alike(moves, block, state, example[known]):
-            block[state] = known
-            return count
+    while slots[slot] >= 0 and not _alike(moves, block, state, example[slots[slot]]):
         slot = (slot + 1) & (len(slots) - 1)
-    slots[slot], block[state], example[count] = count, count, state
-    return count + 1
+    return int(slot)
 
 
 @jit_inline
@@ -108,9 +128,9 @@ def _alike(moves: _Moves, block: Ints, state: int, other: int) -> bool:
         return False
     s, t = first[state], first[other]
     while True:
-        while s < first[state + 1] and block[heads[s]] < 0:
+        while s < first[state + 1] and block[heads[s]] == NO_END:
             s += 1
-        while t < first[other + 1] and block[heads[t]] < 0:
+        while t < first[other + 1] and block[heads[t]] == NO_END:
             t += 1
         if s == first[state + 1] or t == first[other + 1]:
             return bool(s == first[state + 1] and t == first[other + 1])

@@ -1,4 +1,4 @@
-"""The minimal automaton: of a finite language from the ends on, of others by the coarsest stable partition."""
+"""The minimal automaton: what cycles lead to by the coarsest stable partition, all before from the ends on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Flags, Ints
-from grammar_cache.automata.acyclic import NO_END, equal_futures
+from grammar_cache.automata.acyclic import NO_END, before_cycles, equal_futures
 from grammar_cache.automata.partition import largest, stable_partition
 from grammar_cache.jit import jit, jit_inline
 
@@ -34,19 +34,32 @@ def minimal_unless(
     nothing.
     """
     starts = _begins(tails, len(final))
-    finite, block = equal_futures(starts, labels, heads, final)
-    if not finite:
-        alive = _able_to_end(tails, heads, final)
-        if not alive[0]:
-            return False, np.zeros(2, np.int32), labels[:0], heads[:0], final[:1]
-        tails, labels, heads, final = _without_others(tails, labels, heads, final, alive)
-        telling = _telling(tails, labels, heads)
-        stopped, block = stable_partition(tails[telling], labels[telling], heads[telling], final, stop)
-        if stopped:
+    before = before_cycles(starts, heads)
+    block = np.full(len(final), NO_END, np.int32)
+    if len(before) < len(final):
+        behind = np.ones(len(final), np.bool_)
+        behind[before] = False
+        if not _partitioned(starts, labels, heads, final, behind, block, stop):
             return True, tails, labels, heads, final
-        starts = _begins(tails, len(final))
+    equal_futures(starts, labels, heads, final, before, block)
     first, of_label, of_head, ends = _numbered(starts, labels, heads, final, block)
     return False, first, of_label, of_head, ends
+
+
+@jit
+def _partitioned(
+    starts: Ints, labels: Ints, heads: Ints, final: Flags, behind: Flags, block: Ints, stop: NDArray[np.uint8]
+) -> bool:
+    """Gives the states that cycles lead to, and that can end, their blocks; False where it was stopped."""
+    tails, labels, heads, final = _without_others(starts, labels, heads, final, behind)
+    alive = _able_to_end(tails, heads, final)
+    own = np.flatnonzero(behind)[alive]
+    if len(own) < len(final):
+        tails, labels, heads, final = _without_others(_begins(tails, len(final)), labels, heads, final, alive)
+    telling = _telling(tails, labels, heads)
+    stopped, found = stable_partition(tails[telling], labels[telling], heads[telling], final, stop)
+    block[own] = found
+    return not stopped
 
 
 @jit
@@ -89,17 +102,25 @@ def _numbered(starts: Ints, labels: Ints, heads: Ints, final: Flags, block: Ints
 
 @jit
 def _without_others(
-    tails: Ints, labels: Ints, heads: Ints, final: Flags, alive: Flags
+    starts: Ints, labels: Ints, heads: Ints, final: Flags, kept: Flags
 ) -> tuple[Ints, Ints, Ints, Flags]:
-    """The states that are alive, numbered without gaps, and the transitions between them."""
-    number = np.cumsum(alive).astype(np.int32) - 1
+    """The states that are kept, numbered without gaps, and the transitions between them: tails, labels, heads."""
+    number, size = np.empty(len(final), np.int32), 0
+    for s in range(len(final)):
+        number[s] = size
+        size += kept[s]
     size = 0
-    own = np.empty((3, len(tails)), np.int32)
-    for t in range(len(tails)):
-        if alive[tails[t]] and alive[heads[t]]:
-            own[0, size], own[1, size], own[2, size] = number[tails[t]], labels[t], number[heads[t]]
-            size += 1
-    return own[0, :size], own[1, :size], own[2, :size], final[alive]
+    for s in range(len(final)):
+        if kept[s]:
+            for t in range(starts[s], starts[s + 1]):
+                size += kept[heads[t]]
+    own, size = np.empty((3, size), np.int32), 0
+    for s in range(len(final)):
+        for t in range(starts[s], starts[s + 1] if kept[s] else starts[s]):
+            if kept[heads[t]]:
+                own[0, size], own[1, size], own[2, size] = number[s], labels[t], number[heads[t]]
+                size += 1
+    return own[0], own[1], own[2], final[kept]
 
 
 @jit

@@ -21,14 +21,15 @@ def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int
     """Knuth's generalisation of Dijkstra's algorithm: lowers the costs of the `fresh` states, given all others.
 
     cost(state) = 0 at the end of its rule, else 1 + cost(its walk); cost(walk) = least cost(state) of a row, or
-    cost(callee) + cost(return state) of a link. `costs` are 0 for fresh states at the end of a rule, else infinite.
-    Costs above `most` count as that, or as infinite where it is no less. Returns the costs of walks, and all walks with
-    a finite one in ascending order of it.
+    cost(callee) + cost(return state) of a link, or cost(its model). `costs` are 0 for fresh states at the end of a
+    rule, else infinite. Costs above `most` count as that, or as infinite where it is no less. Returns the costs of
+    walks, and all walks with a finite one in ascending order of it.
     """
     walks = np.full(found.walks, infinite, np.int32)
     row_first, rows = by_key(found.row_state, len(costs))
     back_first, backs = by_key(found.link_back, len(costs))
     callee_first, callees = by_key(found.link_callee, found.walks)
+    like_first, likes = by_key(np.where(found.model < 0, found.walks, found.model), found.walks + 1)
     order, size = np.empty(found.walks, np.int64), 0
     settled_state, settled_walk = np.zeros(len(costs), np.bool_), np.zeros(found.walks, np.bool_)
     queue = [(np.int64(costs[s]) << 32) | s for s in range(len(costs)) if costs[s] < infinite]
@@ -57,6 +58,8 @@ def least_costs(costs: Ints, fresh: Ints, found: Reach, infinite: int, most: int
         if walk < len(fresh) and further < costs[fresh[walk]]:
             costs[fresh[walk]] = further
             heappush(queue, (further << 32) | fresh[walk])
+        for k in range(like_first[walk], like_first[walk + 1]):
+            _lower(likes[k], cost, walks, len(costs), queue)
         for k in range(callee_first[walk], callee_first[walk + 1]):
             link = callees[k]
             if settled_state[found.link_back[link]]:
@@ -82,17 +85,27 @@ def least_strings(costs: Ints, walks: Ints, order: Longs, found: Reach, lengths:
     for i in range(len(found.row_walk)):
         if costs[found.row_state[i]] == walks[found.row_walk[i]]:
             _prefer(found.row_string[i], found.row_walk[i], strings, lengths)
+    for walk in range(found.walks):
+        _prefer_models(found.model[walk], walk, walks, strings, lengths)
     first, links = by_key(found.link_walk, found.walks)
     changed = True
     while changed:
         changed = False
         for walk in order:
+            changed |= _prefer_models(found.model[walk], walk, walks, strings, lengths)
             for k in range(first[walk], first[walk + 1]):
                 callee, back = found.link_callee[links[k]], found.link_back[links[k]]
                 best = strings[callee] >= 0 and walks[callee] + costs[back] == walks[walk]
                 if best and _prefer(strings[callee], walk, strings, lengths):
                     changed = True
     return strings
+
+
+@jit
+def _prefer_models(model: int, walk: int, walks: Ints, strings: Ints, lengths: Ints) -> bool:
+    """Takes the string of a walk's model, if it costs no more and the string is better; whether it was."""
+    as_cheap = model >= 0 and strings[model] >= 0 and walks[model] == walks[walk]
+    return bool(as_cheap and _prefer(strings[model], walk, strings, lengths))
 
 
 @jit

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.array_types import Flags, Ints
 from grammar_cache.distances.reach_kernels import walked
+from grammar_cache.distances.reach_models import likes
 from grammar_cache.distances.reach_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
@@ -30,9 +31,10 @@ from grammar_cache.vocabulary.trie import Children
 
 _ENDS_PER_WALK = 8
 """Most walks end at far fewer nodes, and those that end at more are few."""
-_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 2)}
+_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 0), "sought": (12, 0)}
 """Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more.
-Going round again takes longer than clearing more room, and that longer than most walks.
+Going round again takes longer than clearing more room, and that longer than most walks. Places, and rows that are
+sought, are those of a walk under way: they don't grow with the grammar.
 """
 _NARROW = 12
 """Bytes that a state reads at most, and no calls, for walks over suffixes to leave nothing out there. So those over
@@ -45,7 +47,8 @@ class Reach(NamedTuple):
     """Walks by number, the first ones from the states that were asked for, in their order.
 
     Row i: tokens of walk `row_walk[i]`, of which `row_string[i]` is the shortest, end in `row_state[i]`. Link i: tokens
-    of walk `link_walk[i]` go on in walk `link_callee[i]`, and behind it in state `link_back[i]`.
+    of walk `link_walk[i]` go on in walk `link_callee[i]`, and behind it in state `link_back[i]`. What walk `model[w]`
+    has, walk w has too (-1: it has no model).
     """
 
     walks: int
@@ -56,6 +59,7 @@ class Reach(NamedTuple):
     link_walk: Ints
     link_callee: Ints
     link_back: Ints
+    model: Ints
     overhang: NDArray[np.uint8]
 
 
@@ -80,10 +84,11 @@ def reach(network: Network, readings: Readings, states: Ints, limit: int, interr
     """
     words, children = readings.words, readings.children
     rules = _rules(network, readings, interrupt)
+    like = likes(rules, states)
     room = {table: 1 << max(least, (each * len(states)).bit_length()) for table, (least, each) in _ROOM.items()}
     while True:
         found = _empty(room, words.longest, network.states.count)
-        status = walked(rules, words, children, states, found)
+        status = walked(rules, words, children, states, like, found)
         if found.used[WALKS] > limit or found.used[ENDS] > _ENDS_PER_WALK * limit:
             raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
         if status == 0:
@@ -170,13 +175,14 @@ def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
     return Found._make(
         [
             np.zeros(len(TABLES), np.int64),
-            *(*columns("walks", 4), np.empty(room["walks"], np.uint8), slots("walks")),
-            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.uint8), slots("rows")),
+            *(*columns("walks", 5), np.empty(room["walks"], np.uint8), slots("walks")),
+            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.uint8)),
+            *(*columns("rows", 1), slots("sought")),
             *(np.full(states, -1, np.int32), np.empty(states, np.int32)),
             *columns("links", 4),
             *columns("ends", 2),
             *(*columns("places", 5), slots("places")),
-            *(np.full(longest + 1, -1, np.int32), np.zeros(1, np.int32)),
+            *(np.full(longest + 1, -1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.bool_)),
         ]
     )
 
@@ -192,5 +198,6 @@ def _reach(found: Found, words: TokenArrays) -> Reach:
         found.link_walk[links],
         found.link_callee[links],
         found.link_back[links],
+        found.walk_model[: found.used[WALKS]],
         found.walk_overhang[: found.used[WALKS]],
     )

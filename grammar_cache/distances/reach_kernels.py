@@ -13,13 +13,17 @@ from grammar_cache.configurations.arena import (
     FULL,
     STOPPED,
 )
+from grammar_cache.distances.reach_models import fits, forget
 from grammar_cache.distances.reach_tables import (
     ENDS,
     LEFT_OUT,
     LINKS,
+    MODEL,
     NOT_BEGUN,
     OVER,
     PLACES,
+    ROWS,
+    SOUGHT,
     WHOLE,
     WHOLE_LEFT_OUT,
     WHOLE_OVER,
@@ -29,6 +33,7 @@ from grammar_cache.distances.reach_tables import (
     place_of,
     rank,
     row_of,
+    row_of_model,
     walk_of,
 )
 from grammar_cache.jit import jit_inline, jit_no_arrays
@@ -42,27 +47,56 @@ _SEARCH = 8
 
 
 @jit_no_arrays
-def walked(rules: Readable, words: TokenArrays, children: Children, states: Ints, found: Found) -> int:
-    """All walks that these states need: 0, FULL or STOPPED."""
+def walked(rules: Readable, words: TokenArrays, children: Children, states: Ints, like: Ints, found: Found) -> int:
+    """All walks that these states need: 0, FULL or STOPPED. One may be `like` that of another state (-1: of none)."""
     for state in states:
         if walk_of(found, state, 0) < 0:
             return FULL
-    for number in range(len(states)):
+    number = 0
+    while number < len(states):
         if rules.stop[0]:
             return STOPPED
-        if not _begin(rules, words, found, number, 0):
+        walk = number
+        if like[number] >= 0 and found.walk_ends[number] == NOT_BEGUN:
+            model = walk_of(found, like[number], MODEL)
+            if model < 0:
+                return FULL
+            if found.walk_ends[model] == NOT_BEGUN:
+                walk = model
+            elif fits(rules, children, found, states[number], like[number], model):
+                found.walk_model[number] = model
+        rows, links = found.used[ROWS], found.used[LINKS]
+        if not _walk(rules, words, children, found, walk):
             return FULL
-        depth = 0
-        while depth <= found.deepest[0]:
-            while found.waiting[depth] >= 0:
-                if not _level(rules, words, children, found, depth):
-                    return FULL
-            depth += 1
-        for place in range(found.used[PLACES]):
-            found.place_slots[found.place_slot[place]] = -1
-        found.used[PLACES] = 0
-        found.deepest[0] = 0
+        if walk == number:
+            for row in range(rows, found.used[ROWS]):
+                found.row_slots[found.row_slot[row]] = -1
+            found.used[SOUGHT] -= found.used[ROWS] - rows
+        if found.spoiled[0]:
+            like[number] = -1
+            if not forget(found, number, rows, links):
+                return FULL
+        elif walk == number:
+            number += 1
     return 0
+
+
+@jit_inline
+def _walk(rules: Readable, words: TokenArrays, children: Children, found: Found, walk: int) -> bool:
+    """Makes a walk, and all that it needs, unless it is made already; False where room is short."""
+    if not _begin(rules, words, found, walk, 0):
+        return False
+    depth = 0
+    while depth <= found.deepest[0]:
+        while found.waiting[depth] >= 0:
+            if not _level(rules, words, children, found, depth):
+                return False
+        depth += 1
+    for place in range(found.used[PLACES]):
+        found.place_slots[found.place_slot[place]] = -1
+    found.used[PLACES] = 0
+    found.deepest[0] = 0
+    return True
 
 
 @jit_inline
@@ -140,6 +174,8 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
             if after < 0:
                 continue
             if after == led and children.ends[c]:
+                if not rules.closed:
+                    continue
                 row = row_of(found, walk, after, depth, node)
                 _end(rules, found, row, children.node[c])
                 _leave_out(rules, found, row, children.node[c])
@@ -163,9 +199,12 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
 @jit_inline
 def _from_root(rules: Readable, words: TokenArrays, children: Children, found: Found, walk: int, state: int) -> bool:
     """The moves from a place at the root, where the least token of a class stands for the others."""
+    model = found.walk_model[walk]
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
         of = rules.move_class[m]
         after = rules.after[state, of]
+        if model >= 0 and after == rules.after[found.walk_state[model], of]:
+            continue
         for b in range(rules.root_first[of], rules.root_first[of + 1]):
             c = rules.root[b]
             if not _come(rules, found, walk, after, children.node[c], 1, children.ends[c]):
@@ -202,7 +241,7 @@ def _begin(rules: Readable, words: TokenArrays, found: Found, walk: int, depth: 
     if found.walk_ends[walk] != NOT_BEGUN:
         return True
     found.walk_ends[walk] = -1
-    return bool(_come(rules, found, walk, found.walk_state[walk], found.walk_node[walk], depth, False))
+    return bool(_come(rules, found, walk, found.walk_state[walk], max(0, found.walk_node[walk]), depth, False))
 
 
 @jit_inline
@@ -220,6 +259,8 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
         if rules.narrow[state]:
             found.row_best[row] = min(best, found.row_best[row])
         elif best < found.row_best[row]:
+            of_model = row_of_model(found, walk, state)
+            found.spoiled[0] |= of_model >= 0 and best < found.row_best[of_model]
             _leave_out(rules, found, row, found.row_best[row] & 0xFFFFFFFF)
             found.row_best[row] = best
         elif best != found.row_best[row]:

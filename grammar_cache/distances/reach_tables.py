@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.jit import jit_inline
 
-TABLES = ("walks", "rows", "links", "ends", "places")
-WALKS, ROWS, LINKS, ENDS, PLACES = range(len(TABLES))
+TABLES = ("walks", "rows", "links", "ends", "places", "sought")
+WALKS, ROWS, LINKS, ENDS, PLACES, SOUGHT = range(len(TABLES))
+"""Places of `Found.used`; SOUGHT: of the rows, those that can be found."""
 NOT_BEGUN = -2
 """Instead of the ends of a walk."""
+MODEL, NOBODY = -1, -2
+"""Instead of the node where a walk begins, which is the root: a model's, which goes on from its own state too; and that
+of what was given up.
+"""
 WHOLE, LEFT_OUT, WHOLE_LEFT_OUT = 1, 2, 4
 """Marks of rows: a whole token ends there; what begins with a string that ends there is left out; whole tokens are."""
 OVER, WHOLE_OVER = 1, 2
@@ -56,9 +61,11 @@ class Found(NamedTuple):
     """Arrays of walks, rows, links, ends and places, of which there are so many `used`. Lists end with -1.
 
     A place is what a walk comes by: a state at a node of the trie. Places that are still to be looked at are a list for
-    each depth, `deepest[0]` the last one that has any. `…_slots` find walks, rows and places by content. Places go once
-    no walk is under way. `row_best`: the depth of a row's node and the node, as one number. `seen_row[state]` is the
-    row of the walk `seen_walk[state]`, the last one that came by that state: mostly the one that is asked for.
+    each depth, `deepest[0]` the last one that has any. `…_slots` find walks, rows and places by content. Once no walk
+    is under way places go, and no rows but those of models can be found. `row_best`: the depth of a row's node and the
+    node, as one number. `seen_row[state]` is the row of the walk `seen_walk[state]`, the last one that came by that
+    state: mostly the one that is asked for. `walk_model`: see `reach_models`; `spoiled[0]`: the walk that is under way
+    was sooner than its model.
     """
 
     used: Longs
@@ -66,12 +73,14 @@ class Found(NamedTuple):
     walk_node: Ints
     walk_links: Ints
     walk_ends: Ints
+    walk_model: Ints
     walk_overhang: NDArray[np.uint8]
     walk_slots: Ints
     row_walk: Ints
     row_state: Ints
     row_best: Longs
     row_mark: NDArray[np.uint8]
+    row_slot: Ints
     row_slots: Ints
     seen_walk: Ints
     seen_row: Ints
@@ -89,6 +98,7 @@ class Found(NamedTuple):
     place_slots: Ints
     waiting: Ints
     deepest: Ints
+    spoiled: Flags
 
 
 @jit_inline
@@ -106,24 +116,27 @@ def walk_of(found: Found, state: int, node: int) -> int:
     found.walk_slots[slot] = walk
     found.walk_state[walk], found.walk_node[walk] = state, node
     found.walk_links[walk], found.walk_ends[walk], found.walk_overhang[walk] = -1, NOT_BEGUN, 0
+    found.walk_model[walk] = -1
     found.used[WALKS] = walk + 1
     return int(walk)
 
 
 @jit_inline
 def row_of(found: Found, walk: int, state: int, depth: int, node: int) -> int:
-    """The row of a walk and a state, made with this node if it is new; -1 where room is short."""
+    """The row of a walk and a state, made with this node, or its model's, if it is new; -1 where room is short."""
     known, slot = _sought_row(found, walk, state)
     if known >= 0:
         return int(known)
     row = found.used[ROWS]
-    if row == len(found.row_walk):
+    if row == len(found.row_walk) or 2 * found.used[SOUGHT] == len(found.row_slots):
         return -1
-    found.row_slots[slot] = row
-    found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, rank(depth, node)
+    found.row_slots[slot], found.row_slot[row] = row, slot
+    of_model = row_of_model(found, walk, state)
+    best = rank(depth, node) if of_model < 0 else found.row_best[of_model]
+    found.row_walk[row], found.row_state[row], found.row_best[row] = walk, state, best
     found.row_mark[row] = 0
     found.seen_walk[state], found.seen_row[state] = walk, row
-    found.used[ROWS] = row + 1
+    found.used[ROWS], found.used[SOUGHT] = row + 1, found.used[SOUGHT] + 1
     return int(row)
 
 
@@ -132,6 +145,12 @@ def known_row(found: Found, walk: int, state: int) -> int:
     """The row of a walk and a state, or -1 where no token has led there."""
     known, _ = _sought_row(found, walk, state)
     return int(known)
+
+
+@jit_inline
+def row_of_model(found: Found, walk: int, state: int) -> int:
+    """The row of a walk's model and a state, or -1."""
+    return int(known_row(found, found.walk_model[walk], state)) if found.walk_model[walk] >= 0 else -1
 
 
 @jit_inline

@@ -8,7 +8,7 @@ capped: where there is a point, at 15 in all, which any reader that keeps 64-bit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from math import prod
 from typing import NamedTuple, TypeAlias
@@ -122,7 +122,6 @@ class _Divided:
         self.asks = division.wanted
         """Whether digits that are still to come must make it hold."""
         self._before = [frozenset(state for state, held in enumerate(self._holds) if held)]
-        self._may_hold: dict[tuple[int, int, int], bool] = {}
 
     @property
     def count(self) -> int:
@@ -138,13 +137,10 @@ class _Divided:
 
     def may_hold(self, state: int, least: int, most: int) -> bool:
         """Whether between `least` and `most` digits more may make it hold, as far as that is told."""
-        key = state, least, most
-        if key not in self._may_hold:
-            while len(self._before) <= most:
-                last = self._before[-1]
-                self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
-            self._may_hold[key] = any(state in self._before[count] for count in range(least, most + 1))
-        return self._may_hold[key]
+        while len(self._before) <= most:
+            last = self._before[-1]
+            self._before.append(frozenset(one for one, row in enumerate(self._next) if not last.isdisjoint(row)))
+        return any(state in self._before[count] for count in range(least, most + 1))
 
     def ends(self, state: int, count: int) -> bool:
         for _ in range(count, self._digits):
@@ -157,6 +153,8 @@ class _Walk:
     whole: int
     fraction: int
     conditions: Sequence[_Compared | _Divided]
+    may_end: dict[_State, bool] = field(default_factory=dict)
+    """Whether numbers may end behind a state: most are led to by several."""
 
     def start(self) -> _State:
         return _State(_START, 0, 0, tuple(condition.start for condition in self.conditions))
@@ -166,10 +164,12 @@ class _Walk:
         return ((char, after) for char, after in self._moves(state) if self._may_end(after))
 
     def _may_end(self, state: _State) -> bool:
-        least = self.fraction - (state.digits if state.phase == _FRACTION else 0)
-        most = least + (self.whole - state.digits if state.phase == _WHOLE else 0)
-        pairs = zip(self.conditions, state.parts, strict=True)
-        return all(condition.may_hold(part, least, most) for condition, part in pairs if condition.asks)
+        if state not in self.may_end:
+            least = self.fraction - (state.digits if state.phase == _FRACTION else 0)
+            most = least + (self.whole - state.digits if state.phase == _WHOLE else 0)
+            pairs = zip(self.conditions, state.parts, strict=True)
+            self.may_end[state] = all(one.may_hold(part, least, most) for one, part in pairs if one.asks)
+        return self.may_end[state]
 
     def _moves(self, state: _State) -> Iterator[tuple[str, _State]]:
         phase, digits, room, parts = state
@@ -271,8 +271,8 @@ def _merged(
     for state in reversed(order):
         found: dict[int, str] = {}
         for char, after in ways[state]:
-            if after in number:
-                found[number[after]] = found.get(number[after], "") + char
+            if (place := number.get(after)) is not None:
+                found[place] = found.get(place, "") + char
         key = (walk.ends(state), tuple(sorted(found.items())))
         if not any(key):
             continue  # no number ends from here
