@@ -59,7 +59,7 @@ class ArrayFacts:
     @staticmethod
     def read(keywords: Keywords) -> ArrayFacts:
         if keywords.none_of(_KEYWORDS):
-            return _FREE
+            return FREE
         prefix = keywords.parts("prefixItems") if keywords.schemas("prefixItems") else ()
         rest = "items"
         if isinstance(keywords.values.get("items"), list):
@@ -78,7 +78,7 @@ class ArrayFacts:
 
     @property
     def free(self) -> bool:
-        return self is _FREE or self == _FREE
+        return self is FREE or self == FREE
 
     def about(self, place: int) -> tuple[str, ...]:
         """The schemas of the item at that place."""
@@ -87,7 +87,7 @@ class ArrayFacts:
         return () if self.rest is None else (self.rest,)
 
 
-_FREE = ArrayFacts()
+FREE = ArrayFacts()
 _KEYWORDS = frozenset(
     {"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"}
     | {"contains", "minContains", "maxContains"}

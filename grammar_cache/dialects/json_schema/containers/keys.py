@@ -68,14 +68,15 @@ class ByName:
         telling = self._asked
         if name in self._listing:
             telling = sorted(chain(telling, self._listing[name]), key=itemgetter(0))
-        found: dict[str, None] = {}
+        found: list[str] = []
         for _, facts in telling:
             own = [facts.properties[name]] if name is not None and name in facts.properties else []
-            own += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
+            if facts.patterns:
+                own += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
             if not own and facts.additional is not None:
                 own.append(facts.additional)
-            found |= dict.fromkeys(own)
-        return tuple(found)
+            found += own
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)

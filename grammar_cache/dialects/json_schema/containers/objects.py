@@ -65,7 +65,7 @@ class ObjectFacts:
     @staticmethod
     def read(keywords: Keywords) -> ObjectFacts:
         if keywords.none_of(_KEYWORDS):
-            return _FREE
+            return FREE
         names = keywords.schema("propertyNames")
         return ObjectFacts(
             dict(keywords.named_parts("properties")),
@@ -80,10 +80,10 @@ class ObjectFacts:
 
     @property
     def free(self) -> bool:
-        return self is _FREE or self == _FREE
+        return self is FREE or self == FREE
 
 
-_FREE = ObjectFacts()
+FREE = ObjectFacts()
 _KEYWORDS = frozenset(
     {"properties", "required", "additionalProperties", "patternProperties", "propertyNames"}
     | {"minProperties", "maxProperties"}
@@ -121,6 +121,7 @@ class Members:
         self._names |= dict.fromkeys(name for some in self.some for name in some.beside)
         self._about = keys.ByName(all_facts, self._names)
         self._allowed = tuple(dict.fromkeys(name for facts in all_facts for name in facts.names))
+        self._states_beside_name = _STATES_OF_A_MEMBER + 2 * (writer.layout.gap != EMPTY)
         self.pointer = pointer(all_facts[0].pointer)
         if len(self.some) > _MOST_OBLIGATIONS:
             message = f"more than {_MOST_OBLIGATIONS} conditions on some member of an object"
@@ -138,7 +139,7 @@ class Members:
                 self._check(left)
             if not self._allowed or self._writer.is_key(self._allowed, name):
                 schemas = about(self._about, name, self._writer.matches)
-                met = frozenset(index for index, some in enumerate(self.some) if self._is_about(some, name))
+                met = frozenset([index for index, some in enumerate(self.some) if self._is_about(some, name)])
                 forms = self._forms(quoted(name), schemas, met)
                 if forms:
                     found.append(Member(forms, name in self.needed, met & self._by_key))
@@ -146,7 +147,7 @@ class Members:
         return found
 
     def _states(self, name: str) -> int:
-        return len(name.encode()) + _STATES_OF_A_MEMBER + 2 * (self._writer.layout.gap != EMPTY)
+        return len(name.encode()) + self._states_beside_name
 
     def _check(self, left: int) -> None:
         if left < 0:
@@ -218,7 +219,7 @@ class Members:
         """Key and value, for each set of the obligations; none where there is no such member."""
         forms = {}
         for some in subsets(met - self._by_key):
-            value = self._writer.value((*schemas, *(self.some[index].value for index in sorted(some))))
+            value = self._writer.value((*schemas, *[self.some[index].value for index in sorted(some)]))
             if value != NOTHING:
                 forms[some] = seq(key, self._writer.layout.colon, value)
             elif not some:

@@ -60,9 +60,10 @@ class Conjunctions:
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those that are seen to exclude themselves."""
         if conjunction not in self._known:
-            plain = self._plain(conjunction, _LEVELS, self._reader.facts)
+            plain = self._plain(conjunction, self._reader.facts)
             if plain is not None:
-                found: tuple[Shape, ...] | None = (plain,) if plain.types else ()
+                shape = self._possible(*plain, _LEVELS)
+                found: tuple[Shape, ...] | None = (shape,) if shape.types else ()
             else:
                 found = self._found(conjunction, Denials.EACH)
             if found is None:
@@ -93,17 +94,30 @@ class Conjunctions:
             return self._found(conjunction, denials, forgiving=True)
         return tuple(found.values())
 
-    def _plain(self, conjunction: Conjunction, levels: int, read: Callable[[str], Facts]) -> Shape | None:
-        """The only shape of a schema that neither refers nor chooses, as most are; None for what is to be searched."""
+    def _plain(self, conjunction: Conjunction, read: Callable[[str], Facts]) -> tuple[str, Facts] | None:
+        """The schema that all comes down to, as it does for most, and its facts: one that neither refers nor chooses,
+        or that others do nothing but refer to. None for what is to be searched.
+        """
         if len(conjunction) != 1 or not is_schema(conjunction[0]):
             return None
-        [atom] = conjunction
-        facts = read(atom)
+        [start] = conjunction
+        atom, facts = start, read(start)
+        if facts.others:
+            atom = self.end(start)
+            facts = read(atom)
         if facts.refers or facts.refusal or facts.looks_around:
             return None
+        if atom != start and facts.asserts:
+            self.spend(start)
         self.spend(atom, 2)
+        return atom, facts
+
+    def _possible(self, atom: str, facts: Facts, levels: int) -> Shape:
+        """The only shape of a schema that neither refers nor chooses; of no type where that is seen to be impossible
+        so many levels deep.
+        """
         shape = merged((atom,) if facts.asserts else (), [facts], facts.text, facts.interval)
-        if facts.holds_of_all(facts.types):
+        if not facts.asks:
             return shape
         types = self._possible_at[levels].types(shape)
         return shape if types == shape.types else replace(shape, types=types)
@@ -112,11 +126,14 @@ class Conjunctions:
         """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
         known = (conjunction, levels)
         if known not in self._empty:
-            found = self._plain(conjunction, levels, self._reader.loose)
-            if found is None:
+            plain = self._plain(conjunction, self._reader.loose)
+            if plain is None:
                 search = Search(self, self._reader, levels, loose=True)
-                found = next(search.alternatives(conjunction), None)
-            self._empty[known] = found is None or not found.types
+                self._empty[known] = next(search.alternatives(conjunction), None) is None
+            else:
+                _, facts = plain
+                types = self._possible(*plain, levels).types if facts.asks else facts.types
+                self._empty[known] = not types
         return self._empty[known]
 
     def _inside(self, levels: int) -> Callable[[Conjunction], bool]:

@@ -82,10 +82,11 @@ class Possibility:
 
     def _object(self, shape: Shape) -> bool:
         needed = objects.required(shape.objects)
-        members = ByName(shape.objects, needed)
-        self._spend(shape.key[-1], len(needed) * (1 + members.asked // _ASKED_A_STEP))
-        if any(self._empty(self._member(members, name)) for name in needed):
-            return False
+        if needed:
+            members = ByName(shape.objects, needed)
+            self._spend(shape.key[-1], len(needed) * (1 + members.asked // _ASKED_A_STEP))
+            if any(self._empty(self._member(members, name)) for name in needed):
+                return False
         least, most = objects.counts(shape.objects)
         if most is not None and most < max(least, len(needed)):
             return False
