@@ -134,5 +134,7 @@ class Walk:
 
 def subsets(obligations: _Obligations) -> Iterable[_Obligations]:
     """All of them, the smaller ones first."""
+    if not obligations:
+        return (NONE,)
     ordered = sorted(obligations)
     return [frozenset(some) for size in range(len(ordered) + 1) for some in combinations(ordered, size)]

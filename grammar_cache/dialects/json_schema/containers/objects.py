@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grammar_cache.dialects.json_schema.containers import keys
-from grammar_cache.dialects.json_schema.containers.member_counts import Member, Walk, subsets
+from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk, subsets
 from grammar_cache.dialects.json_schema.containers.separated_members import separated
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
@@ -139,7 +139,7 @@ class Members:
                 self._check(left)
             if not self._allowed or self._writer.is_key(self._allowed, name):
                 schemas = about(self._about, name, self._writer.matches)
-                met = frozenset([index for index, some in enumerate(self.some) if self._is_about(some, name)])
+                met = self._met(name) if self.some else NONE
                 forms = self._forms(quoted(name), schemas, met)
                 if forms:
                     found.append(Member(forms, name in self.needed, met & self._by_key))
@@ -201,6 +201,9 @@ class Members:
             keys.Condition(index, self._writer.key(some.names)) for index, some in enumerate(self.some) if some.names
         ]
 
+    def _met(self, name: str) -> frozenset[int]:
+        return frozenset(index for index, some in enumerate(self.some) if self._is_about(some, name))
+
     def _is_about(self, some: Some, name: str) -> bool:
         """Whether the member of that name may be the one that is asked for."""
         where = pointer(some.value)
@@ -219,7 +222,9 @@ class Members:
         """Key and value, for each set of the obligations; none where there is no such member."""
         forms = {}
         for some in subsets(met - self._by_key):
-            value = self._writer.value((*schemas, *[self.some[index].value for index in sorted(some)]))
+            value = self._writer.value(
+                (*schemas, *[self.some[index].value for index in sorted(some)]) if some else schemas
+            )
             if value != NOTHING:
                 forms[some] = seq(key, self._writer.layout.colon, value)
             elif not some:

@@ -22,7 +22,7 @@ from grammar_cache.dialects.json_schema.logic.possibility import Possibility
 from grammar_cache.dialects.json_schema.logic.search import Search
 from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
 from grammar_cache.dialects.json_schema.logic.tags import alike, told_by
-from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
+from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, is_schema, negation, pointer
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
@@ -98,9 +98,12 @@ class Conjunctions:
         """The schema that all comes down to, as it does for most, and its facts: one that neither refers nor chooses,
         or that others do nothing but refer to. None for what is to be searched.
         """
-        if len(conjunction) != 1 or not is_schema(conjunction[0]):
+        if not conjunction:
+            self.spend("")
+            return TRUE, read(TRUE)
+        start, *more = conjunction
+        if more or not is_schema(start):
             return None
-        [start] = conjunction
         atom, facts = start, read(start)
         if facts.others:
             atom = self.end(start)
