@@ -102,11 +102,16 @@ class Cell:
     parts: tuple[Expression, ...]
 
 
+_ANY = Cell(frozenset(), ())
+
+
 def cells(wanted: Sequence[Condition], where: str) -> list[Cell]:
     """One for each set of conditions that may be met together; some hold no key, which costs nothing but their number.
 
     Raises LimitExceeded where there are too many; `where` is the pointer to the schema.
     """
+    if not wanted:
+        return [_ANY]
     always = frozenset(condition.mark for condition in wanted if condition.mark in UNIVERSAL)
     found = [_Draft()]
     for condition in wanted:

@@ -96,7 +96,7 @@ def about(members: keys.ByName, name: str, matches: keys.Matches) -> Conjunction
 
 
 def required(all_facts: Iterable[ObjectFacts]) -> dict[str, None]:
-    return dict.fromkeys(name for facts in all_facts for name in facts.required)
+    return dict.fromkeys([name for facts in all_facts for name in facts.required])
 
 
 def counts(all_facts: Iterable[ObjectFacts]) -> tuple[int, int | None]:
@@ -112,15 +112,15 @@ class Members:
         self._facts = all_facts
         self._name = name
         self._writer = writer
-        self.some = tuple(dict.fromkeys(some for facts in all_facts for some in facts.some))
+        self.some = tuple(dict.fromkeys([some for facts in all_facts for some in facts.some]))
         self.owed = frozenset(range(len(self.some)))
-        self._by_key = frozenset(index for index, some in enumerate(self.some) if some.value == TRUE)
+        self._by_key = frozenset([index for index, some in enumerate(self.some) if some.value == TRUE])
         self.needed = required(all_facts)
-        self._names = dict.fromkeys(names) | dict.fromkeys(name for facts in all_facts for name in facts.properties)
+        self._names = dict.fromkeys(names) | dict.fromkeys([name for facts in all_facts for name in facts.properties])
         self._names |= self.needed
-        self._names |= dict.fromkeys(name for some in self.some for name in some.beside)
+        self._names |= dict.fromkeys([name for some in self.some for name in some.beside])
         self._about = keys.ByName(all_facts, self._names)
-        self._allowed = tuple(dict.fromkeys(name for facts in all_facts for name in facts.names))
+        self._allowed = tuple(dict.fromkeys([name for facts in all_facts for name in facts.names]))
         self._states_beside_name = _STATES_OF_A_MEMBER + 2 * (writer.layout.gap != EMPTY)
         self.pointer = pointer(all_facts[0].pointer)
         if len(self.some) > _MOST_OBLIGATIONS:

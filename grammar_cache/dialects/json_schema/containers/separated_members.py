@@ -18,21 +18,19 @@ def separated(declared: Sequence[Member], others: Sequence[Member], layout: Layo
     if pivot is not None:
         return _around(declared, pivot, further, layout)
     members = [member.forms[NONE] for member in declared]
-    forms = (seq(_some(members, [_following(member, layout) for member in declared]), further), seq(other, further))
+    after = [optional(seq(layout.comma, member)) for member in members]
+    forms = (seq(_some(members, after), further), seq(other, further))
     return alt(form for form in forms if form != NOTHING)
 
 
 def _around(declared: Sequence[Member], pivot: int, others: Expression, layout: Layout) -> Expression:
     """Commas hang on the first member that is always there: they follow those before it, lead those after."""
     before = [optional(seq(member.forms[NONE], layout.comma)) for member in declared[:pivot]]
-    after = [_following(member, layout) for member in declared[pivot + 1 :]]
+    after: list[Expression] = []
+    for member in declared[pivot + 1 :]:
+        following = layout.comma, member.forms[NONE]
+        after += following if member.needed else (optional(seq(*following)),)
     return seq(*before, declared[pivot].forms[NONE], *after, others)
-
-
-def _following(member: Member, layout: Layout) -> Expression:
-    """Expression for a member that comes after others."""
-    form = seq(layout.comma, member.forms[NONE])
-    return form if member.needed else optional(form)
 
 
 def _some(members: list[Expression], after: list[Expression]) -> Expression:

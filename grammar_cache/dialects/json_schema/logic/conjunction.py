@@ -20,7 +20,7 @@ from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation_order import Denials
 from grammar_cache.dialects.json_schema.logic.possibility import Possibility
 from grammar_cache.dialects.json_schema.logic.search import Search
-from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
+from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.logic.tags import alike, told_by
 from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, is_schema, negation, pointer
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
@@ -119,7 +119,7 @@ class Conjunctions:
         """The only shape of a schema that neither refers nor chooses; of no type where that is seen to be impossible
         so many levels deep.
         """
-        shape = merged((atom,) if facts.asserts else (), [facts], facts.text, facts.interval)
+        shape = Shape.of((atom,) if facts.asserts else (), facts)
         if not facts.asks:
             return shape
         types = self._possible_at[levels].types(shape)

@@ -30,6 +30,13 @@ class Shape:
     denied: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
 
+    @staticmethod
+    def of(key: Conjunction, facts: Facts) -> Shape:
+        """Shape of what one schema asserts."""
+        arrays = () if facts.array.free else (facts.array,)
+        objects = () if facts.object.free else (facts.object,)
+        return Shape(key, facts.types, facts.values, facts.text, facts.interval, arrays, objects)
+
     @property
     def unrestricted(self) -> bool:
         """Whether all values of its types are left."""

@@ -82,7 +82,7 @@ class StringFacts:
     @property
     def about_length(self) -> bool:
         """Whether nothing but the length is asked."""
-        return self == StringFacts(self.least, self.most)
+        return not (self.patterns or self.formats or self.unmatched or self.unlike or self.excluded)
 
     def covers(self, other: StringFacts) -> bool:
         """Whether it is plain to see that all strings of the other are its own."""
