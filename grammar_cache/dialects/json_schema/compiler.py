@@ -237,17 +237,18 @@ class _Translator:
         return found
 
     def _number(self, shape: Shape, interval: Interval, *, integral: bool) -> Expression:
-        known = (interval, integral)
-        if known not in self._numbers:
-            self._spend(_NEW_NUMBER)
-            name = f"{'integer' if integral else 'number'} {interval.name}"
-            try:
-                found = numbers.number(interval, name, self._rule, integral=integral)
-            except GrammarError as error:
-                _blame(error, pointer(shape.key[0]))
-                raise
-            self._numbers[known] = self._rule(name, found) if larger_than(found, _INLINE) else found
-        return self._numbers[known]
+        known = self._numbers.get((interval, integral))
+        if known is not None:
+            return known
+        self._spend(_NEW_NUMBER)
+        name = f"{'integer' if integral else 'number'} {interval.name}"
+        try:
+            found = numbers.number(interval, name, self._rule, integral=integral)
+        except GrammarError as error:
+            _blame(error, pointer(shape.key[0]))
+            raise
+        written = self._numbers[interval, integral] = self._rule(name, found) if larger_than(found, _INLINE) else found
+        return written
 
     def _shared(self, kind: str, key: Conjunction, expression: Expression) -> Expression:
         """A rule of its own for what is too large to be written out at each use."""

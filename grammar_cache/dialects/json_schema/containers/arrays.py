@@ -112,7 +112,7 @@ def about(all_facts: tuple[ArrayFacts, ...], place: int) -> tuple[str, ...]:
 def counts(all_facts: tuple[ArrayFacts, ...]) -> tuple[int, int | None]:
     """The fewest and the most items."""
     caps = [facts.most for facts in all_facts if facts.most is not None]
-    return max((facts.least for facts in all_facts), default=0), min(caps, default=None)
+    return max([facts.least for facts in all_facts], default=0), min(caps, default=None)
 
 
 def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expression:

@@ -102,7 +102,7 @@ def required(all_facts: Iterable[ObjectFacts]) -> dict[str, None]:
 def counts(all_facts: Iterable[ObjectFacts]) -> tuple[int, int | None]:
     """The fewest and the most members."""
     caps = [facts.most for facts in all_facts if facts.most is not None]
-    return max((facts.least for facts in all_facts), default=0), min(caps, default=None)
+    return max([facts.least for facts in all_facts], default=0), min(caps, default=None)
 
 
 class Members:

@@ -42,22 +42,27 @@ class Facts:
     unevaluated_properties: str | None = None
     unevaluated_items: str | None = None
     evaluated_items: tuple[str, ...] = ()
+    # What follows is known once, as searches ask over and over.
     asked: frozenset[str] = field(init=False, repr=False, compare=False)
-    """Types of whose values the own keywords ask more than the type. Known once, as searches ask over and over."""
+    """Types of whose values the own keywords ask more than the type."""
+    arrays: tuple[ArrayFacts, ...] = field(init=False, repr=False, compare=False)
+    """Facts of arrays, if they ask anything."""
+    objects: tuple[ObjectFacts, ...] = field(init=False, repr=False, compare=False)
+    asserts: bool = field(init=False, repr=False, compare=False)
+    """Whether something is said that the atoms referred to don't say."""
+    refers: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        self.arrays = () if self.array.free else (self.array,)
+        self.objects = () if self.object.free else (self.object,)
         if self.values or self.refusal or self.looks_around:
             self.asked = ANY_TYPE
-            return
-        asked = _NOTHING if self.text.free else _STRING
-        asked |= _NOTHING if self.interval.free else NUMBERS
-        asked |= _NOTHING if self.array.free else _ARRAY
-        self.asked = asked | (_NOTHING if self.object.free else _OBJECT)
-
-    @property
-    def asserts(self) -> bool:
-        """Whether something is said that the atoms referred to don't say."""
-        return self.types != ANY_TYPE or not self.holds_of_all(ANY_TYPE)
+        else:
+            asked = _NOTHING if self.text.free else _STRING
+            asked |= _NOTHING if self.interval.free else NUMBERS
+            self.asked = asked | (_ARRAY if self.arrays else _NOTHING) | (_OBJECT if self.objects else _NOTHING)
+        self.asserts = bool(self.asked) or self.types != ANY_TYPE
+        self.refers = bool(self.others or self.choices or self.exactly)
 
     @property
     def asks(self) -> bool:
@@ -68,10 +73,6 @@ class Facts:
     def looks_around(self) -> bool:
         """Whether it matters which other schemas hold."""
         return self.unevaluated_properties is not None or self.unevaluated_items is not None
-
-    @property
-    def refers(self) -> bool:
-        return bool(self.others or self.choices or self.exactly)
 
     def holds_of_all(self, types: frozenset[str]) -> bool:
         """Whether the schema's own keywords are satisfied by all values of these types."""

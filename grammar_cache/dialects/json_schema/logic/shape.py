@@ -33,9 +33,7 @@ class Shape:
     @staticmethod
     def of(key: Conjunction, facts: Facts) -> Shape:
         """Shape of what one schema asserts."""
-        arrays = () if facts.array.free else (facts.array,)
-        objects = () if facts.object.free else (facts.object,)
-        return Shape(key, facts.types, facts.values, facts.text, facts.interval, arrays, objects)
+        return Shape(key, facts.types, facts.values, facts.text, facts.interval, facts.arrays, facts.objects)
 
     @property
     def unrestricted(self) -> bool:
@@ -53,7 +51,7 @@ def merged(
         tuple([values for facts in all_facts for values in facts.values]),
         text,
         interval,
-        tuple([facts.array for facts in all_facts if not facts.array.free]),
-        tuple([facts.object for facts in all_facts if not facts.object.free]),
+        tuple([array for facts in all_facts for array in facts.arrays]),
+        tuple([members for facts in all_facts for members in facts.objects]),
         names=names,
     )

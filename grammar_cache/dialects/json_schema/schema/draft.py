@@ -58,10 +58,11 @@ def named(uri: object, pointer: str) -> Draft | None:
     """The draft that a value of `$schema` names; None for a dialect that is not one of the standard's."""
     if not isinstance(uri, str):
         raise GrammarSyntaxError("$schema must be a string", pointer=pointer)
-    match = _DRAFT.match(uri)
-    if match is not None and known(uri) is None:
+    draft = known(uri)
+    match = _DRAFT.match(uri) if draft is None else None
+    if match is not None:
         raise UnsupportedFeature(f"draft {match[1] or match[2]} of JSON Schema is not supported", pointer=pointer)
-    return known(uri)
+    return draft
 
 
 def known(uri: str) -> Draft | None:
