@@ -18,6 +18,11 @@ from grammar_cache.expression import (
 )
 
 
+def is_nothing(expression: Expression) -> bool:
+    """Whether it is written as the empty language, which is asked so often that an equality test takes too long."""
+    return type(expression) is Alt and not expression.items
+
+
 def sequence(items: Iterable[Expression]) -> Expression:
     """The items one after the other, literals next to each other merged."""
     flat: list[Expression] = []
@@ -47,10 +52,12 @@ def _joined(literals: list[Bytes]) -> Bytes:
 
 def repetition(item: Expression, least: int, most: int | None) -> Expression:
     """The item from `least` to `most` times."""
-    if most == 0 or item == EMPTY or (item == NOTHING and least == 0):
+    if most == 0:
         return EMPTY
-    if item == NOTHING:
-        return NOTHING
+    if is_nothing(item):
+        return EMPTY if least == 0 else NOTHING
+    if item == EMPTY:
+        return EMPTY
     return item if (least, most) == (1, 1) else Repeat(item, least, most)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers.item_counts import (
     ANY_ORDER,
     Ask,
@@ -124,12 +125,12 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
     prefix = []
     for place in range(length):
         item = writer.value(about(all_facts, place))
-        if item == NOTHING:
+        if is_nothing(item):
             most = place
             break
         prefix.append(item)
     rest = NOTHING if most is not None and most <= len(prefix) else writer.value(about(all_facts, len(prefix)))
-    if rest == NOTHING:
+    if is_nothing(rest):
         most = len(prefix) if most is None else min(most, len(prefix))
     if most is not None and most < least:
         return NOTHING
@@ -140,7 +141,7 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
     if content is None:
         content = NOTHING if most == 0 else _items(prefix, rest, max(least, 1), most, writer.layout)
     forms = [] if least or any(ask.least for ask in asks) else [writer.layout.empty(b"[", b"]")]
-    return alt(forms if content == NOTHING else (*forms, writer.layout.enclosed(b"[", content, b"]")))
+    return alt(forms if is_nothing(content) else (*forms, writer.layout.enclosed(b"[", content, b"]")))
 
 
 def _counting(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers import keys
 from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk, subsets
 from grammar_cache.dialects.json_schema.containers.separated_members import separated
@@ -162,7 +163,7 @@ class Members:
         for cell in cells:
             schemas = self._about.schemas(None, _marked(cell))
             met = frozenset(index for index, some in enumerate(self.some) if _is_met(some, index, cell))
-            if self._writer.value(schemas) != NOTHING:
+            if not is_nothing(self._writer.value(schemas)):
                 groups.setdefault((schemas, met), []).append(cell)
         parts = keys.by_last_character(_parts(distinct, len(groups)))
         further = (self._writer.key(self._allowed),) if self._allowed else ()
@@ -225,7 +226,7 @@ class Members:
             value = self._writer.value(
                 (*schemas, *[self.some[index].value for index in sorted(some)]) if some else schemas
             )
-            if value != NOTHING:
+            if not is_nothing(value):
                 forms[some] = seq(key, self._writer.layout.colon, value)
             elif not some:
                 break
@@ -275,7 +276,7 @@ def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: 
             least = musts
         others = members.shared(others)
         content = Walk(declared, others, least, most, members.owed, writer, name).expression()
-    return alt(empty if content == NOTHING else (*empty, writer.layout.enclosed(b"{", content, b"}")))
+    return alt(empty if is_nothing(content) else (*empty, writer.layout.enclosed(b"{", content, b"}")))
 
 
 def any_object(layout: Layout, any_value: Ref) -> Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member
 from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, repeat, seq
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
@@ -20,7 +21,7 @@ def separated(declared: Sequence[Member], others: Sequence[Member], layout: Layo
     members = [member.forms[NONE] for member in declared]
     after = [optional(seq(layout.comma, member)) for member in members]
     forms = (seq(_some(members, after), further), seq(other, further))
-    return alt(form for form in forms if form != NOTHING)
+    return alt(form for form in forms if not is_nothing(form))
 
 
 def _around(declared: Sequence[Member], pivot: int, others: Expression, layout: Layout) -> Expression:
