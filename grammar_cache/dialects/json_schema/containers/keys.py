@@ -70,12 +70,13 @@ class ByName:
             telling = sorted(chain(telling, self._listing[name]), key=itemgetter(0))
         found: list[str] = []
         for _, facts in telling:
-            own = [facts.properties[name]] if name is not None and name in facts.properties else []
+            before = len(found)
+            if name is not None and name in facts.properties:
+                found.append(facts.properties[name])
             if facts.patterns:
-                own += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
-            if not own and facts.additional is not None:
-                own.append(facts.additional)
-            found += own
+                found += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
+            if len(found) == before and facts.additional is not None:
+                found.append(facts.additional)
         return tuple(dict.fromkeys(found))
 
 

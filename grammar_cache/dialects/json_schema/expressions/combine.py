@@ -32,8 +32,8 @@ def alt(items: Iterable[Expression]) -> Expression:
     flat: list[Expression] = []
     literals: set[bytes] = set()
     for item in items:
-        for part in item.items if isinstance(item, Alt) else (item,):
-            if isinstance(part, Bytes):
+        for part in item.items if type(item) is Alt else (item,):
+            if type(part) is Bytes:
                 if part.data in literals:
                     continue
                 literals.add(part.data)

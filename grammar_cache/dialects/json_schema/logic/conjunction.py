@@ -47,7 +47,6 @@ class Conjunctions:
 
     def __init__(self, reader: FactReader, patterns: Patterns, limits: Limits) -> None:
         self._reader = reader
-        self.patterns = patterns
         self._limits = limits
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
@@ -55,14 +54,14 @@ class Conjunctions:
         self._excluded: dict[tuple[str, Conjunction], bool] = {}
         self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
         self._ends: dict[str, str] = {}
-        self._possible_at = [Possibility(self._inside(level), patterns, self.spend) for level in range(_LEVELS + 1)]
+        self._possibility = Possibility(self.empty, patterns, self.spend)
 
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those that are seen to exclude themselves."""
         if conjunction not in self._known:
             plain = self._plain(conjunction, self._reader.facts)
             if plain is not None:
-                shape = self._possible(*plain, _LEVELS)
+                shape = self._one_shape(*plain, _LEVELS)
                 found: tuple[Shape, ...] | None = (shape,) if shape.types else ()
             else:
                 found = self._found(conjunction, Denials.EACH)
@@ -115,14 +114,14 @@ class Conjunctions:
         self.spend(atom, 2)
         return atom, facts
 
-    def _possible(self, atom: str, facts: Facts, levels: int) -> Shape:
+    def _one_shape(self, atom: str, facts: Facts, levels: int) -> Shape:
         """The only shape of a schema that neither refers nor chooses; of no type where that is seen to be impossible
         so many levels deep.
         """
         shape = Shape.of((atom,) if facts.asserts else (), facts)
         if not facts.asks:
             return shape
-        types = self._possible_at[levels].types(shape)
+        types = self.possible(shape, levels)
         return shape if types == shape.types else replace(shape, types=types)
 
     def empty(self, conjunction: Conjunction, levels: int = _LEVELS) -> bool:
@@ -135,12 +134,13 @@ class Conjunctions:
                 self._empty[known] = next(search.alternatives(conjunction), None) is None
             else:
                 _, facts = plain
-                types = self._possible(*plain, levels).types if facts.asks else facts.types
+                types = self._one_shape(*plain, levels).types if facts.asks else facts.types
                 self._empty[known] = not types
         return self._empty[known]
 
-    def _inside(self, levels: int) -> Callable[[Conjunction], bool]:
-        return lambda conjunction: levels > 0 and self.empty(conjunction, levels - 1)
+    def possible(self, shape: Shape, levels: int) -> frozenset[str]:
+        """Types of the shape that are not seen to be impossible so many levels deep."""
+        return self._possibility.types(shape, levels)
 
     def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
