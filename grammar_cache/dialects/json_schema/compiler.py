@@ -143,13 +143,14 @@ class _Translator:
 
     def _value(self, conjunction: Conjunction) -> Expression:
         """The values that satisfy all these schemas."""
-        if conjunction not in self._values:
-            said = tuple(atom for atom in dict.fromkeys(conjunction) if atom != TRUE)
+        found = self._values.get(conjunction)
+        if found is None:
+            said = tuple([atom for atom in dict.fromkeys(conjunction) if atom != TRUE])
             if said not in self._values:
                 self._values[said] = self._new_value(said)
-            self._values[conjunction] = self._values[said]
+            found = self._values[conjunction] = self._values[said]
         self._spend(_USE)
-        return self._values[conjunction]
+        return found
 
     def _new_value(self, conjunction: Conjunction) -> Expression:
         self._spend(_NEW_VALUE)

@@ -46,11 +46,17 @@ class Draft(IntEnum):
 
 
 _NAMES = {
-    "04": Draft.DRAFT_4,
-    "06": Draft.DRAFT_6,
-    "07": Draft.DRAFT_7,
-    "2019-09": Draft.DRAFT_2019_09,
-    "2020-12": Draft.DRAFT_2020_12,
+    "draft-04": Draft.DRAFT_4,
+    "draft-06": Draft.DRAFT_6,
+    "draft-07": Draft.DRAFT_7,
+    "draft/2019-09": Draft.DRAFT_2019_09,
+    "draft/2020-12": Draft.DRAFT_2020_12,
+}
+_URIS = {
+    f"{scheme}://json-schema.org/{name}/schema{fragment}": draft
+    for name, draft in _NAMES.items()
+    for scheme in ("http", "https")
+    for fragment in ("", "#")
 }
 
 
@@ -67,5 +73,4 @@ def named(uri: object, pointer: str) -> Draft | None:
 
 def known(uri: str) -> Draft | None:
     """The draft of that URI, if it is one that is supported."""
-    match = _DRAFT.match(uri)
-    return None if match is None else _NAMES.get(match[1] or match[2])
+    return _URIS.get(uri)
