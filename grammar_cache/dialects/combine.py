@@ -18,32 +18,46 @@ from grammar_cache.expression import (
 )
 
 
+def is_nothing(expression: Expression) -> bool:
+    """Whether it is written as the empty language, which is asked so often that an equality test takes too long."""
+    return type(expression) is Alt and not expression.items
+
+
 def sequence(items: Iterable[Expression]) -> Expression:
     """The items one after the other, literals next to each other merged."""
     flat: list[Expression] = []
-    literal = bytearray()
+    literals: list[Bytes] = []
     for item in items:
         for part in item.items if type(item) is Seq else (item,):
             if type(part) is Bytes:
-                literal += part.data
+                if part.data:
+                    literals.append(part)
                 continue
             if type(part) is Alt and not part.items:
                 return NOTHING
-            if literal:
-                flat.append(Bytes(bytes(literal)))
-                literal.clear()
+            if literals:
+                flat.append(_joined(literals))
+                literals = []
             flat.append(part)
-    if literal or not flat:
-        flat.append(Bytes(bytes(literal)))
+    if literals:
+        flat.append(_joined(literals))
+    if not flat:
+        return EMPTY
     return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+
+
+def _joined(literals: list[Bytes]) -> Bytes:
+    return literals[0] if len(literals) == 1 else Bytes(b"".join([literal.data for literal in literals]))
 
 
 def repetition(item: Expression, least: int, most: int | None) -> Expression:
     """The item from `least` to `most` times."""
-    if most == 0 or item == EMPTY or (item == NOTHING and least == 0):
+    if most == 0:
         return EMPTY
-    if item == NOTHING:
-        return NOTHING
+    if is_nothing(item):
+        return EMPTY if least == 0 else NOTHING
+    if item == EMPTY:
+        return EMPTY
     return item if (least, most) == (1, 1) else Repeat(item, least, most)
 
 

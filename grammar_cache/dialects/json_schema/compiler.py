@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
 from itertools import chain
@@ -130,26 +129,34 @@ class _Translator:
         self._fuel = limits.expression_size
 
     def translate(self) -> dict[str, Expression]:
-        with _blaming(""):
+        place = ""
+        try:
             self._rules[START_RULE] = seq(self.layout.lead, self._value(("",)))
-        while self._waiting:
-            name, place, body = self._waiting.popleft()
-            with _blaming(place):
+            while self._waiting:
+                name, place, body = self._waiting.popleft()
                 self._rules[name] = body()
+        except GrammarError as error:
+            _blame(error, place)
+            raise
         return self._rules
 
     def _value(self, conjunction: Conjunction) -> Expression:
         """The values that satisfy all these schemas."""
-        conjunction = tuple(atom for atom in dict.fromkeys(conjunction) if atom != TRUE)
-        if conjunction not in self._values:
-            self._spend(_NEW_VALUE)
-            shapes = self._conjunctions.shapes(conjunction)
-            if len(shapes) == 1 and shapes[0].unrestricted:
-                self._values[conjunction] = self._any_of(shapes[0].types, conjunction, shapes)
-            else:
-                self._values[conjunction] = self._written(conjunction, shapes)
+        found = self._values.get(conjunction)
+        if found is None:
+            said = tuple([atom for atom in dict.fromkeys(conjunction) if atom != TRUE])
+            if said not in self._values:
+                self._values[said] = self._new_value(said)
+            found = self._values[conjunction] = self._values[said]
         self._spend(_USE)
-        return self._values[conjunction]
+        return found
+
+    def _new_value(self, conjunction: Conjunction) -> Expression:
+        self._spend(_NEW_VALUE)
+        shapes = self._conjunctions.shapes(conjunction)
+        if len(shapes) == 1 and shapes[0].unrestricted:
+            return self._any_of(shapes[0].types, conjunction, shapes)
+        return self._written(conjunction, shapes)
 
     def _any_of(self, types: frozenset[str], conjunction: Conjunction, shapes: tuple[Shape, ...]) -> Expression:
         """All values of these types: what most schemas ask for is written once."""
@@ -230,14 +237,18 @@ class _Translator:
         return found
 
     def _number(self, shape: Shape, interval: Interval, *, integral: bool) -> Expression:
-        known = (interval, integral)
-        if known not in self._numbers:
-            self._spend(_NEW_NUMBER)
-            name = f"{'integer' if integral else 'number'} {interval.name}"
-            with _blaming(pointer(shape.key[0])):
-                found = numbers.number(interval, name, self._rule, integral=integral)
-            self._numbers[known] = self._rule(name, found) if larger_than(found, _INLINE) else found
-        return self._numbers[known]
+        known = self._numbers.get((interval, integral))
+        if known is not None:
+            return known
+        self._spend(_NEW_NUMBER)
+        name = f"{'integer' if integral else 'number'} {interval.name}"
+        try:
+            found = numbers.number(interval, name, self._rule, integral=integral)
+        except GrammarError as error:
+            _blame(error, pointer(shape.key[0]))
+            raise
+        written = self._numbers[interval, integral] = self._rule(name, found) if larger_than(found, _INLINE) else found
+        return written
 
     def _shared(self, kind: str, key: Conjunction, expression: Expression) -> Expression:
         """A rule of its own for what is too large to be written out at each use."""
@@ -269,15 +280,10 @@ class _Translator:
             raise LimitExceeded(message, limit="expression_size")
 
 
-@contextmanager
-def _blaming(place: str) -> Iterator[None]:
-    """Gives the pointer to a schema to refusals without one."""
-    try:
-        yield
-    except GrammarError as error:
-        if error.pointer is None:
-            error.pointer = place
-        raise
+def _blame(error: GrammarError, place: str) -> None:
+    """Give the pointer to a schema to a refusal without one."""
+    if error.pointer is None:
+        error.pointer = place
 
 
 def _apart(parts: Iterable[Expression]) -> Iterator[Expression]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers.item_counts import (
     ANY_ORDER,
     Ask,
@@ -59,7 +60,7 @@ class ArrayFacts:
     @staticmethod
     def read(keywords: Keywords) -> ArrayFacts:
         if keywords.none_of(_KEYWORDS):
-            return _FREE
+            return FREE
         prefix = keywords.parts("prefixItems") if keywords.schemas("prefixItems") else ()
         rest = "items"
         if isinstance(keywords.values.get("items"), list):
@@ -78,7 +79,7 @@ class ArrayFacts:
 
     @property
     def free(self) -> bool:
-        return self is _FREE or self == _FREE
+        return self is FREE or self == FREE
 
     def about(self, place: int) -> tuple[str, ...]:
         """The schemas of the item at that place."""
@@ -87,7 +88,7 @@ class ArrayFacts:
         return () if self.rest is None else (self.rest,)
 
 
-_FREE = ArrayFacts()
+FREE = ArrayFacts()
 _KEYWORDS = frozenset(
     {"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"}
     | {"contains", "minContains", "maxContains"}
@@ -112,7 +113,7 @@ def about(all_facts: tuple[ArrayFacts, ...], place: int) -> tuple[str, ...]:
 def counts(all_facts: tuple[ArrayFacts, ...]) -> tuple[int, int | None]:
     """The fewest and the most items."""
     caps = [facts.most for facts in all_facts if facts.most is not None]
-    return max((facts.least for facts in all_facts), default=0), min(caps, default=None)
+    return max([facts.least for facts in all_facts], default=0), min(caps, default=None)
 
 
 def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expression:
@@ -124,12 +125,12 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
     prefix = []
     for place in range(length):
         item = writer.value(about(all_facts, place))
-        if item == NOTHING:
+        if is_nothing(item):
             most = place
             break
         prefix.append(item)
     rest = NOTHING if most is not None and most <= len(prefix) else writer.value(about(all_facts, len(prefix)))
-    if rest == NOTHING:
+    if is_nothing(rest):
         most = len(prefix) if most is None else min(most, len(prefix))
     if most is not None and most < least:
         return NOTHING
@@ -140,7 +141,7 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
     if content is None:
         content = NOTHING if most == 0 else _items(prefix, rest, max(least, 1), most, writer.layout)
     forms = [] if least or any(ask.least for ask in asks) else [writer.layout.empty(b"[", b"]")]
-    return alt(forms if content == NOTHING else (*forms, writer.layout.enclosed(b"[", content, b"]")))
+    return alt(forms if is_nothing(content) else (*forms, writer.layout.enclosed(b"[", content, b"]")))
 
 
 def _counting(

@@ -68,14 +68,16 @@ class ByName:
         telling = self._asked
         if name in self._listing:
             telling = sorted(chain(telling, self._listing[name]), key=itemgetter(0))
-        found: dict[str, None] = {}
+        found: list[str] = []
         for _, facts in telling:
-            own = [facts.properties[name]] if name is not None and name in facts.properties else []
-            own += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
-            if not own and facts.additional is not None:
-                own.append(facts.additional)
-            found |= dict.fromkeys(own)
-        return tuple(found)
+            before = len(found)
+            if name is not None and name in facts.properties:
+                found.append(facts.properties[name])
+            if facts.patterns:
+                found += [atom for regex, atom in facts.patterns.items() if matches(regex, pointer(atom))]
+            if len(found) == before and facts.additional is not None:
+                found.append(facts.additional)
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,16 @@ class Cell:
     parts: tuple[Expression, ...]
 
 
+_ANY = Cell(frozenset(), ())
+
+
 def cells(wanted: Sequence[Condition], where: str) -> list[Cell]:
     """One for each set of conditions that may be met together; some hold no key, which costs nothing but their number.
 
     Raises LimitExceeded where there are too many; `where` is the pointer to the schema.
     """
+    if not wanted:
+        return [_ANY]
     always = frozenset(condition.mark for condition in wanted if condition.mark in UNIVERSAL)
     found = [_Draft()]
     for condition in wanted:

@@ -8,7 +8,7 @@ member has met an obligation, no other of its cell follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeAlias
@@ -24,7 +24,7 @@ LONGEST_CHAIN = 500
 """Counts up to which each is a state of its own, shared by all ways that lead to it; larger ones are repetitions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Member:
     """A member, or any of the members whose keys are of one cell.
 
@@ -132,6 +132,9 @@ class Walk:
         return replace(state, due=due, room=room, counted=counted)
 
 
-def subsets(obligations: _Obligations) -> Iterator[_Obligations]:
-    for size in range(len(obligations) + 1):
-        yield from map(frozenset, combinations(sorted(obligations), size))
+def subsets(obligations: _Obligations) -> Iterable[_Obligations]:
+    """All of them, the smaller ones first."""
+    if not obligations:
+        return (NONE,)
+    ordered = sorted(obligations)
+    return [frozenset(some) for size in range(len(ordered) + 1) for some in combinations(ordered, size)]

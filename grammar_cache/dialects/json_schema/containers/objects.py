@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers import keys
-from grammar_cache.dialects.json_schema.containers.member_counts import Member, Walk, subsets
+from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk, subsets
 from grammar_cache.dialects.json_schema.containers.separated_members import separated
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
@@ -65,7 +66,7 @@ class ObjectFacts:
     @staticmethod
     def read(keywords: Keywords) -> ObjectFacts:
         if keywords.none_of(_KEYWORDS):
-            return _FREE
+            return FREE
         names = keywords.schema("propertyNames")
         return ObjectFacts(
             dict(keywords.named_parts("properties")),
@@ -80,10 +81,10 @@ class ObjectFacts:
 
     @property
     def free(self) -> bool:
-        return self is _FREE or self == _FREE
+        return self is FREE or self == FREE
 
 
-_FREE = ObjectFacts()
+FREE = ObjectFacts()
 _KEYWORDS = frozenset(
     {"properties", "required", "additionalProperties", "patternProperties", "propertyNames"}
     | {"minProperties", "maxProperties"}
@@ -96,13 +97,13 @@ def about(members: keys.ByName, name: str, matches: keys.Matches) -> Conjunction
 
 
 def required(all_facts: Iterable[ObjectFacts]) -> dict[str, None]:
-    return dict.fromkeys(name for facts in all_facts for name in facts.required)
+    return dict.fromkeys([name for facts in all_facts for name in facts.required])
 
 
 def counts(all_facts: Iterable[ObjectFacts]) -> tuple[int, int | None]:
     """The fewest and the most members."""
     caps = [facts.most for facts in all_facts if facts.most is not None]
-    return max((facts.least for facts in all_facts), default=0), min(caps, default=None)
+    return max([facts.least for facts in all_facts], default=0), min(caps, default=None)
 
 
 class Members:
@@ -112,15 +113,16 @@ class Members:
         self._facts = all_facts
         self._name = name
         self._writer = writer
-        self.some = tuple(dict.fromkeys(some for facts in all_facts for some in facts.some))
+        self.some = tuple(dict.fromkeys([some for facts in all_facts for some in facts.some]))
         self.owed = frozenset(range(len(self.some)))
-        self._by_key = frozenset(index for index, some in enumerate(self.some) if some.value == TRUE)
+        self._by_key = frozenset([index for index, some in enumerate(self.some) if some.value == TRUE])
         self.needed = required(all_facts)
-        self._names = dict.fromkeys(names) | dict.fromkeys(name for facts in all_facts for name in facts.properties)
+        self._names = dict.fromkeys(names) | dict.fromkeys([name for facts in all_facts for name in facts.properties])
         self._names |= self.needed
-        self._names |= dict.fromkeys(name for some in self.some for name in some.beside)
+        self._names |= dict.fromkeys([name for some in self.some for name in some.beside])
         self._about = keys.ByName(all_facts, self._names)
-        self._allowed = tuple(dict.fromkeys(name for facts in all_facts for name in facts.names))
+        self._allowed = tuple(dict.fromkeys([name for facts in all_facts for name in facts.names]))
+        self._states_beside_name = _STATES_OF_A_MEMBER + 2 * (writer.layout.gap != EMPTY)
         self.pointer = pointer(all_facts[0].pointer)
         if len(self.some) > _MOST_OBLIGATIONS:
             message = f"more than {_MOST_OBLIGATIONS} conditions on some member of an object"
@@ -138,7 +140,7 @@ class Members:
                 self._check(left)
             if not self._allowed or self._writer.is_key(self._allowed, name):
                 schemas = about(self._about, name, self._writer.matches)
-                met = frozenset(index for index, some in enumerate(self.some) if self._is_about(some, name))
+                met = self._met(name) if self.some else NONE
                 forms = self._forms(quoted(name), schemas, met)
                 if forms:
                     found.append(Member(forms, name in self.needed, met & self._by_key))
@@ -146,7 +148,7 @@ class Members:
         return found
 
     def _states(self, name: str) -> int:
-        return len(name.encode()) + _STATES_OF_A_MEMBER + 2 * (self._writer.layout.gap != EMPTY)
+        return len(name.encode()) + self._states_beside_name
 
     def _check(self, left: int) -> None:
         if left < 0:
@@ -161,7 +163,7 @@ class Members:
         for cell in cells:
             schemas = self._about.schemas(None, _marked(cell))
             met = frozenset(index for index, some in enumerate(self.some) if _is_met(some, index, cell))
-            if self._writer.value(schemas) != NOTHING:
+            if not is_nothing(self._writer.value(schemas)):
                 groups.setdefault((schemas, met), []).append(cell)
         parts = keys.by_last_character(_parts(distinct, len(groups)))
         further = (self._writer.key(self._allowed),) if self._allowed else ()
@@ -200,6 +202,9 @@ class Members:
             keys.Condition(index, self._writer.key(some.names)) for index, some in enumerate(self.some) if some.names
         ]
 
+    def _met(self, name: str) -> frozenset[int]:
+        return frozenset(index for index, some in enumerate(self.some) if self._is_about(some, name))
+
     def _is_about(self, some: Some, name: str) -> bool:
         """Whether the member of that name may be the one that is asked for."""
         where = pointer(some.value)
@@ -218,8 +223,10 @@ class Members:
         """Key and value, for each set of the obligations; none where there is no such member."""
         forms = {}
         for some in subsets(met - self._by_key):
-            value = self._writer.value((*schemas, *(self.some[index].value for index in sorted(some))))
-            if value != NOTHING:
+            value = self._writer.value(
+                (*schemas, *[self.some[index].value for index in sorted(some)]) if some else schemas
+            )
+            if not is_nothing(value):
                 forms[some] = seq(key, self._writer.layout.colon, value)
             elif not some:
                 break
@@ -269,7 +276,7 @@ def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: 
             least = musts
         others = members.shared(others)
         content = Walk(declared, others, least, most, members.owed, writer, name).expression()
-    return alt(empty if content == NOTHING else (*empty, writer.layout.enclosed(b"{", content, b"}")))
+    return alt(empty if is_nothing(content) else (*empty, writer.layout.enclosed(b"{", content, b"}")))
 
 
 def any_object(layout: Layout, any_value: Ref) -> Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member
 from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, repeat, seq
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
@@ -12,26 +13,25 @@ from grammar_cache.expression import NOTHING, Expression
 
 def separated(declared: Sequence[Member], others: Sequence[Member], layout: Layout) -> Expression:
     """Expression for at least one member: the declared ones in their order, then any of the others."""
-    members = [member.forms[NONE] for member in declared]
-    musts = [member.needed for member in declared]
-    after = [
-        seq(layout.comma, member) if must else optional(seq(layout.comma, member))
-        for member, must in zip(members, musts, strict=True)
-    ]
     other = alt(member.forms[NONE] for member in others)
     further = repeat(seq(layout.comma, other), 0, None)
-    if True in musts:
-        return _around(members, after, musts.index(True), further, layout)
+    pivot = next((place for place, member in enumerate(declared) if member.needed), None)
+    if pivot is not None:
+        return _around(declared, pivot, further, layout)
+    members = [member.forms[NONE] for member in declared]
+    after = [optional(seq(layout.comma, member)) for member in members]
     forms = (seq(_some(members, after), further), seq(other, further))
-    return alt(form for form in forms if form != NOTHING)
+    return alt(form for form in forms if not is_nothing(form))
 
 
-def _around(
-    members: list[Expression], after: list[Expression], pivot: int, others: Expression, layout: Layout
-) -> Expression:
+def _around(declared: Sequence[Member], pivot: int, others: Expression, layout: Layout) -> Expression:
     """Commas hang on the first member that is always there: they follow those before it, lead those after."""
-    before = [optional(seq(member, layout.comma)) for member in members[:pivot]]
-    return seq(*before, members[pivot], *after[pivot + 1 :], others)
+    before = [optional(seq(member.forms[NONE], layout.comma)) for member in declared[:pivot]]
+    after: list[Expression] = []
+    for member in declared[pivot + 1 :]:
+        following = layout.comma, member.forms[NONE]
+        after += following if member.needed else (optional(seq(*following)),)
+    return seq(*before, declared[pivot].forms[NONE], *after, others)
 
 
 def _some(members: list[Expression], after: list[Expression]) -> Expression:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grammar_cache.dialects.combine import repetition, sequence
+from grammar_cache.dialects.combine import is_nothing, repetition, sequence
 from grammar_cache.expression import (
     EMPTY,
     NOTHING,
@@ -32,8 +32,8 @@ def alt(items: Iterable[Expression]) -> Expression:
     flat: list[Expression] = []
     literals: set[bytes] = set()
     for item in items:
-        for part in item.items if isinstance(item, Alt) else (item,):
-            if isinstance(part, Bytes):
+        for part in item.items if type(item) is Alt else (item,):
+            if type(part) is Bytes:
                 if part.data in literals:
                     continue
                 literals.add(part.data)
@@ -42,7 +42,7 @@ def alt(items: Iterable[Expression]) -> Expression:
 
 
 def optional(item: Expression) -> Expression:
-    return EMPTY if item == NOTHING else Repeat(item, 0, 1)
+    return EMPTY if is_nothing(item) else Repeat(item, 0, 1)
 
 
 def repeat(item: Expression, least: int, most: int | None) -> Expression:

@@ -8,8 +8,8 @@ else with its short escape, else as \\u00XX with either case of the digits.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from json.encoder import encode_basestring
 
 from grammar_cache.dialects.json_schema.expressions.combine import alt, chars, seq
 from grammar_cache.expression import (
@@ -27,7 +27,6 @@ from grammar_cache.expression import (
     char_class,
 )
 
-_PLAIN = json.JSONEncoder(ensure_ascii=False)
 QUOTE = Bytes(b'"')
 _SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _FIRST_RAW = 0x20
@@ -36,7 +35,7 @@ _HEX = "0123456789abcdefABCDEF"
 
 def quoted(text: str) -> Bytes:
     """A string as a JSON token, in its canonical spelling."""
-    return Bytes(_PLAIN.encode(text).encode())
+    return Bytes(encode_basestring(text).encode())
 
 
 def encoded(texts: Expression, characters: Callable[[CharClass], Expression] | None = None) -> Expression:

@@ -13,6 +13,7 @@ from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation import Naming, different, negated, without
+from grammar_cache.dialects.json_schema.logic.unevaluated import seen_alone
 from grammar_cache.dialects.json_schema.logic.written_order import WrittenOrder
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema import draft as drafts
@@ -53,7 +54,7 @@ class FactReader:
         self._patterns = patterns
         self._lenient = lenient
         self._contents = None if lenient else Contents(formats.FORMATS)  # what is dropped is reported with its place
-        self._read: dict[str, Facts] = {TRUE: Facts(), FALSE: Facts(types=frozenset())}
+        self._read: dict[str, Facts] = {TRUE: _ALL, FALSE: _NONE}
         self._loose: dict[str, Facts] = {}
         self.written = WrittenOrder(document)
         self._made: dict[str, str] = {}
@@ -85,13 +86,18 @@ class FactReader:
             return facts
         if atom not in self._loose:
             node = self._document.node(atom)
-            keywords = self._keywords(node)
-            if atom in self._incomplete:
-                keywords = self._enforceable(keywords)
-            known = {name: value for name, value in keywords.values.items() if tables.is_known(name, keywords.draft)}
-            same = len(known) == len(keywords.values) or ("$ref" in known and keywords.draft.ref_stands_alone)
-            self._loose[atom] = facts if same else self._asserted(replace(keywords, values=known))
+            undated = isinstance(node.value, bool) or tables.DATED.isdisjoint(node.value)
+            self._loose[atom] = facts if undated else self._known(node, facts)
         return self._loose[atom]
+
+    def _known(self, node: Node, facts: Facts) -> Facts:
+        """Facts that a schema asserts by keywords that the draft knows; `facts`: those that it asserts by all."""
+        keywords = self._keywords(node)
+        if node.pointer in self._incomplete:
+            keywords = self._enforceable(keywords)
+        known = {name: value for name, value in keywords.values.items() if tables.is_known(name, keywords.draft)}
+        same = len(known) == len(keywords.values) or ("$ref" in known and keywords.draft.ref_stands_alone)
+        return facts if same else self._asserted(replace(keywords, values=known))
 
     def _keywords(self, node: Node) -> Keywords:
         contents, scope = self._contents, node.scope
@@ -104,6 +110,11 @@ class FactReader:
         return identity(self._values[atom]) if isinstance(self._values.get(atom), list | dict) else None
 
     def _facts(self, atom: str) -> Facts:
+        if is_schema(atom):
+            node = self._document.node(atom)
+            if isinstance(node.value, bool):
+                return _ALL if node.value else _NONE
+            return self._stated(self._keywords(node))
         origin = pointer_of(atom)
         naming = Naming(lambda facts: self.make(facts, origin), lambda value: self._unequal(value, origin))
         if is_negation(atom):
@@ -111,12 +122,7 @@ class FactReader:
             if negation(atom) in self._incomplete:
                 found = replace(found, incomplete=True)
             return negated(found, naming)
-        if atom in self._values:
-            return different(self._values[atom], naming)
-        node = self._document.node(atom)
-        if isinstance(node.value, bool):
-            return Facts() if node.value else Facts(types=frozenset())
-        return self._stated(self._keywords(node))
+        return different(self._values[atom], naming)
 
     def make(self, facts: Facts, origin: str) -> str:
         """A name for facts that no schema states by itself; equal facts get the same."""
@@ -143,9 +149,10 @@ class FactReader:
                     self._report(keywords.at(name), "ignored beside $ref before draft 2019-09")
             return Facts(others=self._reference(keywords, "$ref"))
         before = self._dropped
-        for name in keywords.values:
-            self._check(keywords, name)
-        if "items" in keywords and "prefixItems" in keywords and not tables.is_known("prefixItems", keywords.draft):
+        if not keywords.values.keys() <= tables.UNREMARKABLE:
+            for name in keywords.values:
+                self._check(keywords, name)
+        if "prefixItems" in keywords and "items" in keywords and not tables.is_known("prefixItems", keywords.draft):
             self.refuse(keywords.at("prefixItems"), "in this draft items is about all items")
             keywords = keywords.without("prefixItems")
         if self._lenient:
@@ -172,13 +179,18 @@ class FactReader:
         if keywords.none_of(_BEYOND_TYPE):
             return _all_of(stated_types(keywords))
         alternatives = keywords.schemas("oneOf")
-        found = Facts(
+        own = (
             stated_types(keywords),
             stated_values(keywords),
             StringFacts.read(keywords),
             Interval.read(keywords),
             ArrayFacts.read(keywords),
             ObjectFacts.read(keywords),
+        )
+        if keywords.none_of(tables.OF_SEVERAL):
+            return Facts(*own)
+        found = Facts(
+            *own,
             self._others(keywords),
             self._choices(keywords),
             () if alternatives is None else (alternatives,),
@@ -187,12 +199,14 @@ class FactReader:
             evaluated_items=_evaluated(keywords),
         )
         if found.looks_around and not found.refers:
-            return _seen_alone(found)
+            return seen_alone(found)
         self.looks_around = self.looks_around or found.looks_around
         return found
 
     def _check(self, keywords: Keywords, name: str) -> None:
         """Report or refuse what is not enforced."""
+        if name in tables.UNREMARKABLE:
+            return
         pointer = keywords.at(name)
         if name in tables.REFUSED:
             if not tables.REFUSED[name](keywords.values[name]):
@@ -203,7 +217,7 @@ class FactReader:
                 self._report(pointer, f"format {named} is an annotation")
         elif name == "$schema":
             self._check_dialect(keywords, pointer)
-        elif name not in tables.ENFORCED and name not in tables.ANNOTATIONS:
+        else:
             self._report(pointer, "annotation")
 
     def _check_dialect(self, keywords: Keywords, pointer: str) -> None:
@@ -261,6 +275,9 @@ class FactReader:
         self._ignored[f"{pointer}: {what}"] = None
 
 
+_ALL, _NONE = Facts(), Facts(types=frozenset())
+
+
 @cache
 def _all_of(types: frozenset[str]) -> Facts:
     """Facts of a schema that says no more than `type`, as most do."""
@@ -278,18 +295,6 @@ def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:
     met = (condition,) if then is None else (condition, then)
     unmet = (negation(condition),) if otherwise is None else (negation(condition), otherwise)
     return [(met, unmet)]
-
-
-def _seen_alone(facts: Facts) -> Facts:
-    """Facts of a schema alone: where no other is applied in place, what is not evaluated is what is additional."""
-    members, items = facts.object, facts.array
-    if members.additional is None:
-        members = replace(members, additional=facts.unevaluated_properties)
-    if facts.evaluated_items:
-        return replace(facts, object=members, unevaluated_properties=None)
-    if items.rest is None:
-        items = replace(items, rest=facts.unevaluated_items)
-    return replace(facts, object=members, array=items, unevaluated_properties=None, unevaluated_items=None)
 
 
 def _evaluated(keywords: Keywords) -> tuple[str, ...]:

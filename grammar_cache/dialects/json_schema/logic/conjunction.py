@@ -20,9 +20,9 @@ from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation_order import Denials
 from grammar_cache.dialects.json_schema.logic.possibility import Possibility
 from grammar_cache.dialects.json_schema.logic.search import Search
-from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
+from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.logic.tags import alike, told_by
-from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
+from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, is_schema, negation, pointer
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
@@ -47,7 +47,6 @@ class Conjunctions:
 
     def __init__(self, reader: FactReader, patterns: Patterns, limits: Limits) -> None:
         self._reader = reader
-        self.patterns = patterns
         self._limits = limits
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
@@ -55,14 +54,15 @@ class Conjunctions:
         self._excluded: dict[tuple[str, Conjunction], bool] = {}
         self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
         self._ends: dict[str, str] = {}
-        self._possible_at = [Possibility(self._inside(level), patterns, self.spend) for level in range(_LEVELS + 1)]
+        self._possibility = Possibility(self.empty, patterns, self.spend)
 
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those that are seen to exclude themselves."""
         if conjunction not in self._known:
-            plain = self._plain(conjunction, _LEVELS, self._reader.facts)
+            plain = self._plain(conjunction, self._reader.facts)
             if plain is not None:
-                found: tuple[Shape, ...] | None = (plain,) if plain.types else ()
+                shape = self._one_shape(*plain, _LEVELS)
+                found: tuple[Shape, ...] | None = (shape,) if shape.types else ()
             else:
                 found = self._found(conjunction, Denials.EACH)
             if found is None:
@@ -93,34 +93,54 @@ class Conjunctions:
             return self._found(conjunction, denials, forgiving=True)
         return tuple(found.values())
 
-    def _plain(self, conjunction: Conjunction, levels: int, read: Callable[[str], Facts]) -> Shape | None:
-        """The only shape of a schema that neither refers nor chooses, as most are; None for what is to be searched."""
-        if len(conjunction) != 1 or not is_schema(conjunction[0]):
+    def _plain(self, conjunction: Conjunction, read: Callable[[str], Facts]) -> tuple[str, Facts] | None:
+        """The schema that all comes down to, as it does for most, and its facts: one that neither refers nor chooses,
+        or that others do nothing but refer to. None for what is to be searched.
+        """
+        if not conjunction:
+            self.spend("")
+            return TRUE, read(TRUE)
+        start, *more = conjunction
+        if more or not is_schema(start):
             return None
-        [atom] = conjunction
-        facts = read(atom)
+        atom, facts = start, read(start)
+        if facts.others:
+            atom = self.end(start)
+            facts = read(atom)
         if facts.refers or facts.refusal or facts.looks_around:
             return None
+        if atom != start and facts.asserts:
+            self.spend(start)
         self.spend(atom, 2)
-        shape = merged((atom,) if facts.asserts else (), [facts], facts.text, facts.interval)
-        if facts.holds_of_all(facts.types):
+        return atom, facts
+
+    def _one_shape(self, atom: str, facts: Facts, levels: int) -> Shape:
+        """The only shape of a schema that neither refers nor chooses; of no type where that is seen to be impossible
+        so many levels deep.
+        """
+        shape = Shape.of((atom,) if facts.asserts else (), facts)
+        if not facts.asks:
             return shape
-        types = self._possible_at[levels].types(shape)
+        types = self.possible(shape, levels)
         return shape if types == shape.types else replace(shape, types=types)
 
     def empty(self, conjunction: Conjunction, levels: int = _LEVELS) -> bool:
         """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
         known = (conjunction, levels)
         if known not in self._empty:
-            found = self._plain(conjunction, levels, self._reader.loose)
-            if found is None:
+            plain = self._plain(conjunction, self._reader.loose)
+            if plain is None:
                 search = Search(self, self._reader, levels, loose=True)
-                found = next(search.alternatives(conjunction), None)
-            self._empty[known] = found is None or not found.types
+                self._empty[known] = next(search.alternatives(conjunction), None) is None
+            else:
+                _, facts = plain
+                types = self._one_shape(*plain, levels).types if facts.asks else facts.types
+                self._empty[known] = not types
         return self._empty[known]
 
-    def _inside(self, levels: int) -> Callable[[Conjunction], bool]:
-        return lambda conjunction: levels > 0 and self.empty(conjunction, levels - 1)
+    def possible(self, shape: Shape, levels: int) -> frozenset[str]:
+        """Types of the shape that are not seen to be impossible so many levels deep."""
+        return self._possibility.types(shape, levels)
 
     def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from grammar_cache.dialects.json_schema.containers import arrays, objects
 from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, NUMBERS
+from grammar_cache.dialects.json_schema.strings import string_facts
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
 _STRING, _ARRAY, _OBJECT = (frozenset({name}) for name in ("string", "array", "object"))
+_NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes seven times as long to make
 class Facts:
     """`values`: each `enum` or `const`, the value being one of each. `others`: atoms that hold as well. `choices`:
     groups of conjunctions, of each of which one or more hold. `exactly`: groups of atoms, of each of which one holds
@@ -26,10 +30,10 @@ class Facts:
 
     types: frozenset[str] = ANY_TYPE
     values: tuple[tuple[Json, ...], ...] = ()
-    text: StringFacts = field(default_factory=StringFacts)
-    interval: Interval = field(default_factory=Interval)
-    array: ArrayFacts = field(default_factory=ArrayFacts)
-    object: ObjectFacts = field(default_factory=ObjectFacts)
+    text: StringFacts = string_facts.FREE
+    interval: Interval = numbers.FREE
+    array: ArrayFacts = arrays.FREE
+    object: ObjectFacts = objects.FREE
     others: tuple[str, ...] = ()
     choices: tuple[tuple[Conjunction, ...], ...] = ()
     exactly: tuple[tuple[str, ...], ...] = ()
@@ -38,27 +42,37 @@ class Facts:
     unevaluated_properties: str | None = None
     unevaluated_items: str | None = None
     evaluated_items: tuple[str, ...] = ()
+    # What follows is known once, as searches ask over and over.
     asked: frozenset[str] = field(init=False, repr=False, compare=False)
-    """Types of whose values the own keywords ask more than the type. Known once, as searches ask over and over."""
+    """Types of whose values the own keywords ask more than the type."""
+    arrays: tuple[ArrayFacts, ...] = field(init=False, repr=False, compare=False)
+    """Facts of arrays, if they ask anything."""
+    objects: tuple[ObjectFacts, ...] = field(init=False, repr=False, compare=False)
+    asserts: bool = field(init=False, repr=False, compare=False)
+    """Whether something is said that the atoms referred to don't say."""
+    refers: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        parts = ((self.text, _STRING), (self.interval, NUMBERS), (self.array, _ARRAY), (self.object, _OBJECT))
-        asked = frozenset[str]().union(*(types for part, types in parts if not part.free))
-        object.__setattr__(self, "asked", ANY_TYPE if self.values or self.refusal or self.looks_around else asked)
+        self.arrays = () if self.array.free else (self.array,)
+        self.objects = () if self.object.free else (self.object,)
+        if self.values or self.refusal or self.looks_around:
+            self.asked = ANY_TYPE
+        else:
+            asked = _NOTHING if self.text.free else _STRING
+            asked |= _NOTHING if self.interval.free else NUMBERS
+            self.asked = asked | (_ARRAY if self.arrays else _NOTHING) | (_OBJECT if self.objects else _NOTHING)
+        self.asserts = bool(self.asked) or self.types != ANY_TYPE
+        self.refers = bool(self.others or self.choices or self.exactly)
 
     @property
-    def asserts(self) -> bool:
-        """Whether something is said that the atoms referred to don't say."""
-        return self.types != ANY_TYPE or not self.holds_of_all(ANY_TYPE)
+    def asks(self) -> bool:
+        """Whether the own keywords ask more of some value than its type."""
+        return not self.types.isdisjoint(self.asked)
 
     @property
     def looks_around(self) -> bool:
         """Whether it matters which other schemas hold."""
         return self.unevaluated_properties is not None or self.unevaluated_items is not None
-
-    @property
-    def refers(self) -> bool:
-        return bool(self.others or self.choices or self.exactly)
 
     def holds_of_all(self, types: frozenset[str]) -> bool:
         """Whether the schema's own keywords are satisfied by all values of these types."""

@@ -48,9 +48,10 @@ class Literals:
     def values(self, shape: Shape) -> dict[str, Json]:
         """The values that all enumerations of the shape hold and that satisfy the rest of it, by their identity."""
         found: dict[str, Json] = {}
+        all_listed = len(shape.values) == 1 and not shape.denied
         for value in shape.values[0]:
             name = identity(value)
-            if name not in found and self._listed(name, shape) and self._fits(value, shape):
+            if name not in found and (all_listed or self._listed(name, shape)) and self._fits(value, shape):
                 found[name] = value
         return found
 

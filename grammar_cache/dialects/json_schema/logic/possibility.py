@@ -26,28 +26,34 @@ _ASKED_A_STEP = 10
 
 
 class Possibility:
-    """`empty` says of a conjunction whether no value satisfies it; `spend` is told of the steps of work."""
+    """`empty` says of a conjunction whether no value satisfies it, as far as that is seen so many levels deep. `spend`
+    is told of the steps of work.
+    """
 
     def __init__(
-        self, empty: Callable[[Conjunction], bool], patterns: Patterns, spend: Callable[[str, int], None]
+        self, empty: Callable[[Conjunction, int], bool], patterns: Patterns, spend: Callable[[str, int], None]
     ) -> None:
         self._empty = empty
         self._patterns = patterns
         self._spend = spend
 
-    def types(self, shape: Shape) -> frozenset[str]:
-        """Types of the shape that are not seen to be impossible."""
+    def types(self, shape: Shape, levels: int) -> frozenset[str]:
+        """Types of the shape that are not seen to be impossible so many levels deep."""
         impossible: set[str] = set()
         if "string" in shape.types and shape.text.contradictory:
             impossible.add("string")
         if shape.types & NUMBERS and _crossed(shape.interval):
             impossible |= NUMBERS
-        if "array" in shape.types and shape.arrays and not self._array(shape):
+        if "array" in shape.types and shape.arrays and not self._array(shape, levels):
             impossible.add("array")
-        if "object" in shape.types and shape.objects and not self._object(shape):
+        if "object" in shape.types and shape.objects and not self._object(shape, levels):
             impossible.add("object")
         left = shape.types - impossible
         return left if not shape.values or self._listed(shape, left) else frozenset()
+
+    def _without(self, conjunction: Conjunction, levels: int) -> bool:
+        """Whether a part of a value is seen to be impossible, the value being looked at so many levels deep."""
+        return levels > 0 and self._empty(conjunction, levels - 1)
 
     def _listed(self, shape: Shape, types: frozenset[str]) -> bool:
         """Whether all enumerations hold some value that the shape doesn't evidently exclude."""
@@ -62,48 +68,50 @@ class Possibility:
     def _held(name: str, listings: list[frozenset[str]], denied: frozenset[str]) -> bool:
         return name not in denied and all(name in listing for listing in listings)
 
-    def _array(self, shape: Shape) -> bool:
+    def _array(self, shape: Shape, levels: int) -> bool:
         least, most = arrays.counts(shape.arrays)
         if most is not None and most < least:
             return False
-        if any(self._empty(arrays.about(shape.arrays, place)) for place in range(min(least, _PLACES))):
+        if any(self._without(arrays.about(shape.arrays, place), levels) for place in range(min(least, _PLACES))):
             return False
-        return not any(self._missing(count, shape) for facts in shape.arrays for count in facts.contains if count.least)
+        counts = (count for facts in shape.arrays for count in facts.contains if count.least)
+        return not any(self._missing(count, shape, levels) for count in counts)
 
-    def _missing(self, count: Contains, shape: Shape) -> bool:
+    def _missing(self, count: Contains, shape: Shape, levels: int) -> bool:
         """Whether no item can be one of those that are to be contained."""
         length = max(len(facts.prefix) for facts in shape.arrays)
         if length > _PLACES:
             return False
         return all(
-            self._empty((*arrays.about(shape.arrays, place), count.value))
+            self._without((*arrays.about(shape.arrays, place), count.value), levels)
             for place in range(min(count.after, length), length + 1)
         )
 
-    def _object(self, shape: Shape) -> bool:
+    def _object(self, shape: Shape, levels: int) -> bool:
         needed = objects.required(shape.objects)
-        members = ByName(shape.objects, needed)
-        self._spend(shape.key[-1], len(needed) * (1 + members.asked // _ASKED_A_STEP))
-        if any(self._empty(self._member(members, name)) for name in needed):
-            return False
+        if needed:
+            members = ByName(shape.objects, needed)
+            self._spend(shape.key[-1], len(needed) * (1 + members.asked // _ASKED_A_STEP))
+            if any(self._without(self._member(members, name), levels) for name in needed):
+                return False
         least, most = objects.counts(shape.objects)
         if most is not None and most < max(least, len(needed)):
             return False
-        return not any(self._lacking(some, shape) for facts in shape.objects for some in facts.some)
+        return not any(self._lacking(some, shape, levels) for facts in shape.objects for some in facts.some)
 
     def _member(self, members: ByName, name: str) -> Conjunction:
         return objects.about(members, name, self._patterns.matches)
 
-    def _lacking(self, some: Some, shape: Shape) -> bool:
+    def _lacking(self, some: Some, shape: Shape, levels: int) -> bool:
         """Whether no member can be the one that there has to be."""
-        if self._empty((some.value,)) or (some.names and self._empty(some.names)):
+        if self._without((some.value,), levels) or (some.names and self._without(some.names, levels)):
             return True
         for facts in shape.objects:
-            if facts.additional is not None and not facts.patterns and self._empty((facts.additional,)):
+            if facts.additional is not None and not facts.patterns and self._without((facts.additional,), levels):
                 names = [name for name in facts.properties if name not in some.beside]
                 self._spend(shape.key[-1], len(names))
                 members = ByName(shape.objects, names)
-                if all(self._empty((*self._member(members, name), some.value)) for name in names):
+                if all(self._without((*self._member(members, name), some.value), levels) for name in names):
                     return True
         return False
 

@@ -14,7 +14,6 @@ from grammar_cache.dialects.json_schema.logic import unevaluated
 from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation_order import Denials, apart, ordered, types_left
-from grammar_cache.dialects.json_schema.logic.possibility import Possibility
 from grammar_cache.dialects.json_schema.logic.search_branch import Branch, ConjunctionGroup, Todo
 from grammar_cache.dialects.json_schema.logic.search_context import SearchContext
 from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
@@ -58,7 +57,6 @@ class Search:
         self._denials = denials
         self._thrifty = denials is not Denials.EACH
         self._forgiving = forgiving or loose
-        self._possibility = Possibility(self._empty_inside, surroundings.patterns, surroundings.spend)
         self.refused: UnsupportedFeature | None = None
         """Reason why an alternative was left out, if one was."""
         self.denies = False
@@ -122,7 +120,7 @@ class Search:
         if shape.values and branch.unequal:
             atoms = tuple(item.atom for item in branch.unequal)
             shape = replace(shape, key=(*key, *atoms), denied=frozenset(filter(None, map(self._reader.denied, atoms))))
-        types = self._possibility.types(shape)
+        types = self._surroundings.possible(shape, self._levels)
         return shape if types == shape.types else replace(shape, types=types)
 
     def _expand(self, branch: Branch) -> None:
@@ -148,9 +146,6 @@ class Search:
     def _facts(self, atom: str) -> Facts:
         facts = self._reader.loose(atom) if self._loose else self._reader.facts(atom)
         return Facts(types=facts.types) if facts.refusal and self._forgiving else facts
-
-    def _empty_inside(self, conjunction: Conjunction) -> bool:
-        return self._levels > 0 and self._surroundings.empty(conjunction, self._levels - 1)
 
     def _settle(self, branch: Branch) -> bool:
         """Follow all that holds without a choice; False if it contradicts itself."""

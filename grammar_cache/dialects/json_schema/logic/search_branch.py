@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
+from grammar_cache.dialects.json_schema.strings import string_facts
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
 Place: TypeAlias = tuple[tuple[int, int], ...]
@@ -69,8 +71,8 @@ class Branch:
     types: frozenset[str] = ANY_TYPE
     groups: list[ConjunctionGroup] = field(default_factory=list)
     unequal: list[Todo] = field(default_factory=list)
-    text: StringFacts = field(default_factory=StringFacts)
-    interval: Interval = field(default_factory=Interval)
+    text: StringFacts = string_facts.FREE
+    interval: Interval = numbers.FREE
     steps: list[tuple[str, str]] = field(default_factory=list)
 
     @staticmethod

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
 
 
 class SearchContext(Protocol):
     """Context of a search: what is known of all conjunctions."""
-
-    patterns: Patterns
 
     def end(self, atom: str) -> str:
         """End of a chain of atoms that do nothing but refer to one other."""
@@ -19,8 +17,8 @@ class SearchContext(Protocol):
     def spend(self, atom: str, steps: int = 1) -> None:
         """Count steps of work."""
 
-    def empty(self, conjunction: Conjunction, levels: int) -> bool:
-        """Whether no value satisfies all the atoms, as far as that is seen so many levels deep."""
+    def possible(self, shape: Shape, levels: int) -> frozenset[str]:
+        """Types of the shape that are not seen to be impossible so many levels deep."""
 
     def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be

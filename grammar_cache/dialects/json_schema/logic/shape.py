@@ -15,7 +15,7 @@ from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes six times as long to make
 class Shape:
     """The merged assertions of the atoms in `key`, for values of `types`. `denied`: the identities of lists and objects
     that are left out of `values`. `names`: of members, in their order where it isn't that of `objects`."""
@@ -30,6 +30,11 @@ class Shape:
     denied: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
 
+    @staticmethod
+    def of(key: Conjunction, facts: Facts) -> Shape:
+        """Shape of what one schema asserts."""
+        return Shape(key, facts.types, facts.values, facts.text, facts.interval, facts.arrays, facts.objects)
+
     @property
     def unrestricted(self) -> bool:
         """Whether all values of its types are left."""
@@ -42,11 +47,11 @@ def merged(
     """`text` and `interval`: what all the facts say together of strings and numbers."""
     return Shape(
         key,
-        ANY_TYPE.intersection(*(facts.types for facts in all_facts)),
-        tuple(values for facts in all_facts for values in facts.values),
+        ANY_TYPE.intersection(*[facts.types for facts in all_facts]),
+        tuple([values for facts in all_facts for values in facts.values]),
         text,
         interval,
-        tuple(facts.array for facts in all_facts if not facts.array.free),
-        tuple(facts.object for facts in all_facts if not facts.object.free),
+        tuple([array for facts in all_facts for array in facts.arrays]),
+        tuple([members for facts in all_facts for members in facts.objects]),
         names=names,
     )

@@ -8,6 +8,7 @@ stricter, never laxer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
@@ -62,3 +63,15 @@ def items(own: Facts, others: Sequence[Facts]) -> tuple[int, tuple[Conjunction, 
 
 def further_items(first: int, atom: str) -> ArrayFacts:
     return ArrayFacts(prefix=(TRUE,) * first, rest=atom)
+
+
+def seen_alone(facts: Facts) -> Facts:
+    """Facts of a schema alone: where no other is applied in place, what is not evaluated is what is additional."""
+    members, items = facts.object, facts.array
+    if members.additional is None:
+        members = replace(members, additional=facts.unevaluated_properties)
+    if facts.evaluated_items:
+        return replace(facts, object=members, unevaluated_properties=None)
+    if items.rest is None:
+        items = replace(items, rest=facts.unevaluated_items)
+    return replace(facts, object=members, array=items, unevaluated_properties=None, unevaluated_items=None)

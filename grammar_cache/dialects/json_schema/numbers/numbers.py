@@ -56,7 +56,7 @@ class Interval:
     @staticmethod
     def read(keywords: Keywords) -> Interval:
         if keywords.none_of(_KEYWORDS):
-            return _FREE
+            return FREE
         low, high = _bounds(keywords, "minimum"), _bounds(keywords, "maximum")
         interval = Interval(multiples=_multiples(keywords))
         for bound in low:
@@ -78,7 +78,7 @@ class Interval:
 
     @property
     def free(self) -> bool:
-        return self is _FREE or self == _FREE
+        return self is FREE or self == FREE
 
     def holds(self, value: Decimal) -> bool:
         above = self.low is None or (value > self.low.value or (value == self.low.value and not self.low.open))
@@ -99,7 +99,7 @@ class Interval:
         return f"{low}x{high}" + "".join(f" {mark}{value}" for mark, values in marks for value in values)
 
 
-_FREE = Interval()
+FREE = Interval()
 _KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 
 

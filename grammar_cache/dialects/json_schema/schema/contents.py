@@ -38,6 +38,7 @@ _SCHEMAS = frozenset(
 )
 """Keywords of a schema, or of a list of them."""
 _MAPS = frozenset({"properties", "patternProperties"})
+_HOLDING = _SCHEMAS | _MAPS
 
 
 class Contents:
@@ -61,7 +62,7 @@ class Contents:
         if id(root) not in numbers:
             ordered = [root]
             for value in ordered:  # grows while it is read
-                if isinstance(value, dict):
+                if isinstance(value, dict) and not _HOLDING.isdisjoint(value):
                     ordered += [part for part in _inside(value) if id(part) not in numbers]
             for value in reversed(ordered):  # each after those inside of it
                 content = self._content(value) if isinstance(value, dict) else None
@@ -72,6 +73,8 @@ class Contents:
         """Contents of a schema, in its order; None where its place matters."""
         found: list[tuple[str, _Part]] = []
         for name, value in schema.items():
+            if name in _SILENT:
+                continue
             part: _Part | None = None
             if name in _VALUES:
                 part = repr(value)
@@ -80,8 +83,6 @@ class Contents:
             elif name in _MAPS and isinstance(value, dict):
                 members = self._all(value.values())
                 part = None if members is None else (*value, *members)
-            elif name in _SILENT:
-                continue
             if part is None:
                 return None
             found.append((name, part))

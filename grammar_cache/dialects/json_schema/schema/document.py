@@ -18,7 +18,7 @@ from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 __all__ = ["Document", "Node", "child_pointer"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Node:
     """A subschema: where it is, what it says, and what is in force there."""
 

@@ -46,11 +46,17 @@ class Draft(IntEnum):
 
 
 _NAMES = {
-    "04": Draft.DRAFT_4,
-    "06": Draft.DRAFT_6,
-    "07": Draft.DRAFT_7,
-    "2019-09": Draft.DRAFT_2019_09,
-    "2020-12": Draft.DRAFT_2020_12,
+    "draft-04": Draft.DRAFT_4,
+    "draft-06": Draft.DRAFT_6,
+    "draft-07": Draft.DRAFT_7,
+    "draft/2019-09": Draft.DRAFT_2019_09,
+    "draft/2020-12": Draft.DRAFT_2020_12,
+}
+_URIS = {
+    f"{scheme}://json-schema.org/{name}/schema{fragment}": draft
+    for name, draft in _NAMES.items()
+    for scheme in ("http", "https")
+    for fragment in ("", "#")
 }
 
 
@@ -58,13 +64,13 @@ def named(uri: object, pointer: str) -> Draft | None:
     """The draft that a value of `$schema` names; None for a dialect that is not one of the standard's."""
     if not isinstance(uri, str):
         raise GrammarSyntaxError("$schema must be a string", pointer=pointer)
-    match = _DRAFT.match(uri)
-    if match is not None and known(uri) is None:
+    draft = known(uri)
+    match = _DRAFT.match(uri) if draft is None else None
+    if match is not None:
         raise UnsupportedFeature(f"draft {match[1] or match[2]} of JSON Schema is not supported", pointer=pointer)
-    return known(uri)
+    return draft
 
 
 def known(uri: str) -> Draft | None:
     """The draft of that URI, if it is one that is supported."""
-    match = _DRAFT.match(uri)
-    return None if match is None else _NAMES.get(match[1] or match[2])
+    return _URIS.get(uri)

@@ -37,6 +37,17 @@ ANNOTATIONS = frozenset(
     }
 )
 
+UNREMARKABLE = (ENFORCED | ANNOTATIONS) - {"format", "$schema"}
+"""Keywords that are neither reported nor refused, whatever their value."""
+
+OF_SEVERAL = frozenset(
+    {
+        *("$ref", "$dynamicRef", "$recursiveRef"),
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contains"),
+        *("dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems"),
+    }
+)
+"""Keywords by which other schemas hold of the same value, or by which it matters which ones hold."""
 
 LENIENT = "; `lenient` drops it and reports it"
 """Ends the message of every refusal that a schema read with `lenient` doesn't meet."""
@@ -65,6 +76,9 @@ _SINCE: Mapping[str, Draft] = {
     "prefixItems": Draft.DRAFT_2020_12,
 }
 _UNTIL: Mapping[str, Draft] = {"dependencies": Draft.DRAFT_7, "additionalItems": Draft.DRAFT_2019_09}
+
+DATED = _SINCE.keys() | _UNTIL.keys()
+"""Keywords that not all drafts give their meaning."""
 
 
 def is_known(name: str, draft: Draft) -> bool:

@@ -14,7 +14,9 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 def child_pointer(pointer: str, *tokens: str | int) -> str:
-    return "/".join((pointer, *[_escaped(str(token)) for token in tokens]))
+    for token in tokens:
+        pointer = f"{pointer}/{_escaped(token) if isinstance(token, str) else token}"
+    return pointer
 
 
 def split(place: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from urllib.parse import unquote, urldefrag, urljoin
 
 from grammar_cache.dialects.json_schema.schema import bundled
@@ -43,8 +44,8 @@ class Scope:
 class Resources:
     """Resources of a schema, and the bundled ones that references lead to.
 
-    `draft` is that of the schema; `unknown_dialect` tells that it names one which isn't the standard's.
-    `dynamic`: the place of each dynamic anchor, by the place of its resource and its name.
+    `draft` is that of the schema; `unknown_dialect` tells that it names one which isn't the standard's. What stands
+    inside of texts is looked for when a reference asks for it by name: most lead to a place of their own text.
     """
 
     def __init__(self, root: Json) -> None:
@@ -52,13 +53,20 @@ class Resources:
         named = None if declared is None else drafts.named(declared, "/$schema")
         self.draft = named or Draft.UNDECLARED
         self.unknown_dialect = declared is not None and named is None
-        self.dynamic: dict[tuple[str, str], str] = {}
+        self._dynamic: dict[tuple[str, str], str] = {}
         self._texts: dict[str, tuple[Json, Scope]] = {}
         self._walked: dict[str, tuple[Json, Scope]] = {}  # the texts, and all places that have been on a way
         self._identified: dict[str, str] = {}
         self._anchors: dict[tuple[str, str], str] = {}
-        self._id_in_undeclared = _means_id(root)
+        self._searched = 0
+        self._root = root
         self._add("", root, Scope("", self.draft, ""))
+
+    @property
+    def dynamic(self) -> dict[tuple[str, str], str]:
+        """Place of each dynamic anchor, by the place of its resource and its name."""
+        self._search()
+        return self._dynamic
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -90,9 +98,12 @@ class Resources:
         """
         uri, fragment = (base, reference[1:]) if reference.startswith("#") else urldefrag(urljoin(base, reference))
         if uri not in self._identified:
+            self._search()
+        if uri not in self._identified:
             self._load(uri)
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
+            self._search()
             return self._anchors.get((uri, fragment))
         return self._canonical(self._identified[uri] + fragment)
 
@@ -122,19 +133,31 @@ class Resources:
         self._add(f"{uri}#", known, Scope(uri, draft, f"{uri}#"))
 
     def _add(self, text: str, root: Json, outer: Scope) -> None:
+        scope = self._enter(root, text, outer)
         self._texts[text] = (root, outer)
-        self._walked[text] = root, self._enter(root, text, outer)
+        self._walked[text] = root, scope
         self._identified.setdefault(outer.base, text)
-        for value, place, scope in self.schemas(text):
-            if scope.resource == place:
-                self._identified.setdefault(scope.base, place)
-                if value.get("$recursiveAnchor") is True:
-                    self.dynamic[place, RECURSIVE] = place
-            for name in self._anchor_names(value, scope.draft):
-                self._anchors.setdefault((scope.base, name), place)
-            named = value.get("$dynamicAnchor")
-            if isinstance(named, str):
-                self.dynamic.setdefault((scope.resource, named), place)
+        self._identified.setdefault(scope.base, text)
+
+    def _search(self) -> None:
+        """Look for identifiers and anchors in the texts that haven't been searched."""
+        texts = self.texts[self._searched :]
+        self._searched += len(texts)
+        for text in texts:
+            for value, place, scope in self.schemas(text):
+                self._note(value, place, scope)
+
+    def _note(self, value: dict[str, Json], place: str, scope: Scope) -> None:
+        """Note what a schema names."""
+        if scope.resource == place:
+            self._identified.setdefault(scope.base, place)
+            if value.get("$recursiveAnchor") is True:
+                self._dynamic[place, RECURSIVE] = place
+        for name in self._anchor_names(value, scope.draft):
+            self._anchors.setdefault((scope.base, name), place)
+        named = value.get("$dynamicAnchor")
+        if isinstance(named, str):
+            self._dynamic.setdefault((scope.resource, named), place)
 
     def _canonical(self, place: str) -> str | None:
         """One spelling per place, so that a node has one name; None where the pointer leads nowhere."""
@@ -146,7 +169,7 @@ class Resources:
 
     def _enter(self, value: Json, place: str, outer: Scope) -> Scope:
         """Scope in force inside a value that stands where `outer` is."""
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not (isinstance(value.get("$id"), str) or isinstance(value.get("id"), str)):
             return outer
         declared = value.get("$schema")
         draft = (drafts.known(declared) if isinstance(declared, str) else None) or outer.draft
@@ -172,6 +195,10 @@ class Resources:
         own = value.get(keyword)
         if (draft <= Draft.DRAFT_7 or keyword == "id") and isinstance(own, str) and own.startswith("#"):
             yield own[1:]
+
+    @cached_property
+    def _id_in_undeclared(self) -> bool:
+        return _means_id(self._root)
 
     def _id_keyword(self, draft: Draft) -> str:
         return "id" if draft is Draft.UNDECLARED and self._id_in_undeclared else draft.id_keyword

@@ -18,6 +18,8 @@ def stated_types(keywords: Keywords) -> frozenset[str]:
     if "type" not in keywords:
         return ANY_TYPE
     value = keywords.values["type"]
+    if isinstance(value, str) and value in _SCHEMA_TYPES:
+        return _SCHEMA_TYPES[value]
     names = value if isinstance(value, list) else [value]
     if not names:
         raise keywords.wrong("type", "a type or a non-empty list of types")

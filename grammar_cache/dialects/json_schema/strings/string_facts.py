@@ -33,7 +33,7 @@ class StringFacts:
     @staticmethod
     def read(keywords: Keywords) -> StringFacts:
         if keywords.none_of(_KEYWORDS):
-            return _FREE
+            return FREE
         pattern, named = keywords.text("pattern"), keywords.text("format") or ""
         return StringFacts(
             keywords.count("minLength") or 0,
@@ -56,7 +56,7 @@ class StringFacts:
 
     @property
     def free(self) -> bool:
-        return self is _FREE or self == _FREE
+        return self is FREE or self == FREE
 
     @property
     def contradictory(self) -> bool:
@@ -82,7 +82,7 @@ class StringFacts:
     @property
     def about_length(self) -> bool:
         """Whether nothing but the length is asked."""
-        return self == StringFacts(self.least, self.most)
+        return not (self.patterns or self.formats or self.unmatched or self.unlike or self.excluded)
 
     def covers(self, other: StringFacts) -> bool:
         """Whether it is plain to see that all strings of the other are its own."""
@@ -96,7 +96,7 @@ class StringFacts:
         return self.least <= length and (self.most is None or length <= self.most) and value not in self.excluded
 
 
-_FREE = StringFacts()
+FREE = StringFacts()
 _KEYWORDS = frozenset({"minLength", "maxLength", "pattern", "format"})
 
 

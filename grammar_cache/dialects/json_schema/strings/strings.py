@@ -189,6 +189,8 @@ def _uncovered(all_facts: list[StringFacts]) -> list[StringFacts]:
     """Facts without those whose strings others hold anyway. Coverage isn't looked for among many facts, which
     would cost the square of their number.
     """
+    if len(all_facts) == 1:
+        return all_facts
     kept: list[StringFacts] = []
     for facts in sorted(dict.fromkeys(all_facts), key=lambda facts: len(facts.conditions())):
         if len(kept) > _MOST_COMPARED or not any(other.covers(facts) for other in kept):

@@ -45,6 +45,17 @@ REFERENCES: list[Any] = [
     {"$ref": "#c", "$defs": {"a": {"$anchor": "c", "type": "array"}}},
     {"$id": "https://a.test/x/y", "$ref": "z", "$defs": {"a": {"$id": "z", "type": "integer"}}},
     {"$id": "https://a.test/x/", "$ref": "z#/$defs/s", "$defs": {"a": {"$id": "z", "$defs": {"s": {"type": "null"}}}}},
+    # A reference by name comes after one by pointer.
+    {
+        "$id": "https://a.test/x/",
+        "$ref": "#/$defs/list",
+        "$defs": {
+            "list": {"type": "array", "items": {"$ref": "z#word"}},
+            "a": {"$id": "z", "$defs": {"s": {"$anchor": "word", "type": "string"}}},
+        },
+    },
+    # A chain of references, the last of which leads to what holds of all values.
+    {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#c"}, "c": {"$anchor": "c"}}},
     {"$id": "urn:example:a", "$ref": "urn:example:b#c", "$defs": {"b": {"$id": "urn:example:b", "$anchor": "c"}}},
     # The root has the anchor, so every way ends there.
     {
@@ -98,6 +109,8 @@ DIFFERENT_WAYS = {
         ({"$ref": "other.json#/a"}, UnsupportedFeature, "/$ref"),
         ({"$ref": "#/$defs/x"}, GrammarSyntaxError, "/$ref"),
         ({"$ref": "#x"}, GrammarSyntaxError, "/$ref"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/x"}}}, GrammarSyntaxError, "/$defs/a/$ref"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#"}}}, GrammarSyntaxError, ""),
         ({"$id": "http://a.test/", "$ref": "http://[/"}, GrammarSyntaxError, "/$ref"),
         ({"$dynamicRef": 1}, GrammarSyntaxError, "/$dynamicRef"),
         (DIFFERENT_WAYS, UnsupportedFeature, "/$defs/list/items/$dynamicRef"),
@@ -125,6 +138,14 @@ def test_the_standards_own_schemas_are_known(reference: str) -> None:
     """A reference into a schema of schemas is followed, as its own draft reads it, and nothing is fetched."""
     for value, expected in BUNDLED[reference].items():
         assert generates_value({"$ref": reference}, value) is expected
+
+
+def test_a_schema_may_bring_what_is_known_otherwise() -> None:
+    """A resource of the schema itself is meant by its identifier, whatever is bundled under the same one."""
+    uri = "http://json-schema.org/draft-07/schema"
+    schema = {"$ref": f"{uri}#", "$defs": {"own": {"$id": uri, "type": "integer"}}}
+    assert generates_value(schema, 7)
+    assert not generates_value(schema, {})
 
 
 OLDER = [

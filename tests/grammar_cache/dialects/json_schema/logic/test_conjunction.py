@@ -1,0 +1,45 @@
+"""Shapes of conjunctions: those that needn't be searched are those that a search finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from grammar_cache.dialects.json_schema.logic.assertions import FactReader
+from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
+from grammar_cache.dialects.json_schema.logic.search import Search
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
+from grammar_cache.dialects.json_schema.schema.document import Document
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.limits import Limits
+
+_NAMED: dict[str, Json] = {
+    "chain": {"$ref": "#/$defs/object"},
+    "object": {
+        "type": ["object", "string"],
+        "properties": {"a": {"$ref": "#/$defs/text"}, "b": {"$ref": "#/$defs/chain"}},
+        "required": ["a"],
+        "minLength": 2,
+    },
+    "text": {"type": "string", "enum": ["a", "b"]},
+    "never": {"type": "object", "properties": {"a": {"type": "string", "enum": [1]}}, "required": ["a"]},
+    "no": False,
+    "any": {},
+    "to_any": {"$ref": "#/$defs/any"},
+    "to_no": {"$ref": "#/$defs/no"},
+    "to_never": {"$ref": "#/$defs/never"},
+    "number": {"type": "number", "minimum": 1},
+}
+_DOCUMENT: Json = {"$ref": "#/$defs/chain", "$defs": _NAMED}
+_PLAIN: list[Conjunction] = [(), ("",), *((f"/$defs/{name}",) for name in _NAMED)]
+
+
+@pytest.mark.parametrize("conjunction", _PLAIN, ids=str)
+def test_plain_schemas_have_the_shape_that_a_search_finds(conjunction: Conjunction) -> None:
+    patterns = Patterns(Limits())
+    reader = FactReader(Document(_DOCUMENT), patterns, lenient=False)
+    conjunctions = Conjunctions(reader, patterns, Limits())
+    searched = list(Search(conjunctions, reader, 3).alternatives(conjunction))
+    assert list(conjunctions.shapes(conjunction)) == searched
+    loose = list(Search(conjunctions, reader, 3, loose=True).alternatives(conjunction))
+    assert conjunctions.empty(conjunction) is (not loose)
