@@ -13,7 +13,7 @@ from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation import Naming, different, negated, without
-from grammar_cache.dialects.json_schema.logic.unevaluated import seen_alone
+from grammar_cache.dialects.json_schema.logic.unevaluated import evaluated_items, seen_alone
 from grammar_cache.dialects.json_schema.logic.written_order import WrittenOrder
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema import draft as drafts
@@ -196,7 +196,7 @@ class FactReader:
             () if alternatives is None else (alternatives,),
             unevaluated_properties=keywords.schema("unevaluatedProperties"),
             unevaluated_items=keywords.schema("unevaluatedItems"),
-            evaluated_items=_evaluated(keywords),
+            evaluated_items=evaluated_items(keywords),
         )
         if found.looks_around and not found.refers:
             return seen_alone(found)
@@ -295,9 +295,3 @@ def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:
     met = (condition,) if then is None else (condition, then)
     unmet = (negation(condition),) if otherwise is None else (negation(condition), otherwise)
     return [(met, unmet)]
-
-
-def _evaluated(keywords: Keywords) -> tuple[str, ...]:
-    """Atoms of items that `contains` evaluates, which it does from draft 2020-12 on."""
-    value = keywords.schema("contains")
-    return () if value is None or keywords.draft < drafts.Draft.DRAFT_2020_12 else (value,)

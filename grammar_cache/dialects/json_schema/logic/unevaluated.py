@@ -14,6 +14,8 @@ from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, is_schema
+from grammar_cache.dialects.json_schema.schema.draft import Draft
+from grammar_cache.dialects.json_schema.schema.reading import Keywords
 
 
 def followed(start: str, steps: Iterable[tuple[str, str]]) -> list[str]:
@@ -75,3 +77,9 @@ def seen_alone(facts: Facts) -> Facts:
     if items.rest is None:
         items = replace(items, rest=facts.unevaluated_items)
     return replace(facts, object=members, array=items, unevaluated_properties=None, unevaluated_items=None)
+
+
+def evaluated_items(keywords: Keywords) -> tuple[str, ...]:
+    """Atoms of items that `contains` evaluates, which it does from draft 2020-12 on."""
+    value = keywords.schema("contains")
+    return () if value is None or keywords.draft < Draft.DRAFT_2020_12 else (value,)
