@@ -34,7 +34,7 @@ _USERS = 4
 _ALIKE = 16
 """Byte classes by which a state and its like go on alike, at least."""
 _OWN = 4
-"""Of so many byte classes at most one may lead them to different states."""
+"""Byte classes of which at most one may lead a state and its like to different states."""
 
 
 @jit

@@ -62,7 +62,7 @@ class Inlining:
         return self._codes
 
     def body(self, name: str) -> Expression:
-        """What a rule derives; it may name any of several equal rules."""
+        """Body of a rule, which may name any of several equal rules."""
         return self._rules[name]
 
     def order(self) -> list[str]:

@@ -155,7 +155,7 @@ def test_two_rules_of_equal_content_are_one() -> None:
     grammar = Grammar(rules, "s")
     automata = AutomatonCache()
     net = build(grammar, Limits(), None, automata)
-    assert len(net.rule_names) == 5
+    assert len(net.rule_names) == 3
     assert len(automata) == 3
 
 
