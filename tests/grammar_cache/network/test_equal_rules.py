@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 from grammar_cache.automata.automaton_cache import AutomatonCache
 from grammar_cache.compile import parse
-from grammar_cache.configurations.interner import Configurations
 from grammar_cache.constraint import Constraint
 from grammar_cache.dialects.rule_book import renamed
 from grammar_cache.errors import EmptyLanguage
@@ -17,24 +16,14 @@ from grammar_cache.expression import Alt, And, Bytes, Expression, Grammar, Not, 
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.inlining import Inlining
-from grammar_cache.network.network import Network, build
+from grammar_cache.network.network import build
 from tests import strategies
 from tests.expression_matcher import matches
+from tests.grammar_cache.network.reading import reads
 from tests.oracle import words
 
 A, B = Bytes(b"a"), Bytes(b"b")
 LONG = Bytes(b"long enough to be called")
-
-
-def reads(net: Network, text: bytes) -> bool:
-    """Whether the network's language has the text."""
-    table = Configurations(net, 1_000_000)
-    at = table.start
-    for byte in text:
-        at = table.step(at, byte)
-        if at < 0:
-            return False
-    return table.accepts(at)
 
 
 def kept(rules: dict[str, Expression], start: str) -> set[str]:

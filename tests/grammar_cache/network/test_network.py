@@ -36,6 +36,7 @@ from grammar_cache.network.inlining import INLINE_SIZE
 from grammar_cache.network.network import Network, build
 from grammar_cache.network.states import NetworkState
 from tests import oracle
+from tests.grammar_cache.network.reading import reads
 from tests.strategies import Case, cases, examples
 
 A, B = Bytes(b"a"), Bytes(b"b")
@@ -44,16 +45,6 @@ LETTERS = char_class([(0x61, 0x7A)])
 
 def network(start: Expression, **rules: Expression) -> Network:
     return build(Grammar({"s": start, **rules}, "s"), Limits())
-
-
-def reads(net: Network, text: bytes) -> bool:
-    table = Configurations(net, 1_000_000)
-    at = table.start
-    for byte in text:
-        at = table.step(at, byte)
-        if at < 0:
-            return False
-    return table.accepts(at)
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 5, 96, 97, 127, 128, 129, 255, 256, 1000, None])
