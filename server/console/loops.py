@@ -25,7 +25,7 @@ class _Announcement(Listener):  # type: ignore[misc]  # numba has no types
     def on_start(self, event: Event) -> None:
         if not self.compiled:
             self._begun = self._printed = monotonic()
-            report("swyb: compiling the loops, once: three to four minutes…")
+            report("swyb: compiling the loops, once: three to five minutes…")
         self.compiled += 1
 
     def on_end(self, event: Event) -> None:
