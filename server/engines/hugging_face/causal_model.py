@@ -5,6 +5,7 @@ Knows how transformers wants masks, positions and caches; no sequences, no reque
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ class CausalModel:
             path, dtype=dtype, local_files_only=True, trust_remote_code=False
         ).eval()
         _refuse_other_states(self._model)
+        self._cache_argument = _cache_argument(self._model)
         self._head = LogitsLayer(self._model.get_output_embeddings())
         self._model.set_output_embeddings(self._head)
         if device.type == "cpu":
@@ -68,8 +70,8 @@ class CausalModel:
                 input_ids=self._tensor([[*chunk, *[0] * (longest - len(chunk))] for chunk in chunks]),
                 position_ids=self._positions(rows, longest),
                 attention_mask=self._mask(rows, longest),
-                past_key_values=cache,
                 use_cache=True,
+                **{self._cache_argument: cache},
             )
         logits: NDArray[np.float32] = output.logits[0].cpu().numpy()
         layers = tuple((layer.keys, layer.values) for layer in cache.layers)
@@ -90,6 +92,11 @@ class CausalModel:
 
     def _tensor(self, values: Sequence[int] | Sequence[Sequence[int]]) -> torch.Tensor:
         return torch.tensor(values, device=self._device)
+
+
+def _cache_argument(model: Any) -> str:
+    """Name of the argument that a model takes its cache by, which transformers 5.24 renamed."""
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
 
 def _cache(layers: Sequence[LayerTensors]) -> Cache:

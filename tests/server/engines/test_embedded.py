@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,11 @@ from tests.cached import model_folder
 
 def nothing_to_report(line: str) -> NoReturn:
     raise AssertionError(f"reported: {line}")
+
+
+def unversioned(path: Path) -> bytes:
+    """Bytes of a file without the line that tells the version of transformers: the cache may be older."""
+    return re.sub(rb'\n *"transformers_version": .*', b"", path.read_bytes())
 
 
 @pytest.fixture
@@ -143,8 +149,8 @@ def test_it_answers(tokenizer: Any) -> None:
 @pytest.mark.full
 @pytest.mark.model
 def test_making_it_again_gives_the_same_files(tmp_path: Path) -> None:
-    """The folder made from the installed package is byte for byte the one in the cache."""
+    """The folder made from the installed package is that in the cache, but for the version that wrote it."""
     cached, made = model_folder(), ensure_embedded_model(tmp_path, lambda line: None)
-    assert {path.name: path.read_bytes() == (cached / path.name).read_bytes() for path in made.iterdir()} == {
+    assert {path.name: unversioned(path) == unversioned(cached / path.name) for path in made.iterdir()} == {
         path.name: True for path in cached.iterdir()
     }

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers.cache_utils import Cache
 
 from grammar_cache.hosts.conformance.hostile_scores import Model
 from tests.server.engines.tiny import TOKENS, save_tokenizer
@@ -32,8 +33,8 @@ class Wilful(LlamaForCausalLM):  # type: ignore[misc]
     prompt_length = 0
 
     def forward(self, input_ids: torch.Tensor, **more: Any) -> Any:  # the signature of what it replaces
-        seen, more["past_key_values"] = more.get("past_key_values"), more.get("past_key_values")
-        before = seen.get_seq_length() if seen is not None else 0
+        # By its type: transformers 5.24 renamed the argument.
+        before = next((value.get_seq_length() for value in more.values() if isinstance(value, Cache)), 0)
         output = super().forward(input_ids=input_ids, **more)
         if self.wants is not None:
             if before == 0:
