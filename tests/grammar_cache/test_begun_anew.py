@@ -95,20 +95,29 @@ def check_followed(grammar: CompiledGrammar, tokens: list[int]) -> None:
     assert path == singly
 
 
-@given(cases(), st.sampled_from(LIMITS), st.randoms(use_true_random=False))
+@given(cases(), st.sampled_from(LIMITS), st.sampled_from([1, 3, 64]), st.randoms(use_true_random=False))
 @examples(25)
-def test_a_text_followed_at_once_is_one_taken_token_by_token(case: Case, limits: Limits, rng: random.Random) -> None:
-    """Random grammars: `followed` leads where `take` does, behind texts that end nowhere too."""
+def test_a_text_followed_at_once_is_one_taken_token_by_token(
+    case: Case, limits: Limits, together: int, rng: random.Random
+) -> None:
+    """Random grammars: `followed` leads where `take` does, behind texts that end nowhere too, however many tokens one
+    call follows.
+    """
     grammar = case.compiled(limits)
     if grammar is not None:
-        check_followed(grammar, text_of(grammar, 8, rng))
-        check_followed(grammar, [rng.randrange(grammar.vocabulary.size) for _ in range(4)])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(grammar_module, "TOGETHER", together)
+            check_followed(grammar, text_of(grammar, 8, rng))
+            check_followed(grammar, [rng.randrange(grammar.vocabulary.size) for _ in range(4)])
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_hostile_text_followed_at_once_is_one_taken_token_by_token(number: int) -> None:
+def test_a_hostile_text_followed_at_once_is_one_taken_token_by_token(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Hostile grammars: likewise, where bytes are dear, and tokens are cut."""
     [one] = hostile(range(number, number + 1))
+    monkeypatch.setattr(grammar_module, "TOGETHER", 5)
     for limits in (Limits(start_fuel=1_000), Limits(start_fuel=1_000, byte_cost=60)):
         grammar = compile_grammar(one.constraint, WORDS, limits)
         check_followed(grammar, text_of(grammar, 20, random.Random(number)))

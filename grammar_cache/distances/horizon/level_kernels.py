@@ -13,7 +13,7 @@ from grammar_cache.jit import jit_inline, jit_no_arrays
 
 VISIT_COST = 100
 """Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
-LEVELS = 256
+LEVELS = 96
 """Levels that are looked at: each takes its time, however little fuel its configurations cost."""
 
 FIRST, COST, LEAST, MOST, PAID = range(5)

@@ -40,7 +40,9 @@ class CausalModel:
         self.context_window = _context_window(self._model.config)
         self.tokens: int = self._model.get_input_embeddings().num_embeddings
         # Weights come in from the disk with their first use, and a model that can't be called shows it now.
-        self.extend(None, [(0,)])
+        _, rows = self.extend(None, [(0,)])
+        if not rows.layers:
+            raise ValueError("a model that keeps no keys and values of attention can't run here")
 
     def extend(
         self, rows: KeyValueRows | None, chunks: Sequence[Sequence[int]]

@@ -18,6 +18,7 @@ from transformers import (
     LlamaConfig,
     MambaConfig,
     MistralConfig,
+    OpenAIGPTConfig,
     PreTrainedConfig,
     PreTrainedTokenizerFast,
 )
@@ -67,6 +68,7 @@ CONFIGURATIONS: dict[str, PreTrainedConfig] = {
         bos_token_id=0,
         eos_token_id=1,
     ),
+    "no cache": OpenAIGPTConfig(n_embd=32, n_layer=1, n_head=4, n_positions=CONTEXT_WINDOW, vocab_size=TOKENS),
     "recurrent": MambaConfig(hidden_size=16, num_hidden_layers=1, vocab_size=TOKENS),
 }
 

@@ -258,10 +258,13 @@ def test_inputs_go_where_the_weights_are(tiny_folder: Callable[[str], Path]) -> 
         TransformersEngine(tiny_folder("llama"), threads=1, device="meta")
 
 
-def test_models_with_another_state_are_refused(tiny_folder: Callable[[str], Path]) -> None:
-    """A recurrent model, whose state can't be realigned, is refused when it is loaded."""
+@pytest.mark.parametrize("kind", ["recurrent", "no cache"])
+def test_models_with_another_state_are_refused(kind: str, tiny_folder: Callable[[str], Path]) -> None:
+    """A recurrent model, whose state can't be realigned, is refused when it is loaded; so is one that keeps none, and
+    would forget the prompt.
+    """
     with pytest.raises(ValueError, match="attention"):
-        TransformersEngine(tiny_folder("recurrent"), threads=1)
+        TransformersEngine(tiny_folder(kind), threads=1)
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
