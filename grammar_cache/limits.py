@@ -60,7 +60,7 @@ class Limits:
     """
 
     step_fuel: int = 1_500_000
-    """Cost of one search for what may follow at the horizon, of all tokens together (less than 8 ms): two for a trie
+    """Cost of one search for what may follow at the horizon, of all tokens together: two for a trie
     node that is visited, one for one that stays in a loop and is looked up, eight for each item and edge that it takes
     to go on from a configuration, as if nothing were known. A level that this doesn't last for isn't looked at, nor
     one more than 96 tokens ahead; what the additive distance lets in fits anyway.
