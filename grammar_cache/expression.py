@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+
 from grammar_cache.array_types import Ints
 
 MAX_CODE_POINT = 0x10FFFF
@@ -81,14 +83,17 @@ class Not:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Automaton:
-    """A regular language that the dialect brings as an automaton, of which state 0 is the start.
+    """A language that the dialect brings as an automaton, of which state 0 is the start.
 
-    Rows of `edges`, int32[…, 4], are (state, low byte, high byte, state after it); `ends` are the final states.
+    Rows of `edges`, int32[…, 4], are (state, low byte, high byte, state after it); those of `steps`, int32[…, 3], are
+    (state, place of one of the `items`, state after any text of it). `ends` are the final states.
     """
 
     states: int
     edges: Ints
     ends: Ints
+    items: tuple[Expression, ...] = ()
+    steps: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int32))
 
 
 Expression: TypeAlias = Bytes | CharClass | Seq | Alt | Repeat | Ref | And | Not | Automaton
@@ -154,7 +159,7 @@ def references(expression: Expression, *, in_boolean: bool = True) -> list[str]:
                 found[name] = None
             case And() | Not() if not in_boolean:
                 pass
-            case Seq(items) | Alt(items) | And(items):
+            case Seq(items) | Alt(items) | And(items) | Automaton(items=items):
                 todo += reversed(items)
             case Repeat(item, _, _) | Not(item):
                 todo.append(item)

@@ -23,10 +23,12 @@ from grammar_cache.interrupt import Interrupt
 BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT, AUTOMATON = range(10)
 """Codes of nodes, and what follows each: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of
 bounds. SEQ, ALT, AND count, distances. REPEAT distance, least, most or -1. CALL_OF rule. INLINED distance (either way).
-NOT distance. AUTOMATON states, edges, final states, then four numbers for each edge, one for each final state.
+NOT distance. AUTOMATON states, items, edges, final states, steps, then a distance for each item, four numbers for each
+edge, one for each final state, three for each step.
 """
 
-LEAVES = (Bytes, CharClass, Automaton)
+LEAVES = (Bytes, CharClass)
+_SEVERAL = (Seq, Alt, And, Automaton)
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
 _BOOLEAN = frozenset((And, Not))
 
@@ -118,7 +120,7 @@ class _Encoder:
             if id(node) in place:
                 todo.pop()
                 continue
-            if isinstance(node, (Seq, Alt, And)):
+            if isinstance(node, _SEVERAL):
                 items: tuple[Expression, ...] = node.items
             else:
                 items = (node.item,) if isinstance(node, (Repeat, Not)) else ()
@@ -134,11 +136,13 @@ class _Encoder:
             if isinstance(node, (Seq, Alt, And)):
                 ops.extend((_KINDS[type(node)], len(parts), *[at - part for part in parts]))
             elif isinstance(node, LEAVES):
-                self._leaf(node, inside=inside)
+                self._leaf(node)
             elif isinstance(node, Ref):
                 self._refer(node.name, at, inside=inside)
             elif isinstance(node, Repeat):
                 self._repeat(node, at - parts[0], inside=inside)
+            elif isinstance(node, Automaton):
+                self._automaton(node, [at - part for part in parts], inside=inside)
             else:
                 ops.extend((NOT, at - parts[0]))
             if parts and not inside:
@@ -159,23 +163,25 @@ class _Encoder:
             elif isinstance(item, LEAVES):
                 parts.append(len(ops))
                 place[id(item)] = len(ops)
-                self._leaf(item, inside=inside)
+                self._leaf(item)
             else:
                 missing.append(item)
         missing.reverse()
         return missing, parts
 
-    def _leaf(self, node: Bytes | CharClass | Automaton, *, inside: bool) -> None:
+    def _leaf(self, node: Bytes | CharClass) -> None:
         if isinstance(node, Bytes):
             self._ops.extend((BYTES, len(node.data), *node.data))
-        elif isinstance(node, CharClass):
-            self._ops.extend(_class(node.ranges))
         else:
-            self._ops.extend((AUTOMATON, node.states, len(node.edges), len(node.ends)))
-            self._ops.extend(node.edges.ravel().tolist())
-            self._ops.extend(node.ends.tolist())
-            if not inside:
-                self._count(len(node.edges))
+            self._ops.extend(_class(node.ranges))
+
+    def _automaton(self, node: Automaton, distances: list[int], *, inside: bool) -> None:
+        counts = len(distances), len(node.edges), len(node.ends), len(node.steps)
+        self._ops.extend((AUTOMATON, node.states, *counts, *distances))
+        for rows in (node.edges, node.ends, node.steps):
+            self._ops.frombytes(np.ascontiguousarray(rows, np.int32).tobytes())
+        if not inside:
+            self._count(len(node.edges) + len(node.steps))
 
     def _refer(self, name: str, at: int, *, inside: bool) -> None:
         number = self._names.setdefault(name, len(self._names))

@@ -28,6 +28,8 @@ def booleans(ops: Ints, root: int) -> Ints:
             begin, end = node + 2, node + 2 + ops[node + 1]
         elif op in (REPEAT, INLINED):
             begin, end = node + 1, node + 2
+        elif op == AUTOMATON:
+            begin, end = node + 6, node + 6 + ops[node + 2]
         else:
             continue
         for i in range(begin, end):
@@ -57,6 +59,8 @@ def excerpt(ops: Ints, root: int) -> Ints:
             begin, end = node + 2, node + 2 + ops[node + 1]
         elif op in (REPEAT, INLINED, NOT):
             begin, end = node + 1, node + 2
+        elif op == AUTOMATON:
+            begin, end = node + 6, node + 6 + ops[node + 2]
         if begin + k < end:
             left[waiting - 1] += 1
             part = node - ops[begin + k]
@@ -79,7 +83,7 @@ def excerpt(ops: Ints, root: int) -> Ints:
         elif op == CALL_OF:
             length = 2
         elif op == AUTOMATON:
-            length = 4 + 4 * ops[node + 2] + ops[node + 3]
+            length = 6 + ops[node + 2] + 4 * ops[node + 3] + ops[node + 4] + 3 * ops[node + 5]
         place[node] = size
         for i in range(length):
             out[size + i] = ops[node + i]

@@ -133,7 +133,7 @@ def _continued(built: Built, code: Longs, node: int, target: int, way: Way, limi
     if op == CALL_OF:
         return _call(built, code[node + 1], target)
     if op == AUTOMATON:
-        return _automaton(built, code, node, target)
+        return _automaton(built, code, node, target, way)
     if op == INLINED:
         body = node - code[node + 1]
         found = before(built, body, target)
@@ -230,14 +230,29 @@ def _call(built: Built, rule: int, target: int) -> Way:
 
 
 @jit_no_arrays
-def _automaton(built: Built, code: Longs, node: int, target: int) -> Way:
-    at, edges = int(built.counts[STATES]), node + 4
-    ends = edges + 4 * code[node + 2]
-    built.counts[STATES] += code[node + 1]
-    for e in range(edges, ends, 4):
-        add_edge(built, at + code[e], code[e + 1], code[e + 2], at + code[e + 3])
-    for e in range(ends, ends + code[node + 3]):
-        add_skip(built, at + code[e], target)
+def _automaton(built: Built, code: Longs, node: int, target: int, way: Way) -> Way:
+    edges = node + 6 + code[node + 2]
+    ends = edges + 4 * code[node + 3]
+    steps = ends + code[node + 4]
+    at, left = way.at, way.left
+    if at < 0:
+        at, left = int(built.counts[STATES]), code[node + 5]
+        built.counts[STATES] += code[node + 1]
+        for e in range(edges, ends, 4):
+            add_edge(built, at + code[e], code[e + 1], code[e + 2], at + code[e + 3])
+        for e in range(ends, steps):
+            add_skip(built, at + code[e], target)
+    while left:
+        step = steps + 3 * (left - 1)
+        part, after = node - code[node + 6 + code[step + 1]], at + code[step + 2]
+        if code[part] == CALL_OF:
+            add_call(built, at + code[step], code[part + 1], after)
+        else:
+            found = before(built, part, after)
+            if found < 0:
+                return Way(at, left, part, after)
+            add_skip(built, at + code[step], found)
+        left -= 1
     return Way(at, 0, -1, -1)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
+    BOTTOM,
     DEAD,
     UNKNOWN,
     WIDE,
@@ -20,6 +21,7 @@ from grammar_cache.configurations.arena import (
 )
 from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.step_kernels import after_byte, at, expand
+from grammar_cache.distances.additive import INFINITE
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays, visit, write
 from grammar_cache.vocabulary.token_set import Bits
@@ -65,6 +67,8 @@ class InsideFound(NamedTuple):
 
 NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST = range(6)
 """Places of the progress of `inside`."""
+EXIT, BELOW, COSTS, OUTERMOST, PLACE = range(5)
+"""Places of the progress of `below`."""
 
 
 @jit_no_arrays
@@ -125,19 +129,15 @@ def _stays(
     """Whether all tokens below a node go on as beside, where it may be less dear."""
     if after == other:
         return True
-    if after < 0 or other < 0:
-        return False
     levels, level = likeness.levels, 0
     while level < len(levels) and levels[level] < likeness.deepest[node] - words.depth[node]:
         level += 1
     if level == len(levels):
         return False
-    kinds, first = likeness.kinds, likeness.first
-    if _kind(arena, kinds, first, level, after) != _kind(arena, kinds, first, level, other):
-        return False
-    dearer = _cost(arena, likeness.costs, after) - _cost(arena, likeness.costs, other)
-    progress[DEARER] = max(progress[DEARER], dearer)
-    return True
+    alike, dearer = _alike(arena, likeness, level, after, other)
+    if alike:
+        progress[DEARER] = max(progress[DEARER], dearer)
+    return alike
 
 
 @jit_inline
@@ -164,22 +164,43 @@ def _note(arena: Arena, words: TokenArrays, node: int, after: int, found: Inside
 
 
 @jit_inline
-def _kind(arena: Arena, kinds: Ints, first: int, level: int, configuration: int) -> int:
-    """Equal for configurations that are alike at a level: what is told of states of the rule, and of nothing else.
+def _alike(arena: Arena, likeness: Likeness, level: int, one: int, other: int) -> tuple[bool, int]:
+    """Whether two configurations are alike at a level, and by how much the first may be dearer: each of their items is
+    at a state of the rule, by itself or below the same state of a called rule.
 
     A rule called at the end of this one returns to the root too: its states are another rule's.
     """
-    if configuration >= 0 and arena.item_first[configuration + 1] == arena.item_first[configuration] + 1:
-        item = arena.items[arena.item_first[configuration]]
-        place = (item >> 32) - first
-        if item & 0xFFFFFFFF == ROOT and 0 <= place < kinds.shape[1]:
-            return int(kinds[level, place])
-    return -2 - int(configuration)
+    if one == other:
+        return True, 0
+    if min(one, other) < 0 or arena.accepts[one] != arena.accepts[other]:
+        return False, 0
+    i, j = arena.item_first[one], arena.item_first[other]
+    count = arena.item_first[one + 1] - i
+    if count == 0 or arena.item_first[other + 1] - j != count:
+        return False, 0
+    kinds, costs, dearer = likeness.kinds, likeness.costs, -INFINITE
+    for k in range(count):
+        called, mine = _places(arena, arena.items[i + k])
+        also_called, theirs = _places(arena, arena.items[j + k])
+        place, place_beside = mine - likeness.first, theirs - likeness.first
+        if called != also_called or min(place, place_beside) < 0 or max(place, place_beside) >= kinds.shape[1]:
+            return False, 0
+        if kinds[level, place] != kinds[level, place_beside]:
+            return False, 0
+        dearer = max(dearer, costs[mine] - costs[theirs])
+    return True, dearer
 
 
 @jit_inline
-def _cost(arena: Arena, costs: Ints, configuration: int) -> int:
-    return int(costs[arena.items[arena.item_first[configuration]] >> 32])
+def _places(arena: Arena, item: int) -> tuple[int, int]:
+    """The state of a called rule, -1 if there is none, and that of the rule itself, -1 if it isn't known."""
+    node = item & 0xFFFFFFFF
+    if node == ROOT:
+        return -1, int(item >> 32)
+    edge = arena.edges[arena.edge_first[node]]
+    if arena.edge_first[node + 1] != arena.edge_first[node] + 1 or edge == BOTTOM or edge & 0xFFFFFFFF != ROOT:
+        return -1, -1
+    return int(item >> 32), int(edge >> 32)
 
 
 @jit_no_arrays
@@ -204,7 +225,7 @@ def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> t
 
 
 @jit_no_arrays
-def nearest(arena: Arena, kinds: Ints, first: int, origin: int, others: Ints, weights: Longs) -> tuple[int, int]:
+def nearest(arena: Arena, likeness: Likeness, origin: int, others: Ints, weights: Longs) -> tuple[int, int]:
     """The place among `others` whose rows go on for some bytes as that of `origin` does, behind byte classes of the
     most weight, and that weight. All of them are expanded; -1 and 0 if none goes on alike anywhere."""
     most, chosen = 0, -1
@@ -213,7 +234,7 @@ def nearest(arena: Arena, kinds: Ints, first: int, origin: int, others: Ints, we
         other, total = arena.row[others[k]], 0
         for c in range(len(weights)):
             mine, theirs = arena.next[row, c], arena.next[other, c]
-            if _kind(arena, kinds, first, _SOME, mine) == _kind(arena, kinds, first, _SOME, theirs):
+            if _alike(arena, likeness, _SOME, mine, theirs)[0]:
                 total += weights[c]
         if total > most:
             most, chosen = total, k
@@ -228,33 +249,54 @@ def below(
     path: Ints,
     exits: Ints,
     after_exit: int,
-    done: int,
-    i: int,
+    progress: Longs,
     bits: Bits,
     reached: NDArray[np.bool_],
-    widest: int,
-) -> tuple[int, int, int, int]:
+    sums: Ints,
+) -> int:
     """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
 
-    Goes on at node i below exit number `done`, or at the exit itself where i is 0. Returns both, the status, and what
-    reading a byte costs at most; WIDE where a byte is dear. Exits lie below each other: a token may be found more than
-    once.
+    Exits lie below each other: a token may be found more than once, and its bytes are read behind each of them at once.
+    `sums`, zeros at first, are what reading the next byte costs behind all exits together but the node itself, for each
+    node below the outermost exits (see `room_below`). Progress: the number of the exit and the node below it to go on
+    at (0: the exit itself), what reading a byte costs at most, the outermost exit and its place in `sums`. Returns 0,
+    or a status below it, after which it goes on, unless that is WIDE: a byte is dear.
     """
-    while done < len(exits):
-        if i == 0:
-            i = exits[done] + 1
-            path[words.depth[exits[done]]] = after_exit
-        end = words.skip[exits[done]]
-        while i < end:
-            here = i
-            after, i = visit(rules, arena, words, path, here)
+    number, node, widest = progress[EXIT], progress[BELOW], progress[COSTS]
+    outermost, place = progress[OUTERMOST], progress[PLACE]
+    while number < len(exits):
+        leaving = exits[number]
+        if leaving >= words.skip[outermost]:
+            place += words.skip[outermost] - outermost
+            outermost = leaving
+        if node == 0:
+            node = leaving + 1
+            path[words.depth[leaving]] = after_exit
+        while node < words.skip[leaving]:
+            here = node
+            after, node = visit(rules, arena, words, path, here)
             if after < UNKNOWN:
-                return done, here, after, widest
-            widest = max(widest, arena.costs[path[words.depth[here] - 1]])
+                progress[EXIT], progress[BELOW], progress[COSTS] = number, here, widest
+                progress[OUTERMOST], progress[PLACE] = outermost, place
+                return int(after)
+            before = place + here - 1 - outermost
+            if here == leaving + 1:
+                widest = max(widest, sums[before] + arena.costs[after_exit])
+            elif words.depth[here] > words.depth[here - 1]:  # the first node below the one before it
+                sums[before] += arena.costs[path[words.depth[here] - 1]]
+                widest = max(widest, sums[before] + arena.costs[after_exit])
             if widest > rules.dear:
-                return done, here, WIDE, widest
+                return WIDE
             if after >= 0 and words.string[here] >= 0:
                 write(words, words.string[here], bits, True)
                 reached[after] = True
-        done, i = done + 1, 0
-    return done, i, 0, widest
+        number, node = number + 1, 0
+    progress[EXIT], progress[COSTS] = number, widest
+    return 0
+
+
+def room_below(words: TokenArrays, exits: Ints) -> int:
+    """Nodes of the outermost exits, which aren't below another one, and all below them."""
+    past = words.skip[exits]
+    outermost = np.append(True, exits[1:] >= np.maximum.accumulate(past)[:-1])
+    return int((past - exits)[outermost].sum())

@@ -29,9 +29,13 @@ from grammar_cache.masks.few_tokens import MANY, MOST, FewFound, Spellings, few
 from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.mask_kernels import (
+    COSTS,
     DEARER,
+    EXIT,
     EXITS,
     NUMBER,
+    OUTERMOST,
+    PLACE,
     WIDEST,
     InsideFound,
     InsideWalk,
@@ -40,6 +44,7 @@ from grammar_cache.masks.mask_kernels import (
     inside,
     nearest,
     outlook,
+    room_below,
 )
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
@@ -241,8 +246,7 @@ class Masks:
 
         `kinds` of the rule's states, from `first` on, say which read short texts alike.
         """
-        table, costs = self._configurations, self._distances.state_costs
-        likeness = Likeness(self._vocabulary.deepest, kinds, first, LEVELS, costs)
+        table, likeness = self._configurations, self._likeness(first, kinds)
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), np.zeros(0, np.bool_)
         exits = np.empty(self._vocabulary.trie.size, np.int32)
@@ -272,16 +276,17 @@ class Masks:
 
     def _walked_below(self, exits: Ints, after: int) -> _Some:
         table = self._configurations
-        bits = np.zeros(self._bytes, np.uint8)
-        reached = np.zeros(0, np.bool_)
-        done = place = widest = status = 0
-        while done < len(exits) and status != WIDE:
+        bits, reached = np.zeros(self._bytes, np.uint8), np.zeros(0, np.bool_)
+        progress, sums = np.zeros(PLACE + 1, np.int64), np.zeros(room_below(self._words, exits), np.int32)
+        progress[OUTERMOST], status = exits[0], 0
+        while progress[EXIT] < len(exits) and status != WIDE:
             reached = self._longer(reached)
-            done, place, status, widest = below(
-                table.rules, table.arena, self._words, self._path, exits, after, done, place, bits, reached, widest
+            status = below(
+                table.rules, table.arena, self._words, self._path, exits, after, progress, bits, reached, sums
             )
             if status < 0 and status != WIDE:
                 table.outcome(status)
+        widest = INFINITE if status == WIDE else int(progress[COSTS])
         return _Some(TokenBits.of(bits), self._farthest(reached, 0), widest)
 
     def _longer(self, reached: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -303,11 +308,14 @@ class Masks:
         if not recent:
             recent.extend(self._looping(table.row(origin)))
         others = np.array([other for other, _ in recent], np.int32)
-        chosen, most = nearest(table.arena, kinds, first, origin, others, self._class_weights)
+        chosen, most = nearest(table.arena, self._likeness(first, kinds), origin, others, self._class_weights)
         other, like = recent[chosen] if most > dead else (DEAD, -1)
         recent.append((origin, state))
         known = self._known_inside(like) if other != DEAD else None
         return (self._nothing, DEAD) if known is None else (known, other)
+
+    def _likeness(self, first: int, kinds: Ints) -> Likeness:
+        return Likeness(self._vocabulary.deepest, kinds, first, LEVELS, self._distances.state_costs)
 
     def _looping(self, row: Ints) -> list[tuple[int, int]]:
         """Loop that most tokens lead to at first, if there is one: then what is inside of it is found quickly."""

@@ -241,7 +241,7 @@ def size(expression: Expression, call_size: Callable[[str], int], enough: int) -
         elif isinstance(item, CharClass):
             total += times * max(1, sum(len(s) for r in item.ranges for s in utf8_sequences(*r)))
         elif isinstance(item, Automaton):
-            total += times * max(1, len(item.edges))
+            total += times * max(1, len(item.edges) + len(item.steps))
         elif isinstance(item, And):
             total += times
             todo += [(part, 4 * times) for part in item.items]

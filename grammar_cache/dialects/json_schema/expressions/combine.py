@@ -10,6 +10,7 @@ from grammar_cache.expression import (
     NOTHING,
     Alt,
     And,
+    Automaton,
     Bytes,
     Expression,
     Not,
@@ -69,4 +70,6 @@ def larger_than(expression: Expression, size: int) -> bool:
             stack.extend(node.items)
         elif isinstance(node, _ONE):
             stack.append(node.item)
+        elif isinstance(node, Automaton):
+            size -= len(node.steps)
     return bool(stack) or size < 0

@@ -53,6 +53,15 @@ def bounded(texts: Expression, least: int, most: int | None) -> Expression | Non
     return next((way for way in ways if way != NOTHING and not larger_than(way, _MOST_NODES)), None)
 
 
+def loses_texts(texts: Expression, least: int, most: int | None) -> bool:
+    """Whether counting the characters of `texts` byte by byte takes many states, and dividing the room loses some."""
+    counted = least if most is None else most
+    if counted <= _FEWEST or larger_than(texts, _MOST_NODES):
+        return False
+    measured = _measured(texts, 0)
+    return measured is not None and measured.places * counted > _MOST_UNDIVIDED and not _undivided(measured)
+
+
 @dataclass(frozen=True, slots=True)
 class _Measured:
     """An expression and the lengths of its texts in characters, `longest` None without end. `places`: roughly the

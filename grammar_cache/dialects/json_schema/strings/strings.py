@@ -5,7 +5,7 @@ Lengths count code points, so an escape or a pair of surrogates is one character
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
@@ -20,12 +20,13 @@ from grammar_cache.dialects.json_schema.expressions.matching import belongs
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.strings import certainly_outside, formats
-from grammar_cache.dialects.json_schema.strings.bounded import bounded
+from grammar_cache.dialects.json_schema.strings.bounded import bounded, loses_texts
+from grammar_cache.dialects.json_schema.strings.character_automaton import counting_characters
 from grammar_cache.dialects.json_schema.strings.counting import by_rows, characters, spelled_out
 from grammar_cache.dialects.json_schema.strings.string_facts import About, StringFacts
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import NOTHING, Alt, And, CharClass, Expression, Not, Ref, Repeat, text
+from grammar_cache.expression import NOTHING, Alt, And, Automaton, CharClass, Expression, Not, Ref, Repeat, text
 from grammar_cache.limits import Limits
 
 RULE = "json.string"
@@ -36,6 +37,10 @@ _MOST_UNCOUNTED = 4
 """Characters that are spelled out, one by one, in the rule that has such a string."""
 _MOST_COMPARED = 200
 _TOGETHER = 4
+_MOST_COUNTED = 20_000
+"""States of an automaton that counts characters through a pattern."""
+_MOST_COUNTED_IN_ALL = 100_000
+"""States of all such automata of a schema, which take 0.2 s to make."""
 _MOST_VERDICTS = 20_000
 """Some 0.4 s. Of MaskBench's 11,305 schemas one asks for 18,000, all others for less than 1,400."""
 
@@ -61,6 +66,8 @@ class Patterns:
         self._verdicts: dict[tuple[str, str], bool] = {}
         self._classes: dict[CharClass, int] = {}
         self._counted: dict[str, int] = {}
+        self._exact: dict[tuple[int, int, int | None], Automaton | None] = {}
+        self._states = 0
 
     def condition(self, name: str, about: About, pointer: str) -> Expression:
         """One condition on the text between the quotation marks. Each is made once, so that its automaton is too."""
@@ -134,7 +141,8 @@ class Patterns:
         would be too large; see `bounded`. None where it wouldn't, or where something else is asked as well."""
         texts = [self._text(pattern, pointer) for pointer, pattern in facts.patterns]
         texts += [formats.FORMATS[name] for name in facts.formats]
-        found = bounded(texts[0], facts.least, facts.most) if len(texts) == 1 else None
+        if len(texts) != 1:
+            return None
 
         def characters(members: CharClass) -> Expression:
             own = encoded_class(members)
@@ -143,7 +151,24 @@ class Patterns:
             number = self._classes.setdefault(members, len(self._classes))
             return define(f"characters {number}", own)
 
+        exact = self._counting(texts[0], facts.least, facts.most, characters)
+        if exact is not None:
+            return exact
+        found = bounded(texts[0], facts.least, facts.most)
         return None if found is None else encoded(found, characters)
+
+    def _counting(
+        self, texts: Expression, least: int, most: int | None, characters: Callable[[CharClass], Expression]
+    ) -> Automaton | None:
+        if not loses_texts(texts, least, most):
+            return None
+        key = id(texts), least, most
+        if key not in self._exact:
+            room = min(_MOST_COUNTED, _MOST_COUNTED_IN_ALL - self._states)
+            found = counting_characters(texts, least, most, characters, room, self._limits)
+            self._exact[key] = found
+            self._states += 0 if found is None else found.states
+        return self._exact[key]
 
     def _text(self, pattern: str, pointer: str) -> Expression:
         if pattern not in self._texts:
