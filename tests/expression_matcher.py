@@ -80,7 +80,7 @@ class _Matcher:
             case Not(item):
                 return self._complement(item, place)
             case Automaton():
-                return self._walk(node, place)
+                return self._walk(node, place, reader)
             case Repeat(item, least, most):
                 return self._repeat(item, least, most, place, reader)
             case Ref(name):
@@ -111,19 +111,19 @@ class _Matcher:
                 found |= after
         return found
 
-    def _walk(self, automaton: Automaton, place: int) -> frozenset[int]:
-        """Ends of all paths of an automaton, byte by byte."""
-        edges, finals = automaton.edges.tolist(), set(automaton.ends.tolist())
-        states, found = {0}, set()
-        while states:
-            if states & finals:
-                found.add(place)
-            if place == len(self._data):
-                break
-            byte = self._data[place]
-            states = {to for source, low, high, to in edges if source in states and low <= byte <= high}
-            place += 1
-        return frozenset(found)
+    def _walk(self, automaton: Automaton, place: int, reader: Key) -> frozenset[int]:
+        """Ends of all paths of an automaton, by bytes and by items."""
+        edges, steps, finals = automaton.edges.tolist(), automaton.steps.tolist(), set(automaton.ends.tolist())
+        todo, seen = [(0, place)], {(0, place)}
+        for state, at in todo:  # grows while it is read
+            byte = self._data[at] if at < len(self._data) else -1
+            after = {(to, at + 1) for source, low, high, to in edges if source == state and low <= byte <= high}
+            for source, item, to in steps:
+                if source == state:
+                    after |= {(to, end) for end in self._ends(automaton.items[item], at, reader)}
+            todo += after - seen
+            seen |= after
+        return frozenset(at for state, at in seen if state in finals)
 
     def _complement(self, item: Expression, place: int) -> frozenset[int]:
         key = (id(item), place)

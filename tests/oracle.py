@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
 
 Words = frozenset[bytes]
 
@@ -68,6 +68,24 @@ class _Language:
                 return self._all.intersection(*(self._words(item, None) for item in items))
             case Not(item):
                 return self._all - self._words(item, None)
+            case Automaton():
+                return self._led(expression, [self._words(item, known) for item in expression.items])
+
+    def _led(self, automaton: Automaton, items: list[Words]) -> Words:
+        """Words of all paths, those that lead to each state growing until nothing is new."""
+        ways = [(state, items[item], after) for state, item, after in automaton.steps.tolist()]
+        for state, low, high, after in automaton.edges.tolist():
+            ways.append((state, frozenset(bytes([byte]) for byte in range(low, high + 1)), after))
+        led: list[Words] = [frozenset() for _ in range(automaton.states)]
+        led[0] = self._all & {b""}
+        grown = True
+        while grown:
+            grown = False
+            for state, read, after in ways:
+                new = (self._joined(led[state], read) & self._all) - led[after]
+                led[after] |= new
+                grown = grown or bool(new)
+        return frozenset().union(*(led[state] for state in automaton.ends.tolist()))
 
     def _joined(self, left: Words, right: Words) -> Words:
         by_length: dict[int, list[bytes]] = {}

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, reject, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from grammar_cache.expression import (
     EMPTY,
     Alt,
     And,
+    Automaton,
     Bytes,
     Expression,
     Grammar,
@@ -191,6 +193,7 @@ def _inner(inner: st.SearchStrategy[Expression], *, boolean: bool) -> st.SearchS
         several.map(Seq),
         several.map(Alt),
         _counts(inner, 5 if boolean else 1000),
+        _automata(inner),
     ]
     if boolean:
         choices += [
@@ -210,6 +213,18 @@ def _counts(item: st.SearchStrategy[Expression], large: int) -> st.SearchStrateg
 def _counted(item: Expression, counts: tuple[int, int | None]) -> Expression:
     least, more = counts
     return Repeat(item, least, None if more is None else least + more)
+
+
+def _automata(item: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """Three states at most, with steps that read some items: rounds, and steps that may read nothing, among them."""
+    state = st.integers(0, 2)
+    steps = st.lists(st.tuples(state, st.integers(0, 1), state), min_size=1, max_size=5)
+    return st.builds(_automaton, st.lists(item, min_size=2, max_size=2), steps, st.sets(state, min_size=1))
+
+
+def _automaton(items: list[Expression], steps: list[tuple[int, int, int]], ends: set[int]) -> Expression:
+    no_edges = np.zeros((0, 4), np.int32)
+    return Automaton(3, no_edges, np.array(sorted(ends), np.int32), tuple(items), np.array(steps, np.int32))
 
 
 @lru_cache

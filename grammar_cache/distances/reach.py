@@ -103,6 +103,9 @@ def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readab
     s = network.states
     byte_first, in_order, root_first, root = _by_class(network.classes, network.class_count, readings.children)
     after, width = _by_state(network.classes, network.class_count, s.move_first, s.move_class, s.move_to)
+    entry = np.array(network.entry, np.int32)
+    is_entry = np.zeros(s.count, np.bool_)
+    is_entry[entry] = True
     return Readable(
         network.classes,
         byte_first,
@@ -117,7 +120,8 @@ def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readab
         s.call_rule,
         s.call_back,
         s.final,
-        np.array(network.entry, np.int32),
+        entry,
+        is_entry,
         readings.closed,
         (width <= _NARROW) & (np.diff(s.call_first) == 0) & readings.closed,
         readings.whole,
@@ -183,6 +187,7 @@ def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
             *columns("ends", 2),
             *(*columns("places", 5), slots("places")),
             *(np.full(longest + 1, -1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.bool_)),
+            *(np.zeros(1, np.int32), np.zeros(1, np.int32)),
         ]
     )
 

@@ -19,7 +19,9 @@ from grammar_cache.distances.reach_tables import (
     LEFT_OUT,
     LINKS,
     MODEL,
+    NOBODY,
     NOT_BEGUN,
+    NOT_ENDED,
     OVER,
     PLACES,
     ROWS,
@@ -83,13 +85,23 @@ def walked(rules: Readable, words: TokenArrays, children: Children, states: Ints
 
 @jit_inline
 def _walk(rules: Readable, words: TokenArrays, children: Children, found: Found, walk: int) -> bool:
-    """Makes a walk, and all that it needs, unless it is made already; False where room is short."""
+    """Makes a walk, and all that it needs, unless it is made already; False where room is short.
+
+    Where nobody else needs it, the walk is over once a token ends its rule: no other costs less. So it is not for
+    callees, models and what has one, and lower bounds, which look at all.
+    """
+    alone = not (rules.closed or rules.is_entry[found.walk_state[walk]])
+    alone = alone and found.walk_node[walk] == 0 and found.walk_model[walk] < 0
+    found.alone[0], found.ended[0] = walk if alone else NOBODY, NOT_ENDED
     if not _begin(rules, words, found, walk, 0):
         return False
     depth = 0
     while depth <= found.deepest[0]:
+        over = found.alone[0] == walk and depth >= found.ended[0]
         while found.waiting[depth] >= 0:
-            if not _level(rules, words, children, found, depth):
+            if depth > found.ended[0] and over:
+                found.waiting[depth] = -1
+            elif not _level(rules, words, children, found, depth, not over):
                 return False
         depth += 1
     for place in range(found.used[PLACES]):
@@ -100,8 +112,8 @@ def _walk(rules: Readable, words: TokenArrays, children: Children, found: Found,
 
 
 @jit_inline
-def _level(rules: Readable, words: TokenArrays, children: Children, found: Found, depth: int) -> bool:
-    """Goes on from the places of one depth that wait; False where room is short.
+def _level(rules: Readable, words: TokenArrays, children: Children, found: Found, depth: int, further: bool) -> bool:
+    """Goes on from the places of one depth that wait, to a greater depth if `further`; False where room is short.
 
     First all of them come to rest, so that of tokens as long as each other the least goes on, whatever the order.
     """
@@ -113,7 +125,7 @@ def _level(rules: Readable, words: TokenArrays, children: Children, found: Found
         last = place
         if not _rest(rules, words, found, place, depth):
             return False
-    while last >= 0:
+    while last >= 0 and further:
         if not _go_on(rules, words, children, found, last, depth):
             return False
         last = found.place_older[last]
@@ -240,6 +252,8 @@ def _begin(rules: Readable, words: TokenArrays, found: Found, walk: int, depth: 
     """Puts a walk that hasn't begun yet at its first place."""
     if found.walk_ends[walk] != NOT_BEGUN:
         return True
+    if walk != found.alone[0]:
+        found.alone[0] = NOBODY  # one that others need is under way too
     found.walk_ends[walk] = -1
     return bool(_come(rules, found, walk, found.walk_state[walk], max(0, found.walk_node[walk]), depth, False))
 
@@ -256,6 +270,8 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
             return False
         best = rank(depth, node)
         _end(rules, found, row, node)
+        if rules.final[state] and walk == found.alone[0]:
+            found.ended[0] = min(depth, found.ended[0])
         if rules.narrow[state]:
             found.row_best[row] = min(best, found.row_best[row])
         elif best < found.row_best[row]:

@@ -22,6 +22,8 @@ MODEL, NOBODY = -1, -2
 """Instead of the node where a walk begins, which is the root: a model's, which goes on from its own state too; and that
 of what was given up.
 """
+NOT_ENDED = 1 << 30
+"""Instead of the depth at which a token of the walk under way ends its rule."""
 WHOLE, LEFT_OUT, WHOLE_LEFT_OUT = 1, 2, 4
 """Marks of rows: a whole token ends there; what begins with a string that ends there is left out; whole tokens are."""
 OVER, WHOLE_OVER = 1, 2
@@ -30,7 +32,7 @@ OVER, WHOLE_OVER = 1, 2
 
 class Readable(NamedTuple):
     """Tables of a network that the walks read. `after[state, byte class]`: a state, or -1. `width[state]`: bytes it
-    reads. `narrow[state]`: walks leave nothing out there, though strings end there.
+    reads. `narrow[state]`: walks leave nothing out there, though strings end there. `is_entry[state]`: of a rule.
 
     The bytes of class c are `class_bytes[class_first[c] : class_first[c + 1]]`; the root's children by such a byte
     `root[root_first[c] : root_first[c + 1]]`, those that are no token first.
@@ -50,6 +52,7 @@ class Readable(NamedTuple):
     call_back: Ints
     final: NDArray[np.bool_]
     entry: Ints
+    is_entry: Flags
     closed: bool
     narrow: Flags
     whole: Flags
@@ -65,7 +68,8 @@ class Found(NamedTuple):
     is under way places go, and no rows but those of models can be found. `row_best`: the depth of a row's node and the
     node, as one number. `seen_row[state]` is the row of the walk `seen_walk[state]`, the last one that came by that
     state: mostly the one that is asked for. `walk_model`: see `reach_models`; `spoiled[0]`: the walk that is under way
-    was sooner than its model.
+    was sooner than its model. `alone[0]`: that walk, if nobody else needs it or a walk that was begun on its way;
+    `ended[0]`: the least depth of a token that ends its rule.
     """
 
     used: Longs
@@ -99,6 +103,8 @@ class Found(NamedTuple):
     waiting: Ints
     deepest: Ints
     spoiled: Flags
+    alone: Ints
+    ended: Ints
 
 
 @jit_inline

@@ -7,6 +7,7 @@ A rule is inlined if it is small and not recursive. A large repetition becomes c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from grammar_cache.algorithms.strong_components import components
 from grammar_cache.automata.automaton_cache import AutomatonCache
@@ -147,10 +148,10 @@ class Inlining:
             node, ready = todo.pop()
             if id(node) in done:
                 continue
-            if isinstance(node, (Bytes, CharClass, Automaton, Ref, And, Not)):
+            if isinstance(node, (Bytes, CharClass, Ref, And, Not)):
                 done[id(node)] = node
                 continue
-            parts = node.items if isinstance(node, (Seq, Alt)) else (node.item,)
+            parts = node.items if isinstance(node, (Seq, Alt, Automaton)) else (node.item,)
             if not ready:
                 todo.append((node, True))
                 todo += [(part, False) for part in parts]
@@ -161,6 +162,8 @@ class Inlining:
                 done[id(node)] = Seq(made)
             elif isinstance(node, Alt):
                 done[id(node)] = Alt(made)
+            elif isinstance(node, Automaton):
+                done[id(node)] = replace(node, items=made)
             else:
                 done[id(node)] = self._repeated(Repeat(made[0], node.least, node.most), base)
         return done[id(expression)]

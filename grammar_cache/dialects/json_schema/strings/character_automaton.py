@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from grammar_cache.array_types import Ints
 from grammar_cache.automata.builder import NONE, Builder
 from grammar_cache.automata.complete_dfa import edges_of
 from grammar_cache.automata.dfa import determinise
@@ -119,14 +120,12 @@ def _any_of(kinds: Iterator[int] | range) -> CharClass:
     return char_class((kind, kind) for kind in kinds)
 
 
-def _by_groups(kinds: list[CharClass], edges: np.ndarray) -> tuple[list[CharClass], np.ndarray]:
-    """Classes of characters that lead on together, and the steps of all edges (state, class, state after)."""
-    groups: dict[tuple[int, int], int] = {}
-    for low, high in np.unique(edges[:, 1:3], axis=0).tolist():
-        groups[low, high] = len(groups)
-    joined = [char_class(part for kind in kinds[low : high + 1] for part in kind.ranges) for low, high in groups]
-    which = [groups[low, high] for low, high in edges[:, 1:3].tolist()]
-    return joined, np.stack((edges[:, 0], np.array(which, np.int32), edges[:, 3]), axis=1)
+def _by_groups(kinds: list[CharClass], edges: Ints) -> tuple[list[CharClass], Ints]:
+    """Classes of characters that lead on together, and the steps of all edges: (state, class, state after)."""
+    groups, which = np.unique(edges[:, 1] * _MOST_KINDS + edges[:, 2], return_inverse=True)
+    bounds = [divmod(group, _MOST_KINDS) for group in groups.tolist()]
+    joined = [char_class(part for kind in kinds[low : high + 1] for part in kind.ranges) for low, high in bounds]
+    return joined, np.stack((edges[:, 0], which.astype(np.int32), edges[:, 3]), axis=1)
 
 
 def _no_rule(name: str) -> Expression:
