@@ -36,6 +36,10 @@ STATE_PRICE = 100
 FEW_STATES = 2_000
 """States whose counts are solved within a step where they have to be: in less than 10 ms."""
 
+_MOST_CALLS = 2_000
+"""Calls in the states of a part, above which its counts aren't solved: those of rows that count characters lead on by
+thousands of tokens each, and take a tenth of a millisecond a state."""
+
 
 class FewestCache(LruCache[bytes, Ints]):
     """Counts of one vocabulary by the key of a part: see `Vocabulary.cache`."""
@@ -108,9 +112,10 @@ def _fewest(configurations: Configurations, vocabulary: Vocabulary, interrupt: I
     network = configurations.network
     cache = vocabulary.cache(FewestCache)
     fewest = np.full((WAYS, network.states.count), INFINITE, np.int32)
+    calls = np.diff(network.states.call_first)
     unknown = []
     for part in parts(network):
-        known = cache.get(part.key)
+        known = _trivial(network, part.states) if calls[part.states].sum() > _MOST_CALLS else cache.get(part.key)
         if known is None:
             unknown.append(part)
         else:
@@ -122,17 +127,17 @@ def _fewest(configurations: Configurations, vocabulary: Vocabulary, interrupt: I
         try:
             found = reach(network, _readings(vocabulary), fresh, configurations.limit, interrupt)
         except LimitExceeded:  # what isn't walked tells nothing: a text that isn't complete needs a token
-            return _trivial(network)
+            return _trivial(network, np.arange(network.states.count, dtype=np.int32))
         fewest_begun(fewest, fresh, found, INFINITE)
         for part in unknown:
             cache.keep(part.key, fewest[:, part.states], len(part.states))
     return fewest
 
 
-def _trivial(network: Network) -> Ints:
-    """Counts that hold without a look at any token."""
-    fewest = np.zeros((WAYS, network.states.count), np.int32)
-    fewest[:INSIDE] = ~network.states.final
+def _trivial(network: Network, states: Ints) -> Ints:
+    """Counts of some states that hold without a look at any token."""
+    fewest = np.zeros((WAYS, len(states)), np.int32)
+    fewest[:INSIDE] = ~network.states.final[states]
     return fewest
 
 
