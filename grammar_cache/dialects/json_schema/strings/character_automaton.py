@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
+from grammar_cache.array_types import Ints, Octets
 from grammar_cache.automata.builder import NONE, Builder
 from grammar_cache.automata.complete_dfa import edges_of
-from grammar_cache.automata.dfa import determinise
+from grammar_cache.automata.dfa import Dfa, determinise
 from grammar_cache.automata.nfa import byte_classes
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import (
@@ -32,6 +32,8 @@ from grammar_cache.expression import (
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 
+_MOST_UNREACHED = 2
+"""Pairs of a place in the pattern and a length, for each state that there may be, up to which they are tried."""
 _MOST_KINDS = 64
 """Kinds of characters: each is a byte of a single one where the automaton is made."""
 
@@ -52,17 +54,25 @@ def counting_characters(
     kinds = _kinds(texts)
     if len(kinds) > _MOST_KINDS:
         return None
-    counted = And((_by_kind(texts, kinds), Repeat(_any_of(range(len(kinds))), least, most)))
+    pattern, counted = _by_kind(texts, kinds), least if most is None else most
     try:
-        nfa = Builder({}, _no_rule, min(most_states, limits.rule_states), limits.nesting).nfa(counted)
-        classes = byte_classes([nfa])
-        dfa = determinise(nfa, classes, NONE, NONE, most_states, Interrupt())
+        alone, _ = _automaton(pattern, most_states, limits)
+        if alone.size * counted > _MOST_UNREACHED * most_states:
+            return None
+        length = Repeat(_any_of(range(len(kinds))), least, most)
+        dfa, classes = _automaton(And((pattern, length)), most_states, limits)
     except LimitExceeded:
         return None
     edges, ends = edges_of(dfa.first, dfa.labels, dfa.heads, dfa.final, classes)
     items, steps = _by_groups(kinds, edges)
     spelled = tuple(characters(members) for members in items)
     return Automaton(dfa.size, np.zeros((0, 4), np.int32), ends, spelled, steps)
+
+
+def _automaton(expression: Expression, most_states: int, limits: Limits) -> tuple[Dfa, Octets]:
+    nfa = Builder({}, _no_rule, min(most_states, limits.rule_states), limits.nesting).nfa(expression)
+    classes = byte_classes([nfa])
+    return determinise(nfa, classes, NONE, NONE, most_states, Interrupt()), classes
 
 
 def _kinds(texts: Expression) -> list[CharClass]:
