@@ -13,7 +13,6 @@ from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_expression
 from grammar_cache.distances import lower_bounds
 from grammar_cache.distances.beam_bound import _path
-from grammar_cache.distances.lower_bounds import _trivial
 from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
@@ -66,7 +65,7 @@ def lost(rules: Grammar, vocabulary: Vocabulary, limits: Limits) -> CompiledGram
     """A grammar whose search for the minimum was done without lower bounds: it runs dry where texts are short."""
     grammar = compile_expression(rules, vocabulary, limits)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lower_bounds, "_fewest", lambda configurations, *_: _trivial(configurations.network))
+        patch.setattr(lower_bounds, "_MOST_CALLS", -1)
         _ = grammar.minimum
     return grammar
 

@@ -7,15 +7,11 @@ and the masks of two differ only in tokens that are longer than the rest of the 
 
 from __future__ import annotations
 
-from grammar_cache.automata.builder import NONE, Builder
-from grammar_cache.automata.complete_dfa import edges_of
-from grammar_cache.automata.dfa import determinise
-from grammar_cache.automata.nfa import byte_classes
+from grammar_cache.automata.minimal_automaton import minimal_automaton
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Alt, Automaton, Bytes, CharClass, Expression, Ref, Repeat, Seq
-from grammar_cache.interrupt import Interrupt
+from grammar_cache.expression import Alt, Bytes, CharClass, Expression, Ref, Repeat, Seq
 from grammar_cache.limits import Limits
 
 ROW = 128
@@ -60,14 +56,10 @@ def spelled_out(pattern: Expression, limits: Limits) -> Expression:
     """The automaton of a pattern that counts, if it is small; else the pattern."""
     if not _counts(pattern):
         return pattern
-    most = min(_MOST_STATES, limits.rule_states)
     try:
-        nfa = Builder({}, _no_rule, most, limits.nesting).nfa(pattern)
-        classes = byte_classes([nfa])
-        dfa = determinise(nfa, classes, NONE, NONE, most, Interrupt())
+        return minimal_automaton(pattern, min(_MOST_STATES, limits.rule_states), limits.nesting)
     except LimitExceeded:
         return pattern
-    return Automaton(dfa.size, *edges_of(dfa.first, dfa.labels, dfa.heads, dfa.final, classes))
 
 
 def by_rows(pattern: Expression, name: str, define: Define) -> Expression:
@@ -123,7 +115,3 @@ def _counts(pattern: Expression) -> bool:
         elif isinstance(node, Seq | Alt):
             todo += node.items
     return False
-
-
-def _no_rule(name: str) -> Expression:
-    raise AssertionError(f"a pattern names no rules, but this one names {name}")
