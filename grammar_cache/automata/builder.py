@@ -11,7 +11,14 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.automata.complete_dfa import CompleteDfa, CompleteDfaCache, EmbeddedDfa, intersection, standing
+from grammar_cache.automata.complete_dfa import (
+    CompleteDfa,
+    CompleteDfaCache,
+    EmbeddedDfa,
+    edges_of,
+    intersection,
+    standing,
+)
 from grammar_cache.automata.dfa import determinise, too_many_states
 from grammar_cache.automata.flat_expression import AND, NOT, Code, FlatExpression, encoded, linked
 from grammar_cache.automata.nfa import Nfa, byte_classes
@@ -19,7 +26,7 @@ from grammar_cache.automata.subexpressions import booleans, excerpt
 from grammar_cache.automata.subset_kernels import STOPPED, TOO_LARGE
 from grammar_cache.automata.thompson import Embedded, construct
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Expression
+from grammar_cache.expression import Automaton, Expression
 from grammar_cache.interrupt import Interrupt
 
 NONE = np.zeros(0, np.bool_)
@@ -114,3 +121,15 @@ class Builder:
         nfa = self._nfa(ops, node, depth)
         classes = byte_classes([nfa])
         return CompleteDfa.of(determinise(nfa, classes, NONE, NONE, self._limit, self._interrupt), classes)
+
+
+def minimal_automaton(expression: Expression, most_states: int, nesting: int) -> Automaton:
+    """The automaton of an expression that names no rules. Raises LimitExceeded(rule_states, nesting)."""
+    nfa = Builder({}, _no_rule, most_states, nesting).nfa(expression)
+    classes = byte_classes([nfa])
+    dfa = determinise(nfa, classes, NONE, NONE, most_states, Interrupt())
+    return Automaton(dfa.size, *edges_of(dfa.first, dfa.labels, dfa.heads, dfa.final, classes))
+
+
+def _no_rule(name: str) -> Expression:
+    raise AssertionError(f"an expression without rules names {name}")

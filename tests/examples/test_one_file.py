@@ -29,7 +29,7 @@ from grammar_cache.configurations.interner import Configurations
 from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
@@ -108,13 +108,13 @@ def cases(draw: st.DrawFn, *, distinct: bool = False) -> Case:
 
 
 def plain(body: Expression) -> Expression:
-    """Shape without what the single file's notation lacks: no And, no Not, no large counts."""
+    """Shape without what the single file's notation lacks: no And, no Not, no automaton, no large counts."""
     match body:
         case Ref(name):
             return Ref("root" if name == "r0" else name)
         case Seq(items):
             return Seq(tuple(map(plain, items)))
-        case Alt(items) | And(items):
+        case Alt(items) | And(items) | Automaton(items=items):
             return Alt(tuple(map(plain, items)) or (Bytes(b""),))
         case Not(item):
             return plain(item)

@@ -18,7 +18,7 @@ k ::= "p" ( [^z()] m | r ) | "q" [^z()] m
 m ::= [^z();]* ";"
 r ::= [a-y] | "(" r ")"
 """
-"""After `p` a rule may end behind a letter, and after `q` it may not, though both lead to one state."""
+"""A rule that may end behind a letter after `p`, and may not after `q`, though both lead to one state."""
 CHARACTERS = [
     *("[^z]", '[^q"]', "[^xyz();]", "[a-y]", "[^z]*", "[^q;]*", '[^e"]*', "[a-z0-9 ]*", "[a-z0-9 ]{1,40}"),
     *('"z"', '"the"', '"e"', '" "', '"("', "[st]", "[a-z ]", "[^a ]"),
@@ -76,7 +76,7 @@ def reached(grammar: CompiledGrammar, rng: random.Random) -> list[int]:
 
 @pytest.mark.parametrize("texts", [(b"p", b"q"), (b"q", b"p")])
 def test_a_state_where_a_rule_may_end_is_unlike_itself_where_it_may_not(texts: tuple[bytes, bytes]) -> None:
-    """Its tokens were those of the other one, `az` behind `q` among them."""
+    """Masks had tokens of the other one: `az` behind `q`."""
     grammar = compile_grammar(Constraint("gbnf", ENDINGS), VOCABULARY)
     for text in texts:
         configuration = grammar.consume_bytes(grammar.start, text)

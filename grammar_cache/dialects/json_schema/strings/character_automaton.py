@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from grammar_cache.array_types import Ints
-from grammar_cache.automata.minimal_automaton import minimal_automaton
+from grammar_cache.automata.builder import minimal_automaton
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import (
     Alt,

@@ -7,7 +7,7 @@ and the masks of two differ only in tokens that are longer than the rest of the 
 
 from __future__ import annotations
 
-from grammar_cache.automata.minimal_automaton import minimal_automaton
+from grammar_cache.automata.builder import minimal_automaton
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.errors import LimitExceeded

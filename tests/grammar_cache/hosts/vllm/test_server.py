@@ -222,6 +222,7 @@ def test_what_cuts_answers_is_refused_by_name(client: httpx.Client) -> None:
     assert unknown.status_code == 400 and "unsupported_feature" in unknown.text
 
 
+@pytest.mark.full
 def test_many_at_once(client: httpx.Client) -> None:
     """Requests for which vLLM fills masks in several threads, of few grammars, are all complete."""
     patterns = ["[a-z]{2,40}x", "(ab)+c", "[0-9]{4,60}!"]

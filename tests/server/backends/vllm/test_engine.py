@@ -178,6 +178,7 @@ def test_log_probabilities_are_those_among_allowed_tokens(
     assert [one["logprob"] for one in pieces] == pytest.approx([one["logprob"] for one in here], abs=0.01)
 
 
+@pytest.mark.full
 def test_long_prompts_with_seeds(vllm: Serving) -> None:
     """Prompts that are computed in parts, all at once, leave the engine alive, and draw as they do alone."""
     messages = [[{"role": "user", "content": f"{number} " + "cat dog " * 150}] for number in range(24)]

@@ -16,6 +16,8 @@ from tests.server.running import error_of, serving_backend
 
 pytestmark = [pytest.mark.model, pytest.mark.xdist_group("vllm")]
 
+QUICK = ("schema", "lark")
+"""Constraints that the quick tier tries with drafts: of a schema, and with a lexer."""
 NGRAM = {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
 
 
@@ -26,7 +28,9 @@ def drafting(make_engine: MakeEngine) -> Iterator[Serving]:
         yield serving
 
 
-@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize(
+    "constraint", [one if one in QUICK else pytest.param(one, marks=pytest.mark.full) for one in CONSTRAINTS]
+)
 def test_drafts_change_no_greedy_answer(drafting: Serving, vllm: Serving, constraint: str) -> None:
     """Texts are those without drafts from the least budget on, and so is what the budget did."""
     fields = {**CONSTRAINTS[constraint], "temperature": 0}
