@@ -41,6 +41,8 @@ _MOST_COUNTED = 50_000
 """States of an automaton that counts characters through a pattern."""
 _MOST_COUNTED_IN_ALL = 200_000
 """States of all such automata of a schema, which take 0.4 s to make."""
+_MOST_REFUSED = 16
+"""Patterns and lengths of which it is found out that they would take more, in up to 50 ms each."""
 _MOST_VERDICTS = 20_000
 """Some 0.4 s. Of MaskBench's 11,305 schemas one asks for 18,000, all others for less than 1,400."""
 
@@ -68,6 +70,7 @@ class Patterns:
         self._counted: dict[str, int] = {}
         self._exact: dict[tuple[int, int, int | None], Automaton | None] = {}
         self._states = 0
+        self._refused = 0
 
     def condition(self, name: str, about: About, pointer: str) -> Expression:
         """One condition on the text between the quotation marks. Each is made once, so that its automaton is too."""
@@ -160,14 +163,15 @@ class Patterns:
     def _counting(
         self, texts: Expression, least: int, most: int | None, characters: Callable[[CharClass], Expression]
     ) -> Automaton | None:
-        if not loses_texts(texts, least, most):
-            return None
         key = id(texts), least, most
+        if not loses_texts(texts, least, most) or (key not in self._exact and self._refused == _MOST_REFUSED):
+            return None
         if key not in self._exact:
             room = min(_MOST_COUNTED, _MOST_COUNTED_IN_ALL - self._states)
             found = counting_characters(texts, least, most, characters, room, self._limits)
             self._exact[key] = found
             self._states += 0 if found is None else found.states
+            self._refused += found is None
         return self._exact[key]
 
     def _text(self, pattern: str, pointer: str) -> Expression:
