@@ -27,6 +27,8 @@ NOT distance. AUTOMATON states, items, edges, final states, steps, then a distan
 edge, one for each final state, three for each step.
 """
 
+AUTOMATON_HEAD = 6
+"""Numbers before the distances of an automaton's items."""
 LEAVES = (Bytes, CharClass)
 _SEVERAL = (Seq, Alt, And, Automaton)
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}

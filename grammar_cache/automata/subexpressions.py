@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.array_types import Ints
-from grammar_cache.automata.flat_expression import ALT, AND, AUTOMATON, BYTES, CALL_OF, CLASS, INLINED, NOT, REPEAT, SEQ
+from grammar_cache.automata.flat_expression import (
+    ALT,
+    AND,
+    AUTOMATON,
+    AUTOMATON_HEAD,
+    BYTES,
+    CALL_OF,
+    CLASS,
+    INLINED,
+    NOT,
+    REPEAT,
+    SEQ,
+)
 from grammar_cache.jit import jit
 
 
@@ -29,7 +41,7 @@ def booleans(ops: Ints, root: int) -> Ints:
         elif op in (REPEAT, INLINED):
             begin, end = node + 1, node + 2
         elif op == AUTOMATON:
-            begin, end = node + 6, node + 6 + ops[node + 2]
+            begin, end = node + AUTOMATON_HEAD, node + AUTOMATON_HEAD + ops[node + 2]
         else:
             continue
         for i in range(begin, end):
@@ -60,7 +72,7 @@ def excerpt(ops: Ints, root: int) -> Ints:
         elif op in (REPEAT, INLINED, NOT):
             begin, end = node + 1, node + 2
         elif op == AUTOMATON:
-            begin, end = node + 6, node + 6 + ops[node + 2]
+            begin, end = node + AUTOMATON_HEAD, node + AUTOMATON_HEAD + ops[node + 2]
         if begin + k < end:
             left[waiting - 1] += 1
             part = node - ops[begin + k]
@@ -83,7 +95,7 @@ def excerpt(ops: Ints, root: int) -> Ints:
         elif op == CALL_OF:
             length = 2
         elif op == AUTOMATON:
-            length = 6 + ops[node + 2] + 4 * ops[node + 3] + ops[node + 4] + 3 * ops[node + 5]
+            length = AUTOMATON_HEAD + ops[node + 2] + 4 * ops[node + 3] + ops[node + 4] + 3 * ops[node + 5]
         place[node] = size
         for i in range(length):
             out[size + i] = ops[node + i]

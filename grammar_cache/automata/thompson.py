@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.automata.flat_expression import ALT, AUTOMATON, BYTES, CALL_OF, CLASS, INLINED, REPEAT, SEQ
+from grammar_cache.automata.flat_expression import (
+    ALT,
+    AUTOMATON,
+    AUTOMATON_HEAD,
+    BYTES,
+    CALL_OF,
+    CLASS,
+    INLINED,
+    REPEAT,
+    SEQ,
+)
 from grammar_cache.automata.growing_tables import (
     CALLS,
     EDGES,
@@ -231,7 +241,7 @@ def _call(built: Built, rule: int, target: int) -> Way:
 
 @jit_no_arrays
 def _automaton(built: Built, code: Longs, node: int, target: int, way: Way) -> Way:
-    edges = node + 6 + code[node + 2]
+    edges = node + AUTOMATON_HEAD + code[node + 2]
     ends = edges + 4 * code[node + 3]
     steps = ends + code[node + 4]
     at, left = way.at, way.left
@@ -244,7 +254,7 @@ def _automaton(built: Built, code: Longs, node: int, target: int, way: Way) -> W
             add_skip(built, at + code[e], target)
     while left:
         step = steps + 3 * (left - 1)
-        part, after = node - code[node + 6 + code[step + 1]], at + code[step + 2]
+        part, after = node - code[node + AUTOMATON_HEAD + code[step + 1]], at + code[step + 2]
         if code[part] == CALL_OF:
             add_call(built, at + code[step], code[part + 1], after)
         else:

@@ -1,4 +1,4 @@
-"""The compiled walks of `reach`, noted in `walk_tables`.
+"""The compiled walks of `reach`, noted in `reach_tables`.
 
 They are built without reference counts: counting those of all arrays at each call took twenty times as long as the
 work. So they make no arrays; whoever calls them makes room.
@@ -9,10 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.array_types import Ints
-from grammar_cache.configurations.arena import (
-    FULL,
-    STOPPED,
-)
+from grammar_cache.configurations.arena import FULL, STOPPED
 from grammar_cache.distances.reach_models import fits, forget
 from grammar_cache.distances.reach_tables import (
     ENDS,
@@ -32,6 +29,8 @@ from grammar_cache.distances.reach_tables import (
     Found,
     Readable,
     known_row,
+    mark_end,
+    mark_left_out,
     place_of,
     rank,
     row_of,
@@ -166,7 +165,7 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
     if node != begun and words.string[node] >= 0 and not rules.narrow[state]:
         row = row_of(found, walk, state, depth, node)
         if begun == 0 and state == found.walk_state[walk]:
-            _leave_out(rules, found, row, node)
+            mark_left_out(rules, found, row, node)
             return True
         if found.row_best[row] != rank(depth, node):
             return True
@@ -189,8 +188,8 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
                 if not rules.closed:
                     continue
                 row = row_of(found, walk, after, depth, node)
-                _end(rules, found, row, children.node[c])
-                _leave_out(rules, found, row, children.node[c])
+                mark_end(rules, found, row, children.node[c])
+                mark_left_out(rules, found, row, children.node[c])
                 continue
             if not _come(rules, found, walk, after, children.node[c], depth + 1, children.ends[c]):
                 return False
@@ -269,7 +268,7 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
         if row < 0:
             return False
         best = rank(depth, node)
-        _end(rules, found, row, node)
+        mark_end(rules, found, row, node)
         if rules.final[state] and walk == found.alone[0]:
             found.ended[0] = min(depth, found.ended[0])
         if rules.narrow[state]:
@@ -277,16 +276,16 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
         elif best < found.row_best[row]:
             of_model = row_of_model(found, walk, state)
             found.spoiled[0] |= of_model >= 0 and best < found.row_best[of_model]
-            _leave_out(rules, found, row, found.row_best[row] & 0xFFFFFFFF)
+            mark_left_out(rules, found, row, found.row_best[row] & 0xFFFFFFFF)
             found.row_best[row] = best
         elif best != found.row_best[row]:
-            _leave_out(rules, found, row, node)
+            mark_left_out(rules, found, row, node)
             if not rules.final[state]:
                 return True
     elif rules.closed and not (rules.final[state] or rules.narrow[state]) and node != found.walk_node[walk]:
         row = known_row(found, walk, state)
         if row >= 0:
-            _leave_out(rules, found, row, node)
+            mark_left_out(rules, found, row, node)
             return True
     known = found.used[PLACES]
     place = place_of(found, walk, state, node)
@@ -297,17 +296,3 @@ def _come(rules: Readable, found: Found, walk: int, state: int, node: int, depth
         found.waiting[depth] = place
         found.deepest[0] = max(found.deepest[0], depth)
     return True
-
-
-@jit_inline
-def _end(rules: Readable, found: Found, row: int, node: int) -> None:
-    """Marks a row as one in which a string ends: that of a node."""
-    if rules.closed and rules.whole[node]:
-        found.row_mark[row] |= WHOLE
-
-
-@jit_inline
-def _leave_out(rules: Readable, found: Found, row: int, node: int) -> None:
-    """Marks a row in which what begins with the string of a node is left out."""
-    if rules.closed:
-        found.row_mark[row] |= LEFT_OUT | WHOLE_LEFT_OUT if rules.within[node] else LEFT_OUT

@@ -1,6 +1,6 @@
 """The tables that the walks of `reach` are noted in, and how compiled loops find what is in them.
 
-Nothing here makes arrays or counts references: see `rule_walks`.
+Nothing here makes arrays or counts references: see `reach_kernels`.
 """
 
 from __future__ import annotations
@@ -172,6 +172,20 @@ def _sought_row(found: Found, walk: int, state: int) -> tuple[int, int]:
             return int(known), -1
         slot = (slot + 1) & (len(found.row_slots) - 1)
     return -1, slot
+
+
+@jit_inline
+def mark_end(rules: Readable, found: Found, row: int, node: int) -> None:
+    """Marks a row as one in which a string ends: that of a node."""
+    if rules.closed and rules.whole[node]:
+        found.row_mark[row] |= WHOLE
+
+
+@jit_inline
+def mark_left_out(rules: Readable, found: Found, row: int, node: int) -> None:
+    """Marks a row in which what begins with the string of a node is left out."""
+    if rules.closed:
+        found.row_mark[row] |= LEFT_OUT | WHOLE_LEFT_OUT if rules.within[node] else LEFT_OUT
 
 
 @jit_inline

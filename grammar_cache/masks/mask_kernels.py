@@ -1,4 +1,4 @@
-"""The compiled walks that masks are made by: tokens inside of a rule, and tokens that go on below it.
+"""The compiled walk of the tokens that stay inside of a rule.
 
 As in `token_kernels`, a loop that can't go on returns where it stands and a status below 0, and goes on from there.
 """
@@ -67,8 +67,6 @@ class InsideFound(NamedTuple):
 
 NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST = range(6)
 """Places of the progress of `inside`."""
-EXIT, BELOW, COSTS, OUTERMOST, PLACE = range(5)
-"""Places of the progress of `below`."""
 
 
 @jit_no_arrays
@@ -239,64 +237,3 @@ def nearest(arena: Arena, likeness: Likeness, origin: int, others: Ints, weights
         if total > most:
             most, chosen = total, k
     return chosen, most
-
-
-@jit_no_arrays
-def below(
-    rules: NetworkArrays,
-    arena: Arena,
-    words: TokenArrays,
-    path: Ints,
-    exits: Ints,
-    after_exit: int,
-    progress: Longs,
-    bits: Bits,
-    reached: NDArray[np.bool_],
-    sums: Ints,
-) -> int:
-    """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
-
-    Exits lie below each other: a token may be found more than once, and its bytes are read behind each of them at once.
-    `sums`, zeros at first, are what reading the next byte costs behind all exits together but the node itself, for each
-    node below the outermost exits (see `room_below`). Progress: the number of the exit and the node below it to go on
-    at (0: the exit itself), what reading a byte costs at most, the outermost exit and its place in `sums`. Returns 0,
-    or a status below it, after which it goes on, unless that is WIDE: a byte is dear.
-    """
-    number, node, widest = progress[EXIT], progress[BELOW], progress[COSTS]
-    outermost, place = progress[OUTERMOST], progress[PLACE]
-    while number < len(exits):
-        leaving = exits[number]
-        if leaving >= words.skip[outermost]:
-            place += words.skip[outermost] - outermost
-            outermost = leaving
-        if node == 0:
-            node = leaving + 1
-            path[words.depth[leaving]] = after_exit
-        while node < words.skip[leaving]:
-            here = node
-            after, node = visit(rules, arena, words, path, here)
-            if after < UNKNOWN:
-                progress[EXIT], progress[BELOW], progress[COSTS] = number, here, widest
-                progress[OUTERMOST], progress[PLACE] = outermost, place
-                return int(after)
-            before = place + here - 1 - outermost
-            if here == leaving + 1:
-                widest = max(widest, sums[before] + arena.costs[after_exit])
-            elif words.depth[here] > words.depth[here - 1]:  # the first node below the one before it
-                sums[before] += arena.costs[path[words.depth[here] - 1]]
-                widest = max(widest, sums[before] + arena.costs[after_exit])
-            if widest > rules.dear:
-                return WIDE
-            if after >= 0 and words.string[here] >= 0:
-                write(words, words.string[here], bits, True)
-                reached[after] = True
-        number, node = number + 1, 0
-    progress[EXIT], progress[COSTS] = number, widest
-    return 0
-
-
-def room_below(words: TokenArrays, exits: Ints) -> int:
-    """Nodes of the outermost exits, which aren't below another one, and all below them."""
-    past = words.skip[exits]
-    outermost = np.append(True, exits[1:] >= np.maximum.accumulate(past)[:-1])
-    return int((past - exits)[outermost].sum())

@@ -25,26 +25,21 @@ from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.masks.below_kernels import COST, EXIT, OUTERMOST, PLACE, below, room_below
 from grammar_cache.masks.few_tokens import MANY, MOST, FewFound, Spellings, few
 from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.mask_kernels import (
-    COSTS,
     DEARER,
-    EXIT,
     EXITS,
     NUMBER,
-    OUTERMOST,
-    PLACE,
     WIDEST,
     InsideFound,
     InsideWalk,
     Likeness,
-    below,
     inside,
     nearest,
     outlook,
-    room_below,
 )
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
@@ -286,7 +281,7 @@ class Masks:
             )
             if status < 0 and status != WIDE:
                 table.outcome(status)
-        widest = INFINITE if status == WIDE else int(progress[COSTS])
+        widest = INFINITE if status == WIDE else int(progress[COST])
         return _Some(TokenBits.of(bits), self._farthest(reached, 0), widest)
 
     def _longer(self, reached: NDArray[np.bool_]) -> NDArray[np.bool_]:

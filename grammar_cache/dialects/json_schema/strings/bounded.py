@@ -37,13 +37,8 @@ _MOST_PLACES = 12
 def bounded(texts: Expression, least: int, most: int | None) -> Expression | None:
     """Texts of `least` to `most` characters, where counting them would take too many states; None where it wouldn't, or
     where there is no way to do without."""
-    counted = least if most is None else most
-    if counted <= _FEWEST or larger_than(texts, _MOST_NODES):
-        return None
-    measured = _measured(texts, 0)
-    if measured is None:
-        return None
-    if measured.places * counted <= (_MOST_UNDIVIDED if _undivided(measured) else MOST_PAIRS):
+    measured, pairs = _pairs(texts, least, most)
+    if measured is None or pairs <= (_MOST_UNDIVIDED if _undivided(measured) else MOST_PAIRS):
         return None
     found = _at_least(measured, least)
     if most is None:
@@ -55,11 +50,16 @@ def bounded(texts: Expression, least: int, most: int | None) -> Expression | Non
 
 def loses_texts(texts: Expression, least: int, most: int | None) -> bool:
     """Whether counting the characters of `texts` byte by byte takes many states, and dividing the room loses some."""
+    measured, pairs = _pairs(texts, least, most)
+    return measured is not None and pairs > _MOST_UNDIVIDED and not _undivided(measured)
+
+
+def _pairs(texts: Expression, least: int, most: int | None) -> tuple[_Measured | None, int]:
+    """The lengths of texts, and how many pairs of a place and a length there are; None and 0 where that is no matter,
+    or can't be said."""
     counted = least if most is None else most
-    if counted <= _FEWEST or larger_than(texts, _MOST_NODES):
-        return False
-    measured = _measured(texts, 0)
-    return measured is not None and measured.places * counted > _MOST_UNDIVIDED and not _undivided(measured)
+    measured = None if counted <= _FEWEST or larger_than(texts, _MOST_NODES) else _measured(texts, 0)
+    return measured, 0 if measured is None else measured.places * counted
 
 
 @dataclass(frozen=True, slots=True)

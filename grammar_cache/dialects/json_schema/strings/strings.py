@@ -140,8 +140,9 @@ class Patterns:
         return None
 
     def _counted_through(self, facts: StringFacts, define: Define) -> Expression | None:
-        """The spellings of texts of a pattern or a format between two lengths, as rules, where an automaton that counts
-        would be too large; see `bounded`. None where it wouldn't, or where something else is asked as well."""
+        """The spellings of texts of a pattern or a format between two lengths, where an automaton that counts them byte
+        by byte would be large: as one that counts characters, or as rules with divided room (see `bounded`). None where
+        it wouldn't, or where something else is asked as well."""
         texts = [self._text(pattern, pointer) for pointer, pattern in facts.patterns]
         texts += [formats.FORMATS[name] for name in facts.formats]
         if len(texts) != 1:
@@ -163,6 +164,7 @@ class Patterns:
     def _counting(
         self, texts: Expression, least: int, most: int | None, characters: Callable[[CharClass], Expression]
     ) -> Automaton | None:
+        """All texts between two lengths, where dividing the room would lose some and they can be counted."""
         key = id(texts), least, most
         if not loses_texts(texts, least, most) or (key not in self._exact and self._refused == _MOST_REFUSED):
             return None

@@ -1,0 +1,94 @@
+"""The compiled walk of the tokens that go on below a rule, behind the exits where it may end.
+
+Exits lie below each other: a token may be found more than once, and its bytes are read behind each of them at once. As
+in `token_kernels`, a loop that can't go on returns a status below 0, and goes on from there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
+from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.successors.token_kernels import TokenArrays, visit, write
+from grammar_cache.vocabulary.token_set import Bits
+
+EXIT, NODE, COST, OUTERMOST, PLACE = range(5)
+"""Places of the progress of `below`."""
+
+
+@jit_no_arrays
+def below(
+    rules: NetworkArrays,
+    arena: Arena,
+    words: TokenArrays,
+    path: Ints,
+    exits: Ints,
+    after_exit: int,
+    progress: Longs,
+    bits: Bits,
+    reached: NDArray[np.bool_],
+    sums: Ints,
+) -> int:
+    """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
+
+    Progress: the number of the exit and the node below it to go on at (0: the exit itself), what reading a byte costs
+    at most, and the outermost exit with its place in `sums`: see `_weigh`. Returns 0, or a status below it, after which
+    it goes on, unless that is WIDE: a byte is dear.
+    """
+    while progress[EXIT] < len(exits):
+        leaving, node = exits[progress[EXIT]], progress[NODE]
+        if leaving >= words.skip[progress[OUTERMOST]]:
+            progress[PLACE] += words.skip[progress[OUTERMOST]] - progress[OUTERMOST]
+            progress[OUTERMOST] = leaving
+        if node == 0:
+            node = leaving + 1
+            path[words.depth[leaving]] = after_exit
+        while node < words.skip[leaving]:
+            here = node
+            after, node = visit(rules, arena, words, path, here)
+            if after < UNKNOWN:
+                progress[NODE] = here
+                return int(after)
+            _weigh(arena, words, path, here, leaving, after_exit, progress, sums)
+            if progress[COST] > rules.dear:
+                return WIDE
+            if after >= 0 and words.string[here] >= 0:
+                write(words, words.string[here], bits, True)
+                reached[after] = True
+        progress[EXIT] += 1
+        progress[NODE] = 0
+    return 0
+
+
+@jit_inline
+def _weigh(
+    arena: Arena,
+    words: TokenArrays,
+    path: Ints,
+    here: int,
+    leaving: int,
+    after_exit: int,
+    progress: Longs,
+    sums: Ints,
+) -> None:
+    """Counts what reading a byte costs below the node before, which is read behind all exits above it together.
+
+    `sums`, zeros at first, are that cost behind all exits but the node itself, for each node from an outermost exit on;
+    the nodes of the outermost exits, which aren't below another one, stand one behind the other.
+    """
+    before = progress[PLACE] + here - 1 - progress[OUTERMOST]
+    if here != leaving + 1:
+        if words.depth[here] <= words.depth[here - 1]:  # not the first node below the one before: that one is counted
+            return
+        sums[before] += arena.costs[path[words.depth[here] - 1]]
+    progress[COST] = max(progress[COST], sums[before] + arena.costs[after_exit])
+
+
+def room_below(words: TokenArrays, exits: Ints) -> int:
+    """Length of `sums`: nodes of the outermost exits, and all below them."""
+    past = words.skip[exits]
+    outermost = np.append(True, exits[1:] >= np.maximum.accumulate(past)[:-1])
+    return int((past - exits)[outermost].sum())
