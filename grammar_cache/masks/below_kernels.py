@@ -6,7 +6,6 @@ in `token_kernels`, a loop that can't go on returns a status below 0, and goes o
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
@@ -87,8 +86,12 @@ def _weigh(
     progress[COST] = max(progress[COST], sums[before] + arena.costs[after_exit])
 
 
-def room_below(words: TokenArrays, exits: Ints) -> int:
-    """Length of `sums`: nodes of the outermost exits, and all below them."""
-    past = words.skip[exits]
-    outermost = np.append(True, exits[1:] >= np.maximum.accumulate(past)[:-1])
-    return int((past - exits)[outermost].sum())
+@jit_no_arrays
+def room_below(skip: Ints, exits: Ints) -> int:
+    """Length of `sums`: nodes of the outermost exits, and all below them, which are before the `skip` of each."""
+    room, past = 0, 0
+    for leaving in exits:
+        if leaving >= past:
+            past = skip[leaving]
+            room += past - leaving
+    return room

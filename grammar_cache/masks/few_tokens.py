@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from grammar_cache.algorithms.sorting import distinct
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
 from grammar_cache.configurations.step_kernels import after_byte, expand
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.vocabulary.token_set_kernels import words_of
 from grammar_cache.vocabulary.trie import Children
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -40,6 +44,11 @@ class FewFound(NamedTuple):
     tokens: Ints
     reached: Ints
     path: Ints
+
+    @staticmethod
+    def room(longest: int) -> FewFound:
+        """Room for tokens of at most so many bytes."""
+        return FewFound(*np.empty((2, MOST), np.int32), np.empty((3, longest + 1), np.int32))
 
 
 @jit_no_arrays
@@ -94,3 +103,17 @@ def few(
         depth += 1
         path[_CONFIGURATION, depth], path[_NODE, depth], path[_CHILD, depth] = after, node, children.first[node]
     return count
+
+
+@jit
+def few_words(found: FewFound, count: int, stops: Ints, costs: Ints) -> tuple[Ints, Ints, int]:
+    """The set of the first `count` tokens that were found and of `stops`: places of words and words, as in `TokenBits`.
+    The last item is the largest of `costs`, by configuration, of what those tokens reached.
+    """
+    tokens, farthest = np.empty(count + len(stops), np.int32), 0
+    for i in range(count):
+        tokens[i] = found.tokens[i]
+        farthest = max(farthest, costs[found.reached[i]])
+    tokens[count:] = stops
+    places, words = words_of(tokens[: distinct(tokens, len(tokens))])
+    return places, words, farthest

@@ -237,3 +237,12 @@ def nearest(arena: Arena, likeness: Likeness, origin: int, others: Ints, weights
         if total > most:
             most, chosen = total, k
     return chosen, most
+
+
+@jit_no_arrays
+def largest(costs: Ints, reached: NDArray[np.bool_], least: int) -> int:
+    """The largest cost of a configuration that is reached, `least` at least."""
+    for configuration in range(len(reached)):
+        if reached[configuration]:
+            least = max(least, costs[configuration])
+    return least

@@ -26,7 +26,7 @@ from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.below_kernels import COST, EXIT, OUTERMOST, PLACE, below, room_below
-from grammar_cache.masks.few_tokens import MANY, MOST, FewFound, Spellings, few
+from grammar_cache.masks.few_tokens import MANY, FewFound, Spellings, few, few_words
 from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.mask_kernels import (
@@ -38,6 +38,7 @@ from grammar_cache.masks.mask_kernels import (
     InsideWalk,
     Likeness,
     inside,
+    largest,
     nearest,
     outlook,
 )
@@ -76,7 +77,7 @@ class Masks:
         self._vocabulary = vocabulary
         self._words = TokenArrays.of(vocabulary)
         self._spellings = Spellings.of(vocabulary)
-        self._walk = np.empty((3, vocabulary.longest + 1), np.int32)
+        self._found = FewFound.room(vocabulary.longest)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
         self._insides = vocabulary.cache(InsideCache)
@@ -89,7 +90,8 @@ class Masks:
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, _NONE)
         self._dear = Mask((), self._bytes, INFINITE)
-        self._stops = TokenBits.of_tokens(np.array(vocabulary.stop_ids, np.int32), self._bytes)
+        self._stop_ids = np.array(vocabulary.stop_ids, np.int32)
+        self._stops = TokenBits.of_tokens(self._stop_ids, self._bytes)
         self._wide: set[int] = set()
         self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
         self._masks: LruCache[int, Mask] = LruCache(limit_bytes // 2)
@@ -158,11 +160,8 @@ class Masks:
 
     def _few(self, configuration: int) -> Mask | None:
         """Mask of a configuration by its tokens, one by one; None if there are many."""
-        table = self._configurations
-        tokens, reached = np.empty((2, MOST), np.int32)
-        found = FewFound(tokens, reached, self._walk)
+        table, found, heavy = self._configurations, self._found, self._weight // 2
         while True:
-            heavy = self._weight // 2
             count = few(table.rules, table.arena, self._class_weights, heavy, self._spellings, configuration, found)
             if count >= 0:
                 break
@@ -172,10 +171,9 @@ class Masks:
                 return self._dear
             table.outcome(count)
         self._distances.update()
-        farthest = int(self._distances.additive[reached[:count]].max(initial=0))
-        stops = self._vocabulary.stop_ids if table.accepts(configuration) else ()
-        allowed = np.sort(np.append(tokens[:count], np.array(stops, np.int32)))
-        own = TokenBits.of_tokens(allowed, self._bytes)
+        stops = self._stop_ids if table.accepts(configuration) else _NONE
+        places, words, farthest = few_words(found, count, stops, self._distances.additive)
+        own = TokenBits(words, places, self._bytes // 4)
         return Mask((own,), self._bytes, farthest, own_bytes=own.size_bytes)
 
     def _inside(self, state: int) -> Inside:
@@ -272,7 +270,7 @@ class Masks:
     def _walked_below(self, exits: Ints, after: int) -> _Some:
         table = self._configurations
         bits, reached = np.zeros(self._bytes, np.uint8), np.zeros(0, np.bool_)
-        progress, sums = np.zeros(PLACE + 1, np.int64), np.zeros(room_below(self._words, exits), np.int32)
+        progress, sums = np.zeros(PLACE + 1, np.int64), np.zeros(room_below(self._words.skip, exits), np.int32)
         progress[OUTERMOST], status = exits[0], 0
         while progress[EXIT] < len(exits) and status != WIDE:
             reached = self._longer(reached)
@@ -290,7 +288,7 @@ class Masks:
 
     def _farthest(self, reached: NDArray[np.bool_], least: int) -> int:
         self._distances.update()
-        return int(self._distances.additive[: len(reached)][reached].max(initial=least))
+        return int(largest(self._distances.additive, reached, least))
 
     def _nearest(self, state: int, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
         """Nearest of the rule's states that were walked lately: the one that goes on as this one with most tokens.

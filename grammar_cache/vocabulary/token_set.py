@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints
-from grammar_cache.vocabulary.token_set_kernels import add_words, mark_all, mark_some, words_of, write_words
+from grammar_cache.vocabulary.token_set_kernels import add_words, mark_all, mark_some, some_of, words_of, write_words
 
 Bits = NDArray[np.uint8]
 
@@ -29,10 +29,8 @@ class TokenBits:
     def of(bits: Bits) -> TokenBits:
         """Takes the array over: nobody writes to it any more."""
         words = bits.view(np.int32)
-        if np.count_nonzero(words) * _SPARSE > len(words):
-            return TokenBits(words, None, len(words))
-        places = np.flatnonzero(words).astype(np.int32)
-        return TokenBits(words[places], places, len(words))
+        sparse, places, some = some_of(words, len(words) // _SPARSE)
+        return TokenBits(some, places, len(words)) if sparse else TokenBits(words, None, len(words))
 
     @staticmethod
     def of_tokens(tokens: Ints, size_bytes: int) -> TokenBits:

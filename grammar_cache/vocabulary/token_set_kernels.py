@@ -22,6 +22,21 @@ def words_of(tokens: Ints) -> tuple[Ints, Ints]:
     return places[:count].copy(), words[:count].copy().view(np.int32)
 
 
+@jit
+def some_of(words: NDArray[np.int32], most: int) -> tuple[bool, Ints, NDArray[np.int32]]:
+    """Places of the words that aren't 0, and these words; the first item says whether they are no more than `most`,
+    without which the others mean nothing.
+    """
+    places, some, count = np.empty(most, np.int32), np.empty(most, np.int32), 0
+    for place in range(len(words)):
+        if words[place] != 0:
+            if count == most:
+                return False, places, some
+            places[count], some[count] = place, words[place]
+            count += 1
+    return True, places[:count].copy(), some[:count].copy()
+
+
 @jit_no_arrays
 def write_words(words: NDArray[np.int32], places: NDArray[np.int32], some: NDArray[np.int32]) -> None:
     """Writes words to their places, and 0 elsewhere."""
