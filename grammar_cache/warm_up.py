@@ -7,7 +7,9 @@ does it at its start, with its own vocabulary: then it takes a second, and the r
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise, product
 from json import dumps
+from string import ascii_lowercase
 from threading import Thread
 from time import perf_counter
 
@@ -43,11 +45,13 @@ NAME: /[a-z]+/
 INT: /\\d+(?!\\d)/
 %ignore " "
 """
+_FOLLOWED = "|".join(f"{letter}[^{after}]" for letter, after in pairwise(ascii_lowercase + "a"))
 GRAMMARS: dict[str, tuple[Constraint, bytes]] = {
     "a regular expression": (Constraint("regex", r"(?=.*\d)[a-z\d]{2,9}(-[^x]+)?"), b"a1"),
     "a text with more places than there is room for at first": (Constraint("regex", "(ab){200}"), b"a"),
     "a text of some length": (Constraint("regex", '[^"]{2,9}'), b"ab"),
     "a text that most tokens stay in": (Constraint("regex", '"(k";|[^"]*")[a-z]{4}'), b'"k'),
+    "a text whose letters all differ": (Constraint("regex", f"({_FOLLOWED}){{2,9}}"), b"ac"),
     "a list of texts": (Constraint("choice", '["yes", "no", "perhaps"]'), b"y"),
     "recursive rules": (Constraint("gbnf", 'root ::= "(" root ")" | "[" root "]" root | [0-9]*'), b"(["),
     "left-recursive rules": (
@@ -105,7 +109,8 @@ def solve_json(vocabulary: Vocabulary) -> None:
     kinds = {name: {"type": kind} for name, kind in _KINDS.items()}
     plain = {"type": "object", "properties": kinds, "required": list(kinds)}
     text = '{"a": "b\\n\\u00e9", "b": -12, "c": 1.5e1, "d": true, "e": [1, ["x"]], "f": {"y": 2}, "g": null}'
-    asked = [(plain, text)]
+    bounded = {"type": "string", "maxLength": 1000}
+    asked: list[tuple[object, str]] = [(plain, text), (bounded, '"ab\\n"')]
     asked += [({"type": "string", "format": name}, f'"{example}"') for name, example in FORMATS.items()]
     for schema, example in asked:
         grammar = compile_grammar(Constraint("json_schema", dumps(schema)), vocabulary)
@@ -161,8 +166,9 @@ def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
 
 
 def letters() -> Vocabulary:
-    """A vocabulary of bytes, some pairs of them, and an end."""
+    """A vocabulary of bytes, some pairs of them, those of letters among them, and an end."""
     pairs = [b'{"', b'":', b'", "', b"if", b"yes", b"12", b"[[", b"((", b"}}", b"]]", b"))"]
+    pairs += [bytes(pair) for pair in product(range(0x61, 0x7B), repeat=2)]
     return Vocabulary([*(bytes([byte]) for byte in range(256)), *pairs], [256 + len(pairs)])
 
 

@@ -14,6 +14,7 @@ from benchmarks.maskbench.protocol import judge
 from benchmarks.peers import find as peers
 from benchmarks.peers.peer import Peer
 from benchmarks.schemas.masks import OURS, Ours
+from grammar_cache.warm_up import warm_up
 from server.commands.garbage import keep_what_is_loaded
 
 _WARM_UP = Case(
@@ -31,7 +32,9 @@ def main(words: Sequence[str]) -> int:
     folder = tokenizer_folder(arguments.tokenizer)
     vocabulary = read_vocabulary(folder)
     found: Peer | None = Ours(vocabulary)
-    if arguments.engine != OURS:
+    if arguments.engine == OURS:
+        warm_up(vocabulary)  # as a server does at its start
+    else:
         found = peers.find([arguments.engine], vocabulary, folder)[arguments.engine]
     assert found is not None, "the parent asks for what is installed only"
     split, cases = splitter(folder), read_cases(arguments.n)

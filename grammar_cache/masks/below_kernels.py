@@ -6,6 +6,7 @@ in `token_kernels`, a loop that can't go on returns a status below 0, and goes o
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs

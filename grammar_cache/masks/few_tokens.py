@@ -48,7 +48,7 @@ class FewFound(NamedTuple):
     @staticmethod
     def room(longest: int) -> FewFound:
         """Room for tokens of at most so many bytes."""
-        return FewFound(*np.empty((2, MOST), np.int32), np.empty((3, longest + 1), np.int32))
+        return FewFound(np.empty(MOST, np.int32), np.empty(MOST, np.int32), np.empty((3, longest + 1), np.int32))
 
 
 @jit_no_arrays

@@ -115,7 +115,7 @@ def inside(
                 write(words, words.string[dead], found.bits, False)
         else:
             walk.beside[words.depth[here]] = other
-            _note(arena, words, here, after, found, progress)
+            note(arena, words, here, after, found, progress)
     progress[NUMBER], progress[NODE] = number, node
     return 0
 
@@ -151,7 +151,7 @@ def _pass_exits(known: Ints, node: int, past: int, alive: bool, exits: Ints, pro
 
 
 @jit_inline
-def _note(arena: Arena, words: TokenArrays, node: int, after: int, found: InsideFound, progress: Longs) -> None:
+def note(arena: Arena, words: TokenArrays, node: int, after: int, found: InsideFound, progress: Longs) -> None:
     """Notes a node that is alive: its string, and whether the rule may end there with longer tokens below."""
     if words.string[node] >= 0:
         write(words, words.string[node], found.bits, True)

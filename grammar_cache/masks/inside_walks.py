@@ -1,0 +1,253 @@
+"""Tokens inside of a state's rule, by walks that look at as few of them as they can.
+
+What stays in a loop is looked up. Bytes that a rule doesn't tell apart are walked as one. Other states are walked beside
+another one of their rule, and only where the two part: they mostly differ in few tokens, as a key that may become a
+declared one differs from any other key in those that spell it on. This module knows rules, but nothing below them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.array_types import Ints, Longs
+from grammar_cache.configurations.arena import DEAD, WIDE
+from grammar_cache.configurations.interner import ROOT, Configurations
+from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.masks.class_kernels import inside_by_class
+from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
+from grammar_cache.masks.mask_kernels import (
+    DEARER,
+    EXITS,
+    NUMBER,
+    WIDEST,
+    InsideFound,
+    InsideWalk,
+    Likeness,
+    inside,
+    nearest,
+    outlook,
+)
+from grammar_cache.masks.reached import Reached
+from grammar_cache.masks.rule_classes import narrow_states, rule_classes
+from grammar_cache.masks.shared_sets import SharedSets
+from grammar_cache.masks.state_equivalence import LEVELS, alike
+from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
+from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.vocabulary.class_trie import ClassTrie, ClassTrieCache
+from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+_NARROW = 16
+"""Part of the vocabulary, below which tokens that lead on are walked whatever other states read."""
+_REMEMBERED = 8
+"""States of a rule that a new one is compared with."""
+_NONE = np.empty(0, np.int32)
+_NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
+
+
+class InsideWalks:
+    """Insides of the states of one grammar, walked where no grammar of the vocabulary has that rule."""
+
+    def __init__(
+        self, configurations: Configurations, distances: Distances, vocabulary: Vocabulary, class_weights: Longs
+    ) -> None:
+        """`class_weights`: nodes of the vocabulary's trie that begin with each byte class."""
+        self._configurations = configurations
+        self._distances = distances
+        self._vocabulary = vocabulary
+        self._words = TokenArrays.of(vocabulary)
+        self._path = np.empty(vocabulary.longest + 1, np.int32)
+        self._beside = np.empty(vocabulary.longest + 1, np.int32)
+        self._insides = vocabulary.cache(InsideCache)
+        self._kinds = vocabulary.cache(KindsCache)
+        self._sets = vocabulary.cache(SharedSets)
+        self._class_tries = vocabulary.cache(ClassTrieCache)
+        self._narrow = narrow_states(configurations.rules)
+        self._classes_of: dict[int, NDArray[np.uint8]] = {}  # by rule
+        self._weight = vocabulary.trie.size - 1
+        self._class_weights = class_weights
+        self._recent: dict[int, deque[tuple[int, int]]] = {}
+        self._bytes = mask_bytes(vocabulary.size)
+        self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, _NONE)
+
+    def of(self, state: int) -> Inside:
+        """Tokens inside of a state's rule from there on."""
+        known = self._known(state)
+        if known is None:
+            known = self._walked_inside(state)
+            self._insides.keep(self._key(state), known, known.size_bytes)
+        return known
+
+    def least(self, state: int) -> int:
+        """No more than what reading a byte of a token inside of a state's rule costs at most."""
+        known = self._known(state)
+        return self._configurations.cost(self._outlook(state)[0]) if known is None else known.widest
+
+    def _known(self, state: int) -> Inside | None:
+        return self._insides.get(self._key(state))
+
+    def _key(self, state: int) -> InsideKey:
+        return (*self._distances.place(state), self._configurations.rules.dear)
+
+    def _walked_inside(self, state: int) -> Inside:
+        """Walks the tokens, but for those that stay in a loop, or go on as they do from a state walked before; classes
+        of bytes in place of bytes, where the rule tells few apart.
+        """
+        words = self._words
+        origin, alive = self._outlook(state)
+        whole = np.array([[1], [len(words.byte)], [origin]], np.int32)
+        if _NARROW * alive < self._weight:  # walked as quickly as others are compared
+            self._beside[0] = DEAD
+            return self._walked(words, self._nothing, 0, _NO_KINDS, *whole)
+        loop = self._loop(state)
+        if loop is not None:
+            return self._walked_around(state, loop)
+        by_class = self._by_class(state)
+        if by_class is not None:
+            return self._walked_by_class(by_class, origin)
+        first, kinds = self._alike_in(state)
+        like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
+        return self._walked(words, like, first, kinds, *whole)
+
+    def _walked_around(self, state: int, loop: Loop) -> Inside:
+        """Walks the tokens that leave the loop that a state is in."""
+        table, words = self._configurations, self._words
+        first, kinds = self._alike_in(state)
+        found = region(loop, self._vocabulary)
+        self._beside[:] = DEAD
+        before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
+        like = Inside(
+            found.tokens,
+            self._dearest(loop.states[(found.shortest >= 0).any(axis=0)]),
+            np.empty(0, np.int32),
+            max(table.cost(table.at(one)) for one in loop.states.tolist()),
+        )
+        return self._walked(words, like, first, kinds, found.exits, words.skip[found.exits], before)
+
+    def _by_class(self, state: int) -> ClassTrie | None:
+        """The vocabulary by classes of bytes that a state's rule doesn't tell apart; None where that saves little."""
+        rule = int(self._configurations.network.states.rule[state])
+        if self._narrow[state]:
+            return None
+        if rule not in self._classes_of:
+            self._classes_of[rule] = rule_classes(self._configurations.rules, self._narrow, rule)
+        return self._class_tries.of(self._vocabulary, self._classes_of[rule])
+
+    def _walked_by_class(self, by_class: ClassTrie, origin: int) -> Inside:
+        """Walks classes of bytes, and bytes behind narrow states."""
+        table, trie, skip = self._configurations, by_class.trie, self._words.skip
+        words = self._words._replace(
+            byte=trie.byte,
+            depth=trie.depth,
+            skip=trie.skip,
+            string=trie.string,
+            offsets=by_class.token_offsets,
+            ids=by_class.token_list,
+        )
+        bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
+        exits, parted = np.empty(trie.size, np.int32), np.empty((2, trie.size), np.int32)
+        progress, status = np.zeros(WIDEST + 1, np.int64), -1
+        self._path[0] = origin
+        while status < 0 and status != WIDE:
+            found = InsideFound(bits, reached.with_room(), exits)
+            status = inside_by_class(table.rules, table.arena, words, self._narrow, self._path, found, parted, progress)
+            if status < 0 and status != WIDE:
+                table.outcome(status)
+        farthest, widest = reached.farthest(-1), int(progress[WIDEST])
+        like = Inside(TokenBits.of(bits), farthest, _NONE, widest)
+        if status == WIDE:
+            return like
+        nodes, before = by_class.below(*parted[:, : progress[NUMBER]])
+        self._beside[:] = DEAD
+        rest = self._walked(self._words, like, 0, _NO_KINDS, nodes + 1, skip[nodes], before)
+        exits = np.sort(np.append(by_class.below(exits[: progress[EXITS]], exits[: progress[EXITS]])[0], rest.exits))
+        return Inside(rest.tokens, rest.farthest, exits, rest.widest)
+
+    def _outlook(self, state: int) -> tuple[int, int]:
+        """The configuration of a state by itself, and how much of the vocabulary begins with bytes that lead on."""
+        table = self._configurations
+        while True:
+            origin, alive = outlook(table.rules, table.arena, state, self._class_weights)
+            if origin >= 0:
+                return int(origin), int(alive)
+            table.outcome(origin)
+
+    def _walked(
+        self, words: TokenArrays, like: Inside, first: int, kinds: Ints, begin: Ints, past: Ints, before: Ints
+    ) -> Inside:
+        """Walks the nodes from each `begin` to before `past`; what is known of all others is `like`.
+
+        `kinds` of the rule's states, from `first` on, say which read short texts alike.
+        """
+        table, likeness = self._configurations, self._likeness(first, kinds)
+        walk = InsideWalk(begin, past, before, self._path, self._beside)
+        bits, reached = like.tokens.copy(), Reached(table, self._distances)
+        exits = np.empty(len(words.byte), np.int32)
+        progress = np.zeros(WIDEST + 1, np.int64)
+        progress[WIDEST] = like.widest
+        while progress[NUMBER] < len(begin):
+            found = InsideFound(bits, reached.with_room(), exits)
+            status = inside(table.rules, table.arena, words, likeness, walk, like.exits, found, progress)
+            if status == WIDE:
+                break
+            if status < 0:
+                table.outcome(status)
+        farthest = like.farthest + int(progress[DEARER]) if like.farthest >= 0 else -1
+        return Inside(
+            self._sets.shared(TokenBits.of(bits)),
+            reached.farthest(farthest),
+            exits[: progress[EXITS]].copy(),
+            int(progress[WIDEST]),
+        )
+
+    def _loop(self, state: int) -> Loop | None:
+        return wide_loop_at(self._configurations.rules, state, self._vocabulary.byte_weights)
+
+    def _dearest(self, states: Ints) -> int:
+        return int(self._distances.state_costs[states].max(initial=-1))
+
+    def _nearest(self, state: int, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
+        """Nearest of the rule's states that were walked lately: the one that goes on as this one with most tokens.
+
+        Returns the inside of that state, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead`
+        of them.
+        """
+        table = self._configurations
+        recent = self._recent.setdefault(int(table.network.states.rule[state]), deque(maxlen=_REMEMBERED))
+        if not recent:
+            recent.extend(self._looping(table.row(origin)))
+        others = np.array([other for other, _ in recent], np.int32)
+        chosen, most = nearest(table.arena, self._likeness(first, kinds), origin, others, self._class_weights)
+        other, like = recent[chosen] if most > dead else (DEAD, -1)
+        recent.append((origin, state))
+        known = self._known(like) if other != DEAD else None
+        return (self._nothing, DEAD) if known is None else (known, other)
+
+    def _likeness(self, first: int, kinds: Ints) -> Likeness:
+        return Likeness(self._vocabulary.deepest, kinds, first, LEVELS, self._distances.state_costs)
+
+    def _looping(self, row: Ints) -> list[tuple[int, int]]:
+        """Loop that most tokens lead to at first, if there is one: then what is inside of it is found quickly."""
+        table = self._configurations
+        after, which = np.unique(row, return_inverse=True)
+        items = table.items(int(after[np.bincount(which, self._class_weights).argmax()]))
+        if len(items) != 1 or items[0][1] != ROOT or self._loop(items[0][0]) is None:
+            return []
+        self.of(items[0][0])
+        return [(self._outlook(items[0][0])[0], items[0][0])]
+
+    def _alike_in(self, state: int) -> tuple[int, Ints]:
+        """The first state of its rule, and what is alike in it."""
+        network = self._configurations.network
+        rule = int(network.states.rule[state])
+        first, past = (*network.entry, network.states.count)[rule : rule + 2]
+        place = self._distances.place(first)
+        known = self._kinds.get(place)
+        if known is None:
+            costs = self._distances.state_costs
+            known = alike(self._configurations.rules, costs, INFINITE, first, past, LEVELS)
+            self._kinds.keep(place, known, known.nbytes + 200)
+        return first, known
