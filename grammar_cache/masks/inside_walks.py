@@ -1,8 +1,9 @@
 """Tokens inside of a state's rule, by walks that look at as few of them as they can.
 
-What stays in a loop is looked up. Bytes that a rule doesn't tell apart are walked as one. Other states are walked beside
-another one of their rule, and only where the two part: they mostly differ in few tokens, as a key that may become a
-declared one differs from any other key in those that spell it on. This module knows rules, but nothing below them.
+What stays in a loop is looked up. Bytes that a rule doesn't tell apart are walked as one. Other states are walked
+beside another one of their rule, and only where the two part: they mostly differ in few tokens, as a key that may
+become a declared one differs from any other key in those that spell it on. This module knows rules, but nothing below
+them.
 """
 
 from __future__ import annotations
