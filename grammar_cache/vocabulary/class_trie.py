@@ -18,9 +18,9 @@ from grammar_cache.jit import jit
 from grammar_cache.vocabulary.trie import Trie
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-CACHE_BYTES = 32 << 20
+CACHE_BYTES = 12 << 20
 _NONE = np.empty(0, np.int32)
-MOST_CLASSES = 64
+MOST_CLASSES = 16
 """Classes of bytes in a trie: with more of them it is mostly as large as the vocabulary's own."""
 _SHARE = 16
 """The vocabulary's nodes for each node that a trie of classes may have."""
