@@ -97,12 +97,11 @@ class InsideWalks:
         """Walks the tokens, but for those that stay in a loop, or go on as they do from a state walked before; classes
         of bytes in place of bytes, where the rule tells few apart.
         """
-        words = self._words
         origin, alive = self._outlook(state)
-        whole = np.array([[1], [len(words.byte)], [origin]], np.int32)
+        whole = np.array([[1], [len(self._words.byte)], [origin]], np.int32)
         if _NARROW * alive < self._weight:  # walked as quickly as others are compared
             self._beside[0] = DEAD
-            return self._walked(words, self._nothing, 0, _NO_KINDS, *whole)
+            return self._walked(self._nothing, 0, _NO_KINDS, *whole)
         loop = self._loop(state)
         if loop is not None:
             return self._walked_around(state, loop)
@@ -111,11 +110,11 @@ class InsideWalks:
             return self._walked_by_class(by_class, origin)
         first, kinds = self._alike_in(state)
         like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
-        return self._walked(words, like, first, kinds, *whole)
+        return self._walked(like, first, kinds, *whole)
 
     def _walked_around(self, state: int, loop: Loop) -> Inside:
         """Walks the tokens that leave the loop that a state is in."""
-        table, words = self._configurations, self._words
+        table = self._configurations
         first, kinds = self._alike_in(state)
         found = region(loop, self._vocabulary)
         self._beside[:] = DEAD
@@ -126,13 +125,13 @@ class InsideWalks:
             np.empty(0, np.int32),
             max(table.cost(table.at(one)) for one in loop.states.tolist()),
         )
-        return self._walked(words, like, first, kinds, found.exits, words.skip[found.exits], before)
+        return self._walked(like, first, kinds, found.exits, self._words.skip[found.exits], before)
 
     def _by_class(self, state: int) -> ClassTrie | None:
         """The vocabulary by classes of bytes that a state's rule doesn't tell apart; None where that saves little."""
-        rule = int(self._configurations.network.states.rule[state])
         if self._narrow[state]:
             return None
+        rule = int(self._configurations.network.states.rule[state])
         if rule not in self._classes_of:
             self._classes_of[rule] = rule_classes(self._configurations.rules, self._narrow, rule)
         return self._class_tries.of(self._vocabulary, self._classes_of[rule])
@@ -163,7 +162,7 @@ class InsideWalks:
             return like
         nodes, before = by_class.below(*parted[:, : progress[NUMBER]])
         self._beside[:] = DEAD
-        rest = self._walked(self._words, like, 0, _NO_KINDS, nodes + 1, skip[nodes], before)
+        rest = self._walked(like, 0, _NO_KINDS, nodes + 1, skip[nodes], before)
         exits = np.sort(np.append(by_class.below(exits[: progress[EXITS]], exits[: progress[EXITS]])[0], rest.exits))
         return Inside(rest.tokens, rest.farthest, exits, rest.widest)
 
@@ -176,9 +175,7 @@ class InsideWalks:
                 return int(origin), int(alive)
             table.outcome(origin)
 
-    def _walked(
-        self, words: TokenArrays, like: Inside, first: int, kinds: Ints, begin: Ints, past: Ints, before: Ints
-    ) -> Inside:
+    def _walked(self, like: Inside, first: int, kinds: Ints, begin: Ints, past: Ints, before: Ints) -> Inside:
         """Walks the nodes from each `begin` to before `past`; what is known of all others is `like`.
 
         `kinds` of the rule's states, from `first` on, say which read short texts alike.
@@ -186,12 +183,12 @@ class InsideWalks:
         table, likeness = self._configurations, self._likeness(first, kinds)
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), Reached(table, self._distances)
-        exits = np.empty(len(words.byte), np.int32)
+        exits = np.empty(len(self._words.byte), np.int32)
         progress = np.zeros(WIDEST + 1, np.int64)
         progress[WIDEST] = like.widest
         while progress[NUMBER] < len(begin):
             found = InsideFound(bits, reached.with_room(), exits)
-            status = inside(table.rules, table.arena, words, likeness, walk, like.exits, found, progress)
+            status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)
             if status == WIDE:
                 break
             if status < 0:
