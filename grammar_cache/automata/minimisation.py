@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.algorithms.alike_labels import alike_labels
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.acyclic import NO_END, before_cycles, equal_futures
 from grammar_cache.automata.partition import largest, stable_partition
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.jit import jit
 
 _CLASSES = 256
 """Labels below are byte classes: see `subset_kernels`."""
@@ -150,40 +151,10 @@ def _telling(tails: Ints, labels: Ints, heads: Ints) -> Ints:
     """Transitions but those whose label, a byte class, leads everywhere where a lower one leads: they tell no states
     apart. Ascending.
     """
-    count = largest(labels) + 1
-    first, order = by_key(labels, count)
-    codes, leads = np.zeros(_CLASSES, np.int64), np.ones(count, np.bool_)
-    for label in range(min(_CLASSES, count)):
-        own = order[first[label] : first[label + 1]]
-        codes[label] = _hash(tails, heads, own)
-        for lower in range(label if len(own) else 0):
-            alike = codes[lower] == codes[label] and leads[lower]
-            if alike and _same(tails, heads, own, order[first[lower] : first[lower + 1]]):
-                leads[label] = False
-                break
+    least = alike_labels(tails, labels, heads, largest(labels) + 1, _CLASSES)
     kept, size = np.empty(len(labels), np.int32), 0
     for t in range(len(labels)):
-        if leads[labels[t]]:
+        if least[labels[t]] == labels[t]:
             kept[size] = t
             size += 1
     return kept[:size]
-
-
-@jit_inline
-def _hash(tails: Ints, heads: Ints, some: Ints) -> int:
-    code = len(some)
-    for t in some:
-        code = (code ^ ((np.int64(tails[t]) << 32) | heads[t])) * -7046029254386353131  # 2^64 / the golden ratio
-        code ^= (code >> 29) & 0x7FFFFFFFF
-    return code
-
-
-@jit_inline
-def _same(tails: Ints, heads: Ints, some: Ints, others: Ints) -> bool:
-    """Whether two lists of transitions lead from the same states to the same."""
-    if len(some) != len(others):
-        return False
-    differing = 0
-    for i in range(len(some)):
-        differing |= (tails[some[i]] ^ tails[others[i]]) | (heads[some[i]] ^ heads[others[i]])
-    return differing == 0

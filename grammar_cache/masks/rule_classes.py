@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.algorithms.counting_sort import by_key
+from grammar_cache.algorithms.alike_labels import alike_labels
 from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit
@@ -57,27 +57,7 @@ def _alike(rules: NetworkArrays, narrow: Flags, rule: int, count: int) -> Ints:
         for m in range(rules.move_first[s], rules.move_first[s] if narrow[s] else rules.move_first[s + 1]):
             label[size], tail[size], head[size] = rules.move_class[m], s, rules.move_to[m]
             size += 1
-    first, order = by_key(label[:size], count)
-    found = np.empty(count, np.int32)
-    for own in range(count):
-        found[own] = own
-        for lower in range(own):
-            if found[lower] == lower and _same(tail, head, order, first, lower, own):
-                found[own] = lower
-                break
-    return found
-
-
-@jit
-def _same(tail: Ints, head: Ints, order: Ints, first: Ints, one: int, other: int) -> bool:
-    """Whether two classes lead from the same states to the same: their moves stand in the order of the states."""
-    a, b = first[one], first[other]
-    if first[one + 1] - a != first[other + 1] - b:
-        return False
-    for i in range(first[one + 1] - a):
-        if tail[order[a + i]] != tail[order[b + i]] or head[order[a + i]] != head[order[b + i]]:
-            return False
-    return True
+    return alike_labels(tail[:size], label[:size], head[:size], count, count)
 
 
 @jit
