@@ -33,7 +33,6 @@ from grammar_cache.configurations.arena import (
     ITEMS,
     NODES,
     ROWS,
-    SPENT,
     WIDE,
     WIDEST,
     NetworkArrays,
@@ -42,9 +41,11 @@ from grammar_cache.configurations.arena import (
     configuration_of,
     node_of,
 )
+from grammar_cache.configurations.one_byte_kernels import after_byte_alone
 from grammar_cache.configurations.room import Room, empty, grown, trimmed, widened
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.jit import address_of
 from grammar_cache.network.network import Network
 
 Edge: TypeAlias = tuple[int, int]
@@ -75,8 +76,12 @@ class Configurations:
         self.network = network
         self.limit = limit
         self._interrupt = interrupt or Interrupt()
-        self.rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
+        rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
         self.arena = empty(network.class_count, len(network.entry), Room(room, room, 4 * room, 4 * room, room // 2))
+        self.rules = rules._replace(
+            expand=address_of(step_kernels.expand, rules, self.arena, 0),
+            after_byte_alone=address_of(after_byte_alone, rules, self.arena, 0, 0),
+        )
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()
 
@@ -128,6 +133,11 @@ class Configurations:
         """Pairs (return state, parent), ascending; (-1, -1) at the bottom."""
         first = self.arena.edge_first
         return _pairs(self.arena.edges[first[node] : first[node + 1]])
+
+    def returns(self, node: int) -> int:
+        """How many edges a node has."""
+        first = self.arena.edge_first
+        return int(first[node + 1] - first[node])
 
     def ends(self, configuration: int) -> bool:
         """Whether nothing can follow."""
@@ -230,14 +240,12 @@ class Configurations:
             self.outcome(number)
         return int(number)
 
-    def popped(self, node: int) -> tuple[int, int]:
-        """The configuration behind the end of a rule whose node it is, text that may end there not counted; and no less
-        than the items that it is made of.
-        """
-        rules, spent = self.rules._replace(widest=UNLIMITED), int(self.arena.used[SPENT])
+    def popped(self, node: int) -> int:
+        """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
+        rules = self.rules._replace(widest=UNLIMITED)
         while (number := step_kernels.popped(rules, self.arena, node)) < 0:
             self.outcome(number)
-        return int(number), int(self.arena.used[SPENT]) - spent
+        return int(number)
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""

@@ -13,7 +13,7 @@ import numpy as np
 from grammar_cache.algorithms.sorting import distinct
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
-from grammar_cache.configurations.step_kernels import after_byte, expand
+from grammar_cache.configurations.step_kernels import after_byte, expanded
 from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.vocabulary.token_set_kernels import words_of
 from grammar_cache.vocabulary.trie import Children
@@ -67,7 +67,7 @@ def few(
     where a byte is dear; another status below 0, after which it begins anew.
     """
     if arena.row[configuration] < 0:
-        status = expand(rules, arena, configuration)
+        status = expanded(rules, arena, configuration)
         if status < 0:
             return status
     alive, row = 0, arena.row[configuration]

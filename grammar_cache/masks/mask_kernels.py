@@ -20,7 +20,7 @@ from grammar_cache.configurations.arena import (
     NetworkArrays,
 )
 from grammar_cache.configurations.interner import ROOT
-from grammar_cache.configurations.step_kernels import after_byte, at, expand
+from grammar_cache.configurations.step_kernels import after_byte, at, expanded
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays, visit, write
@@ -209,7 +209,7 @@ def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> t
     """
     number = at(rules, arena, state)
     if number >= 0 and arena.row[number] < 0:
-        status = expand(rules, arena, number)
+        status = expanded(rules, arena, number)
         if status < 0:
             return status, 0
     if number < 0:

@@ -59,6 +59,7 @@ class Masks:
         self._weight = vocabulary.trie.size - 1
         weights = np.bincount(configurations.network.classes, vocabulary.byte_weights)
         self._class_weights = weights.astype(np.int64)
+        self._tail_calls = configurations.rules.with_tail_calls()
         self._insides = InsideWalks(configurations, distances, vocabulary, self._class_weights)
         self._bytes = mask_bytes(vocabulary.size)
         self._dear = Mask((), self._bytes, INFINITE)
@@ -92,7 +93,7 @@ class Masks:
     def _made(self, configuration: int, tokens: int) -> Mask:
         """Mask of a configuration, without parts where a byte may be dear, read from all items together, or where some
         token is seen to need more than `tokens` behind it. What reading a byte costs from all items is no more than
-        from each by itself, and what rules that end lead to.
+        from each over its node, and what rules that end lead to.
         """
         parts: list[TokenBits] = []
         table, farthest = self._configurations, 0
@@ -106,22 +107,22 @@ class Masks:
             return found
         self._wide.add(first)
         self._distances.update()
-        least = [self._insides.least(state) for state, _ in items]
+        times = [self._times(state, node) for state, node in items]
+        least = [n * self._insides.least(state) for n, (state, _) in zip(times, items, strict=True)]
         widest = sum(least)
-        for (state, node), own in zip(items, least, strict=True):
+        for n, (state, node), own in zip(times, items, least, strict=True):
             if widest > dear:
                 return self._dear
             if farthest > tokens:
                 return Mask((), self._bytes, farthest)
             known = self._insides.of(state)
             parts.append(known.tokens)
-            widest += known.widest - own
+            widest += n * known.widest - own + table.pops(node, dear)
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
             if len(known.exits) and widest <= dear:
-                after, pops = table.popped(node)
-                under = self._under(state, known.exits, after)
-                widest += under.widest + pops
+                under = self._under(state, known.exits, table.popped(node))
+                widest += under.widest
                 parts.append(under.tokens)
                 farthest = max(farthest, under.farthest)
         if widest > dear:
@@ -129,6 +130,16 @@ class Masks:
         if table.accepts(configuration):
             parts.append(self._stops)
         return Mask(tuple(parts), self._bytes, farthest).readily(self._sets)
+
+    def _times(self, state: int, node: int) -> int:
+        """How many times what reading a byte costs by itself it may cost over a node, the end of its rule not counted.
+
+        A call at the end of a rule returns to all that the rule itself returns to, which is one thing by itself, and
+        isn't counted there where text ends.
+        """
+        if not self._tail_calls[self._configurations.network.states.rule[state]]:
+            return 1
+        return max(2, self._configurations.returns(node))
 
     def _few(self, configuration: int) -> Mask | None:
         """Mask of a configuration by its tokens, one by one; None if there are many."""
