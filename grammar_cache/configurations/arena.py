@@ -36,7 +36,8 @@ class NetworkArrays(NamedTuple):
 
     `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges, and
     all bytes of a token together that cost more than `dear` each. `lean`: calls at the end of a rule are like any other
-    call, and `tail` is false throughout. `stop[0]`: give up.
+    call, and `tail` is false throughout. `stop[0]`: give up. `expand` and `after_byte_alone`: addresses of the loops of
+    these names.
     """
 
     classes: NDArray[np.uint8]
@@ -57,6 +58,8 @@ class NetworkArrays(NamedTuple):
     dear: int
     lean: bool
     stop: NDArray[np.uint8]
+    expand: int = 0
+    after_byte_alone: int = 0
 
     @staticmethod
     def of(network: Network, limit: int, widest: int, stop: NDArray[np.uint8]) -> NetworkArrays:
@@ -81,6 +84,13 @@ class NetworkArrays(NamedTuple):
             False,
             stop,
         )
+
+    def with_tail_calls(self) -> Flags:
+        """Flags of the rules that call another one at their end, bool[rules]."""
+        flags = np.zeros(len(self.entry), np.bool_)
+        states = np.repeat(np.arange(len(self.tail)), np.diff(self.call_first))[self.tail[self.call_back]]
+        flags[np.searchsorted(self.entry, states, "right") - 1] = True
+        return flags
 
 
 class Arena(NamedTuple):

@@ -29,7 +29,7 @@ from grammar_cache.configurations.arena import (
     node_of,
 )
 from grammar_cache.configurations.cyclic_nodes import COUNTS, ENTERED, OUTSIDE, SEEN, enter
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
 
 ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, CODES, CHOSEN = range(COUNTS + 1, COUNTS + 12)
 """Rows of the scratch, after those of groups."""
@@ -294,10 +294,16 @@ def _leave_out(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 
 @jit_inline
+def expanded(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
+    """Does what `expand` does, for other loops."""
+    return int(call_at(rules.expand, (rules, arena, configuration)))
+
+
+@jit_inline
 def after_byte(rules: NetworkArrays, arena: Arena, configuration: int, byte: int) -> int:
     """The configuration behind one byte, or DEAD; a status, which is below UNKNOWN, where it could not be made."""
     if arena.row[configuration] < 0:
-        status = expand(rules, arena, configuration)
+        status = expanded(rules, arena, configuration)
         if status < 0:
             return status
     return int(arena.next[arena.row[configuration], rules.classes[byte]])

@@ -10,9 +10,8 @@ import numpy as np
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, NetworkArrays
-from grammar_cache.configurations.one_byte_kernels import after_byte_alone
 from grammar_cache.distances.reach import Reach
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.jit import call_at, jit, jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 
 
@@ -231,7 +230,7 @@ def follow_least(
             break
         at, token = place, words.ids[words.offsets[string]]
         for k in range(words.data_offsets[token], words.data_offsets[token + 1]):
-            at = after_byte_alone(rules, arena, at, words.data[k])
+            at = call_at(rules.after_byte_alone, (rules, arena, at, words.data[k]))
             if at == DEAD or at < UNKNOWN:
                 return done, place, at
         extend(arena, states, nodes, node_count, costs, known, infinite)

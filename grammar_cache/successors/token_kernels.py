@@ -19,9 +19,8 @@ from grammar_cache.configurations.arena import (
     Arena,
     NetworkArrays,
 )
-from grammar_cache.configurations.one_byte_kernels import after_byte_alone
 from grammar_cache.configurations.step_kernels import after_byte
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
 from grammar_cache.vocabulary.token_set import Bits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -66,7 +65,7 @@ def follow(
     """
     while done < len(data) and configuration >= 0:
         if once:
-            after = after_byte_alone(rules, arena, configuration, data[done])
+            after = call_at(rules.after_byte_alone, (rules, arena, configuration, data[done]))
         else:
             after = after_byte(rules, arena, configuration, data[done])
         if after < UNKNOWN:

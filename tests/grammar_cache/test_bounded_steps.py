@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from time import process_time
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from grammar_cache import Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.warm_up import letters, warm_up
 from tests.cached import tokenizer_folder
+from tests.timing import within
 
 SHORT = Vocabulary(
     [*(bytes([byte]) for byte in range(97, 123)), b"aa", b"aaaa", b"xx", b"xa", b"ab", b"bb", None], [32]
@@ -69,9 +69,8 @@ def check(constraint: Constraint, vocabulary: Vocabulary, budget: int) -> None:
     try:
         for number in range(0, budget, max(1, budget // 12)):
             tokens = _followed(grammar, number, tokens, budget, rng)
-            begun = process_time()
-            grammar = step(grammar, tokens, budget, rng)
-            assert process_time() - begun < SECONDS
+            with within(SECONDS):
+                grammar = step(grammar, tokens, budget, rng)
         assert tracemalloc.get_traced_memory()[1] < BYTES
     finally:
         tracemalloc.stop()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import resource
-import time
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from tests.grammar_cache.dialects.lark.grammars import (
 )
 from tests.grammar_cache.dialects.lark.lark_oracle import LexedSampler, WithLexemes, mutated
 from tests.server.decoding.trials.lexed_trials import random_vocabulary
+from tests.timing import within
 
 STATEMENTS = """
 start: statement+
@@ -38,6 +38,8 @@ NAME: /[a-z_]+/
 INT: /[0-9]+/
 %ignore /[ \\n]+/
 """
+MISTAKEN = 1168
+"""Seed of a grammar that had a wrong mask once: many rules end with one letter, and what they return to is much."""
 
 
 def rules(text: str, lexer: Any = "dynamic") -> dict[str, Any]:
@@ -71,9 +73,10 @@ def test_many_terminals_compile_soon_and_in_little_room(count: int) -> None:
     terminals = "\n".join(f"X{i}: /x{i}[a-z]+/" for i in range(count))
     text = f"start: ({'|'.join(f'X{i}' for i in range(count))})+\n{terminals}\n"
     vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], [256])
-    before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    assert compile_grammar(Constraint("lark", text), vocabulary).minimum.tokens == 3
-    assert time.process_time() - begun < count / 250
+    compile_grammar(Constraint("lark", "start: X\nX: /x[a-z]+/\n"), vocabulary)  # reads the loops, or compiles them
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with within(count / 250):
+        assert compile_grammar(Constraint("lark", text), vocabulary).minimum.tokens == 3
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 << 10
 
 
@@ -91,11 +94,9 @@ def test_a_product_that_is_too_large_is_refused(limits: Limits, limit: str) -> N
 def test_contexts_that_double_with_every_terminal_are_refused_soon(lexer: Any) -> None:
     """Each of twelve terminals could still go on, whatever the others do: 4,096 sets of watches."""
     terminals = "".join(f"A{i}: /{chr(97 + i)}([a-z]*{chr(65 + i)})?/\n" for i in range(12))
-    begun = time.process_time()
-    with pytest.raises(LimitExceeded, match="more than 500 lexer contexts") as caught:
+    with within(20), pytest.raises(LimitExceeded, match="more than 500 lexer contexts") as caught:
         lark.parse(f"start: ({'|'.join(f'A{i}' for i in range(12))})+\n{terminals}", lexer=lexer)
     assert caught.value.limit == "states"
-    assert time.process_time() - begun < 20
 
 
 def check_embedded(rng: random.Random, mode: Any) -> int:
@@ -190,7 +191,7 @@ def parse_constraint(text: str, lexer: Any) -> Constraint:
 
 def test_masks_are_consumption_and_distance() -> None:
     """Every token of random vocabularies, single letters missing at times, at every configuration met."""
-    assert sum(map(check_masks, range(50))) > 150
+    assert sum(map(check_masks, [*range(50), MISTAKEN])) > 150
 
 
 @pytest.mark.full
