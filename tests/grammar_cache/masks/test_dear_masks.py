@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.distances.additive import INFINITE
 
 CALLERS, CALLED = 30, 36
@@ -23,24 +27,40 @@ def handing_on() -> tuple[Constraint, Vocabulary]:
     return Constraint("gbnf", "\n".join(rules)), vocabulary
 
 
-def check(grammar: CompiledGrammar, configuration: int) -> tuple[list[int], int]:
-    """The mask beside each token consumed by itself: what those lead to, and how many of the grammar cost too much."""
+def ending() -> tuple[Constraint, Vocabulary]:
+    """Rules that end with one letter, each of which has many callers. No token goes on behind that letter. Most of the
+    vocabulary goes on in the first of them, which is met by itself before.
+    """
+    first, behind, last = FIRST[:24], LAST[:24], [chr(0xE000 + number) for number in range(40)]
+    calls = " | ".join(f'r{number} "{letter}"' for number, letter in enumerate(behind))
+    rules = [f'root ::= "!" r0 "z" | "???" ({" | ".join(f"p{number}" for number in range(len(last)))})']
+    rules += [f'p{number} ::= ({calls}) "{letter}" p{number} | "{letter}"' for number, letter in enumerate(last)]
+    rules += [f'r{i} ::= "a" "c" | "a" "\\x{ord(c):02x}" r{i} "z"' for i, c in enumerate(first)]
+    tokens = [*"acz!?", *first, *behind, *last, first[0] + "z" * 500]
+    return Constraint("gbnf", "\n".join(rules)), Vocabulary([*(t.encode() for t in tokens), None], [len(tokens)])
+
+
+def consumed(grammar: CompiledGrammar, configuration: int) -> NDArray[np.int32]:
+    """What each token by itself leads to."""
     ids = np.arange(grammar.vocabulary.size, dtype=np.int32)
-    after = grammar.consume_batch(np.array([configuration], np.int32), ids[None, :])[0]
-    expected = grammar.distances(after, INFINITE - 1) < INFINITE
-    expected[list(grammar.vocabulary.stop_ids)] = grammar.accepts(configuration)
-    assert grammar.mask(configuration).tolist() == expected.tolist()
-    followed = [grammar.consume_bytes(configuration, spelling or b"\0") for spelling in grammar.vocabulary.token_bytes]
-    alive = after[after >= 0].tolist()
-    return alive, sum(one is not None for one in followed) - len(alive)
+    after: NDArray[np.int32] = grammar.consume_batch(np.array([configuration], np.int32), ids[None, :])[0]
+    return after
 
 
-def test_no_token_that_costs_too_much_is_in_a_mask() -> None:
-    """Masks of the first configurations, level by level."""
-    grammar = compile_grammar(*handing_on())
-    seen, dear = [grammar.start], 0
-    for configuration in seen:
-        alive, left_out = check(grammar, configuration)
-        seen += [one for one in dict.fromkeys(alive) if one not in seen][: 25 - len(seen)] if len(seen) < 25 else []
-        dear += left_out
-    assert dear > 0
+@pytest.mark.parametrize("case", [handing_on, ending])
+def test_no_token_that_costs_too_much_is_in_a_mask(case: Callable[[], tuple[Constraint, Vocabulary]]) -> None:
+    """Masks of the first configurations, level by level; without a limit on costs more tokens lead on."""
+    grammar, unlimited = compile_grammar(*case()), compile_grammar(*case(), Limits(byte_cost=1 << 20))
+    seen, left_out = {grammar.start: unlimited.start}, 0
+    todo = [grammar.start]
+    for configuration in todo:
+        after, of_all = consumed(grammar, configuration), consumed(unlimited, seen[configuration])
+        expected = grammar.distances(after, INFINITE - 1) < INFINITE
+        expected[list(grammar.vocabulary.stop_ids)] = grammar.accepts(configuration)
+        assert grammar.mask(configuration).tolist() == expected.tolist()
+        left_out += int((of_all >= 0).sum()) - int((after >= 0).sum())
+        for token in np.flatnonzero(after >= 0).tolist():
+            if len(seen) < 25 and after[token] not in seen:
+                seen[int(after[token])] = int(of_all[token])
+                todo.append(int(after[token]))
+    assert left_out > 0
