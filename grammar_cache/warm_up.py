@@ -173,9 +173,9 @@ def letters() -> Vocabulary:
 
 
 def main() -> None:
-    """Says what it does: the first time it takes half a minute."""
+    """Says what it does: the first time it takes a minute or two."""
     begun = perf_counter()
-    print("compiling the loops of grammar_cache; the first time it takes about a minute", flush=True)
+    print("compiling the loops of grammar_cache; the first time it takes a minute or two", flush=True)
     warm_up(letters(), lambda line: print(f"  {line}", flush=True))
     print(f"compiled after {perf_counter() - begun:.1f} s: they are kept for the next start", flush=True)
 

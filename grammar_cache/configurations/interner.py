@@ -135,7 +135,7 @@ class Configurations:
         return _pairs(self.arena.edges[first[node] : first[node + 1]])
 
     def returns(self, node: int) -> int:
-        """How many edges a node has."""
+        """Number of a node's edges."""
         first = self.arena.edge_first
         return int(first[node + 1] - first[node])
 

@@ -107,17 +107,17 @@ class Masks:
             return found
         self._wide.add(first)
         self._distances.update()
-        times = [self._times(state, node) for state, node in items]
-        least = [n * self._insides.least(state) for n, (state, _) in zip(times, items, strict=True)]
+        factors = [self._factor(state, node) for state, node in items]
+        least = [factor * self._insides.least(state) for factor, (state, _) in zip(factors, items, strict=True)]
         widest = sum(least)
-        for n, (state, node), own in zip(times, items, least, strict=True):
+        for factor, (state, node), own in zip(factors, items, least, strict=True):
             if widest > dear:
                 return self._dear
             if farthest > tokens:
                 return Mask((), self._bytes, farthest)
             known = self._insides.of(state)
             parts.append(known.tokens)
-            widest += n * known.widest - own + table.pops(node, dear)
+            widest += factor * known.widest - own + table.pops(node, dear)
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
             if len(known.exits) and widest <= dear:
@@ -131,8 +131,8 @@ class Masks:
             parts.append(self._stops)
         return Mask(tuple(parts), self._bytes, farthest).readily(self._sets)
 
-    def _times(self, state: int, node: int) -> int:
-        """How many times what reading a byte costs by itself it may cost over a node, the end of its rule not counted.
+    def _factor(self, state: int, node: int) -> int:
+        """Factor by which reading a byte may cost more over a node than by itself, the end of its rule not counted.
 
         A call at the end of a rule returns to all that the rule itself returns to, which is one thing by itself, and
         isn't counted there where text ends.

@@ -1,4 +1,4 @@
-"""Compiled loops: whoever runs a command is told when they are compiled, which takes a minute the first time."""
+"""Compiled loops: whoever runs a command is told when they are compiled, which takes a minute or two the first time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Announcement(Listener):  # type: ignore[misc]  # numba has no types
     def on_start(self, event: Event) -> None:
         if not self.compiled:
             self._begun = self._printed = monotonic()
-            report("swyb: compiling the loops, once: three to five minutes…")
+            report("swyb: compiling the loops, once: a minute or two…")
         self.compiled += 1
 
     def on_end(self, event: Event) -> None:

@@ -41,7 +41,7 @@ def ending() -> tuple[Constraint, Vocabulary]:
 
 
 def consumed(grammar: CompiledGrammar, configuration: int) -> NDArray[np.int32]:
-    """What each token by itself leads to."""
+    """Configurations behind each token by itself."""
     ids = np.arange(grammar.vocabulary.size, dtype=np.int32)
     after: NDArray[np.int32] = grammar.consume_batch(np.array([configuration], np.int32), ids[None, :])[0]
     return after

@@ -36,7 +36,7 @@ def test_compiling_is_announced_once(capsys: pytest.CaptureFixture[str], monkeyp
     with announced():
         two(1)
     first, *progress, last = capsys.readouterr().err.splitlines()
-    assert first == "swyb: compiling the loops, once: three to five minutes…"
+    assert first == "swyb: compiling the loops, once: a minute or two…"
     assert progress
     assert all(re.fullmatch(r"swyb: compiled \d loops, \d+ s", line) for line in progress)
     assert "the loops are compiled after" in last
