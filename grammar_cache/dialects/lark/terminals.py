@@ -118,7 +118,8 @@ class Terminals:
                 ways.setdefault(self.same(after), []).append(way)
         found = {}
         for after in sorted(ways):
-            rule = self.named(f"{token.name} ", context, after)
+            # With its lexer: where contexts of two lexers are one, what leads to them by either may differ.
+            rule = self.named(f"{token.name} {'' if token.lexer is None else token.lexer}", context, after)
             self._write(rule, Alt(tuple(way for way, _ in ways[after])))
             found[after] = Read(rule, tuple(sorted({parts for _, parts in ways[after]})))
         self._tokens[key] = found

@@ -58,6 +58,11 @@ FEATURES = {
         ["aba", "ab a", " aba "],
         ["a a", "a ba", "aa"],
     ),
+    "a terminal taken in two states of the parser": (
+        "start: T T?\nT: /b?b/\n",
+        ["b", "bb", "bbb", "bbbb"],
+        ["", "bbbbb"],
+    ),
     "left recursion": ('start: start "+" INT | INT\nINT: /\\d+/', ["1", "1+22"], ["1+", "+1"]),
 }
 
