@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from time import perf_counter
 
 import numpy as np
@@ -23,8 +22,8 @@ from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Route
 from grammar_cache.distances.effort import Effort
+from grammar_cache.distances.frontier import Frontier, joined
 from grammar_cache.distances.lower_bounds import LowerBounds
-from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.tables import SuccessorTables
 
 FEW = 6
@@ -148,44 +147,37 @@ class ExactSearch:
     def _led(self, start: int, horizon: int, fuel: int, bounds_of: Callable[[Ints], Ints]) -> SearchOutcome:
         """Searches by such bounds, as far as the fuel lasts, and remembers the shortest completions."""
         first = np.array([start], np.int32)
-        frontier = _Frontier(first, bounds_of(first), horizon)
+        frontier = Frontier(start, int(bounds_of(first)[0]), horizon)
         short = INFINITE
         while (level := frontier.nearest()) is not None:
             least, depth, configurations = level
-            accepting = {at for at in configurations if self._tables.accepts(at)}
-            if accepting:
-                self._record(frontier.levels(depth), accepting)
+            accepting = configurations[self._tables.accepting(configurations)]
+            if len(accepting):
+                self._record(frontier, accepting)
                 return SearchOutcome(depth, depth, False, min(depth, short))
-            unknown = [at for at in configurations if at not in frontier.expanded]
+            unknown = [at for at in configurations.tolist() if at not in frontier.expanded]
             found = self._tables.expand(unknown, fuel)
             frontier.expanded.update(zip(unknown, found, strict=False))
-            fuel -= sum(successors.cost for successors in found)
-            self._fuel_spent += sum(successors.cost for successors in found)
+            cost = sum(successors.cost for successors in found)
+            fuel -= cost
+            self._fuel_spent += cost
             if len(found) < len(unknown):
                 return SearchOutcome(None, least, True, min(least, short))
-            for at in configurations:
-                successors = frontier.expanded[at]
-                if not successors.whole:
-                    short = min(short, least)
-                frontier.reach(successors.configurations, bounds_of(successors.configurations), depth + 1, least)
+            successors = [frontier.expanded[at] for at in configurations.tolist()]
+            if not all(one.whole for one in successors):
+                short = min(short, least)
+            following = joined([one.configurations for one in successors])
+            frontier.reach(following, bounds_of(following), depth + 1, least)
         dry = not frontier.beyond
         least = INFINITE if dry else horizon + 1
         return SearchOutcome(None, least, dry, min(least, short))
 
-    def _record(self, levels: list[list[int]], accepting: set[int]) -> None:
-        """Walks the levels back from the end: what lies on a shortest path learns its distance and next string."""
-        ahead = accepting
-        for configuration in accepting:
-            self._outcomes[configuration] = SearchOutcome(0, 0, False)
-        for distance, level in enumerate(reversed(levels), start=1):
-            here: set[int] = set()
-            for configuration in level:
-                string = self._tables.shortest_into(configuration, ahead)
-                if string is not None:
-                    here.add(configuration)
-                    self._outcomes[configuration] = SearchOutcome(distance, distance, False)
-                    self._next[configuration] = string
-            ahead = here
+    def _record(self, frontier: Frontier, accepting: Ints) -> None:
+        """Has what lies on a shortest path learn its distance and next string."""
+        self._outcomes.update(dict.fromkeys(accepting.tolist(), SearchOutcome(0, 0, False)))
+        for configuration, (distance, string) in frontier.shortest_ways(accepting, self._tables.lengths).items():
+            self._outcomes[configuration] = SearchOutcome(distance, distance, False)
+            self._next[configuration] = string
 
     def _agrees(self, completion: Route) -> bool:
         """Whether it may be a shortest one, which a search from here finds: as far as is known already."""
@@ -206,51 +198,3 @@ class ExactSearch:
             strings.append(self._next[on_way[-1]])
             on_way.append(self._tables.after(on_way[-1], strings[-1]))
         return Route(tuple(on_way), tuple(strings))
-
-
-class _Frontier:
-    """Configurations that a search has met, each at the fewest tokens from its start; `expanded` are those whose
-    successors it has asked for. Those that need more than the horizon are dropped: `beyond` says whether there are any.
-    """
-
-    def __init__(self, start: Ints, bounds: Ints, horizon: int) -> None:
-        self._horizon = horizon
-        self._depths: dict[int, int] = {}
-        self._waiting: dict[tuple[int, int], list[int]] = {}
-        self._order: list[tuple[int, int]] = []
-        self.expanded: dict[int, Successors] = {}
-        self.beyond = False
-        self.reach(start, bounds, 0, 0)
-
-    def reach(self, configurations: Ints, bounds: Ints, depth: int, least: int) -> None:
-        """Notes configurations met at a depth, given lower bounds, in all, and from each of them on."""
-        totals = np.where(bounds >= INFINITE, INFINITE, np.maximum(bounds + depth, least))
-        near = totals <= self._horizon
-        self.beyond |= bool(((totals < INFINITE) & ~near).any())
-        for at, total in zip(configurations[near].tolist(), totals[near].tolist(), strict=True):
-            if self._depths.get(at, INFINITE) <= depth:
-                continue
-            self._depths[at] = depth
-            level = self._waiting.get((total, depth))
-            if level is None:
-                level = self._waiting[total, depth] = []
-                heappush(self._order, (total, depth))
-            level.append(at)
-
-    def nearest(self) -> tuple[int, int, list[int]] | None:
-        """The configurations that may need the fewest tokens in all: how many, the depth of those, and which. Of equals
-        those that are nearest to the start. None where there are none.
-        """
-        if not self._order:
-            return None
-        total, depth = heappop(self._order)
-        level = self._waiting.pop((total, depth))
-        return total, depth, [at for at in level if self._depths[at] == depth]
-
-    def levels(self, depth: int) -> list[list[int]]:
-        """Expanded configurations by their depth, up to before one."""
-        levels: list[list[int]] = [[] for _ in range(depth)]
-        for at in self.expanded:
-            if self._depths[at] < depth:
-                levels[self._depths[at]].append(at)
-        return levels

@@ -5,10 +5,11 @@ As in `token_kernels`, a loop that can't go on returns a status below 0, and goe
 
 from __future__ import annotations
 
-from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.jit import jit_no_arrays
 from grammar_cache.masks.mask_kernels import NODE, NUMBER, WIDEST, InsideFound, note
+from grammar_cache.successors.class_walk_kernels import WideStates, is_wide
 from grammar_cache.successors.token_kernels import TokenArrays, visit
 
 
@@ -17,15 +18,15 @@ def inside_by_class(
     rules: NetworkArrays,
     arena: Arena,
     words: TokenArrays,
-    narrow: Flags,
+    wide: WideStates,
     path: Ints,
     found: InsideFound,
     parted: Ints,
     progress: Longs,
 ) -> int:
     """Notes what `inside` does of the tokens of a trie of classes, the path's first configuration being that of the
-    root. Below nodes behind which a state is `narrow` nothing is walked: these, and where they lead, are `parted`, two
-    rows. Progress: how many those are, and the others as for `inside`, whose statuses it has.
+    root. Below nodes behind which some state isn't `wide` nothing is walked: these, and where they lead, are
+    `parted`, two rows. Progress: how many those are, and the others as for `inside`, whose statuses it has.
     """
     node = max(progress[NODE], 1)
     while node < len(words.byte):
@@ -40,17 +41,8 @@ def inside_by_class(
         if after < 0:
             continue
         note(arena, words, here, after, found, progress)
-        if words.skip[here] > here + 1 and _is_narrow(arena, narrow, after):
+        if words.skip[here] > here + 1 and not is_wide(arena, wide, after):
             parted[0, progress[NUMBER]], parted[1, progress[NUMBER]] = here, after
             progress[NUMBER] += 1
             node = words.skip[here]
     return 0
-
-
-@jit_inline
-def _is_narrow(arena: Arena, narrow: Flags, configuration: int) -> bool:
-    """Whether some item of a configuration is at a narrow state."""
-    found = False
-    for i in range(arena.item_first[configuration], arena.item_first[configuration + 1]):
-        found |= narrow[arena.items[i] >> 32]
-    return found

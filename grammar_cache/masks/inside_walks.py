@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import DEAD, WIDE
@@ -32,12 +31,11 @@ from grammar_cache.masks.mask_kernels import (
     outlook,
 )
 from grammar_cache.masks.reached import Reached
-from grammar_cache.masks.rule_classes import narrow_states, rule_classes
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
+from grammar_cache.successors.rule_classes import RuleClasses, Wide
 from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
-from grammar_cache.vocabulary.class_trie import ClassTrie, ClassTrieCache
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -53,7 +51,12 @@ class InsideWalks:
     """Insides of the states of one grammar, walked where no grammar of the vocabulary has that rule."""
 
     def __init__(
-        self, configurations: Configurations, distances: Distances, vocabulary: Vocabulary, class_weights: Longs
+        self,
+        configurations: Configurations,
+        distances: Distances,
+        vocabulary: Vocabulary,
+        class_weights: Longs,
+        classes: RuleClasses,
     ) -> None:
         """`class_weights`: nodes of the vocabulary's trie that begin with each byte class."""
         self._configurations = configurations
@@ -65,9 +68,7 @@ class InsideWalks:
         self._insides = vocabulary.cache(InsideCache)
         self._kinds = vocabulary.cache(KindsCache)
         self._sets = vocabulary.cache(SharedSets)
-        self._class_tries = vocabulary.cache(ClassTrieCache)
-        self._narrow = narrow_states(configurations.rules)
-        self._classes_of: dict[int, NDArray[np.uint8]] = {}  # by rule
+        self._classes = classes
         self._weight = vocabulary.trie.size - 1
         self._class_weights = class_weights
         self._recent: dict[int, deque[tuple[int, int]]] = {}
@@ -105,9 +106,9 @@ class InsideWalks:
         loop = self._loop(state)
         if loop is not None:
             return self._walked_around(state, loop)
-        by_class = self._by_class(state)
-        if by_class is not None:
-            return self._walked_by_class(by_class, origin)
+        wide = self._classes.around([state])
+        if wide is not None:
+            return self._walked_by_class(wide, origin)
         first, kinds = self._alike_in(state)
         like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
         return self._walked(like, first, kinds, *whole)
@@ -127,18 +128,10 @@ class InsideWalks:
         )
         return self._walked(like, first, kinds, found.exits, self._words.skip[found.exits], before)
 
-    def _by_class(self, state: int) -> ClassTrie | None:
-        """The vocabulary by classes of bytes that a state's rule doesn't tell apart; None where that saves little."""
-        if self._narrow[state]:
-            return None
-        rule = int(self._configurations.network.states.rule[state])
-        if rule not in self._classes_of:
-            self._classes_of[rule] = rule_classes(self._configurations.rules, self._narrow, rule)
-        return self._class_tries.of(self._vocabulary, self._classes_of[rule])
-
-    def _walked_by_class(self, by_class: ClassTrie, origin: int) -> Inside:
+    def _walked_by_class(self, wide: Wide, origin: int) -> Inside:
         """Walks classes of bytes, and bytes behind narrow states."""
-        table, trie, skip = self._configurations, by_class.trie, self._words.skip
+        table, by_class, skip = self._configurations, wide.by_class, self._words.skip
+        trie, within = by_class.trie, self._classes.within(wide)
         words = self._words._replace(
             byte=trie.byte,
             depth=trie.depth,
@@ -153,7 +146,7 @@ class InsideWalks:
         self._path[0] = origin
         while status < 0 and status != WIDE:
             found = InsideFound(bits, reached.with_room(), exits)
-            status = inside_by_class(table.rules, table.arena, words, self._narrow, self._path, found, parted, progress)
+            status = inside_by_class(table.rules, table.arena, words, within, self._path, found, parted, progress)
             if status < 0 and status != WIDE:
                 table.outcome(status)
         farthest, widest = reached.farthest(-1), int(progress[WIDEST])

@@ -26,6 +26,7 @@ from grammar_cache.masks.inside_walks import InsideWalks
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
+from grammar_cache.successors.rule_classes import RuleClasses
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -46,7 +47,12 @@ class Masks:
     """Masks of visited configurations, and the parts that they are made of; the least recently used go first."""
 
     def __init__(
-        self, configurations: Configurations, distances: Distances, vocabulary: Vocabulary, limit_bytes: int
+        self,
+        configurations: Configurations,
+        distances: Distances,
+        vocabulary: Vocabulary,
+        classes: RuleClasses,
+        limit_bytes: int,
     ) -> None:
         self._configurations = configurations
         self._distances = distances
@@ -60,7 +66,7 @@ class Masks:
         weights = np.bincount(configurations.network.classes, vocabulary.byte_weights)
         self._class_weights = weights.astype(np.int64)
         self._tail_calls = configurations.rules.with_tail_calls()
-        self._insides = InsideWalks(configurations, distances, vocabulary, self._class_weights)
+        self._insides = InsideWalks(configurations, distances, vocabulary, self._class_weights, classes)
         self._bytes = mask_bytes(vocabulary.size)
         self._dear = Mask((), self._bytes, INFINITE)
         self._stop_ids = np.array(vocabulary.stop_ids, np.int32)

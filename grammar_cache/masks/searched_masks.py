@@ -95,7 +95,8 @@ class SearchedMasks(SearchedDistances):
     @cached_property
     def _masks(self) -> Masks:
         """Masks of the grammar. Decoding by candidates needs none."""
-        return Masks(self._configurations, self._distances, self.vocabulary, self.limits.table_bytes // 2)
+        room = self.limits.table_bytes // 2
+        return Masks(self._configurations, self._distances, self.vocabulary, self._tables.rule_classes, room)
 
     def _spellings(self, string: int) -> list[int]:
         first = self.vocabulary.token_offsets

@@ -33,6 +33,8 @@ class PackedSuccessors:
 
     def get(self, configuration: int) -> Successors | None:
         """Successors of a configuration, if they are here."""
+        if not len(self.configurations):
+            return None
         place = int(self.configurations.searchsorted(configuration))
         if place == len(self.configurations) or self.configurations[place] != configuration:
             return None

@@ -4,44 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
 from grammar_cache.array_types import Ints
 from grammar_cache.successors.distinct_kernels import Walks
-from grammar_cache.successors.self_loops import LoopExits
 
-_NOTHING: Ints = np.empty(0, np.int32)
+NOTHING: Ints = np.empty(0, np.int32)
 
 
-def remaining_walks(sources: Ints, around: Sequence[tuple[LoopExits, Ints] | None], nodes: int) -> Walks:
-    """Walks from each source over all `nodes` of the trie, or over what is left where something is known `around` it:
-    loop exits, and the configurations of their places.
+class Around(NamedTuple):
+    """What is known of the tokens from a configuration, in configurations: they lead to `ends`, by the `shortest`, then
+    least string each. Still to be looked at are the trie's nodes from each of `begin` to before `past`, coming from
+    those `before`. What is known costs so much fuel.
     """
-    whole = np.array([[1], [nodes]], np.int32)
-    begin, past, before, ends, shortest = [], [], [], [], []
-    for k, known in enumerate(around):
-        if known is None:
-            begin.append(whole[0])
-            past.append(whole[1])
-            before.append(sources[k : k + 1])
-            ends.append(_NOTHING)
-            shortest.append(_NOTHING)
-        else:
-            exits, places = known
-            begin.append(exits.begin)
-            past.append(exits.past)
-            before.append(places[exits.before])
-            ends.append(places[exits.ends])
-            shortest.append(exits.shortest)
+
+    begin: Ints
+    past: Ints
+    before: Ints
+    ends: Ints
+    shortest: Ints
+    cost: int
+
+
+def remaining_walks(sources: Ints, known: Sequence[Around | None], nodes: int) -> Walks:
+    """Walks from each source over all `nodes` of the trie, or over what is left where something is known around it."""
+    begin, past = np.array([[1], [nodes]], np.int32)
+    if not any(known):
+        each, none = np.arange(len(known) + 1, dtype=np.int32), np.zeros(len(known) + 1, np.int32)
+        return Walks(each, begin.repeat(len(known)), past.repeat(len(known)), sources, none, NOTHING, NOTHING)
+    around = [
+        Around(begin, past, sources[k : k + 1], NOTHING, NOTHING, 0) if one is None else one
+        for k, one in enumerate(known)
+    ]
     return Walks(
-        _bounds(begin),
-        np.concatenate(begin),
-        np.concatenate(past),
-        np.concatenate(before),
-        _bounds(ends),
-        np.concatenate(ends),
-        np.concatenate(shortest),
+        _bounds([one.begin for one in around]),
+        np.concatenate([one.begin for one in around]),
+        np.concatenate([one.past for one in around]),
+        np.concatenate([one.before for one in around]),
+        _bounds([one.ends for one in around]),
+        np.concatenate([one.ends for one in around]),
+        np.concatenate([one.shortest for one in around]),
     )
 
 

@@ -12,6 +12,7 @@ from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.successors.class_walks import ClassWalks
 from grammar_cache.successors.distinct_kernels import (
     DISTINCT,
     NO_FUEL,
@@ -23,7 +24,9 @@ from grammar_cache.successors.distinct_kernels import (
 )
 from grammar_cache.successors.loop_exits import KnownExits
 from grammar_cache.successors.packed import PackedSuccessors
-from grammar_cache.successors.remaining_walks import remaining_walks
+from grammar_cache.successors.remaining_walks import Around, remaining_walks
+from grammar_cache.successors.rule_classes import RuleClasses
+from grammar_cache.successors.scratch import Scratch
 from grammar_cache.successors.self_loops import LoopExits
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
@@ -62,20 +65,28 @@ class SuccessorTables:
         self._exits = KnownExits(configurations, vocabulary)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._spent = np.empty(vocabulary.longest + 1, np.int32)
-        self._shortest = np.empty(0, np.int32)  # by configuration: scratch of walks
-        self._found = np.empty(0, np.int32)
-        self._walked = np.empty(0, np.int64)
-        self._serial = 1
+        self._scratch = Scratch()
+        self.rule_classes = RuleClasses(configurations.rules, configurations.network.states.rule, vocabulary)
+        self._class_walks = ClassWalks(configurations, vocabulary, self.rule_classes, self._scratch)
 
     @property
     def held_bytes(self) -> int:
         """Bytes of what is remembered, and of what walks need."""
-        rooms = sum(room.nbytes for room in (self._shortest, self._found, self._walked))
-        return self._successors.size + self.packed.size_bytes + self._exits.held_bytes + rooms
+        known = self._successors.size + self.packed.size_bytes
+        return known + self._exits.held_bytes + self.rule_classes.held_bytes + self._scratch.size_bytes
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
         return self._configurations.accepts(configuration)
+
+    def accepting(self, configurations: Ints) -> Flags:
+        """`accepts` of each."""
+        return self._configurations.arena.accepts[configurations]
+
+    @property
+    def lengths(self) -> Ints:
+        """The bytes of each string."""
+        return self._vocabulary.lengths
 
     def length(self, string: int) -> int:
         """The bytes of a string."""
@@ -227,8 +238,7 @@ class SuccessorTables:
     def pack(self) -> None:
         """Remembers the successors that are known in less room, and gives back what walks have needed."""
         self.packed = PackedSuccessors(self._successors.taken())
-        self._shortest, self._found = np.empty(0, np.int32), np.empty(0, np.int32)
-        self._walked = np.empty(0, np.int64)
+        self._scratch.release()
 
     def _known(self, configuration: int) -> Successors | None:
         known = self._successors.get(configuration)
@@ -238,25 +248,16 @@ class SuccessorTables:
                 self._successors.keep(configuration, known, known.size_bytes)
         return known
 
-    def shortest_into(self, configuration: int, targets: set[int]) -> int | None:
-        """The shortest, then least string that leads from a configuration into a set of others."""
-        successors = self.successors(configuration)
-        strings = [
-            string
-            for after, string in zip(successors.configurations.tolist(), successors.strings.tolist(), strict=True)
-            if after in targets
-        ]
-        return min(strings, key=lambda string: (self.length(string), string), default=None)
-
     def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
         """Successors of these configurations, or of the first ones, of as many as the fuel lasts for."""
-        table = self._configurations
-        sources, around = np.array(configurations, np.int32), list(map(self._exits.around, configurations))
+        table, scratch = self._configurations, self._scratch
+        sources = np.array(configurations, np.int32)
+        around = self._around(sources, fuel)
         walks = remaining_walks(sources, around, len(self._words.byte))
-        looked_at = np.array([0 if known is None else known[0].visited for known in around], np.int64)
-        costs = _SOURCE_COST + _BREADTH_COST * table.breadths(sources) + looked_at
+        costs = _SOURCE_COST + _BREADTH_COST * table.breadths(sources)
+        costs += np.array([0 if known is None else known.cost for known in around], np.int64)
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
-        progress = np.array([0, 0, 0, 0, 0, fuel, self._serial], np.int64)
+        progress = np.array([0, 0, 0, 0, 0, fuel, scratch.serial], np.int64)
         keys, status = np.empty(0, np.int64), NO_ROOM
         try:
             while status not in (0, NO_FUEL):
@@ -264,14 +265,14 @@ class SuccessorTables:
                     keys = np.concatenate([keys, np.empty(max(_ROOM, len(keys), int(progress[DISTINCT])), np.int64)])
                 else:
                     table.outcome(status)
-                self._make_room()
+                scratch.make_room(len(table.arena.accepts))
                 status = distinct_successors(
-                    table.rules, table.arena, self._words, self._path, self._spent, walks, progress, self._shortest,
-                    self._found, self._walked, costs, complete, keys, ends,
+                    table.rules, table.arena, self._words, self._path, self._spent, walks, progress, scratch.shortest,
+                    scratch.found, scratch.walked, costs, complete, keys, ends,
                 )  # fmt: skip
         finally:
-            self._serial = int(progress[SERIAL]) + 1
-            self._shortest[self._found[: progress[DISTINCT]]] = -1  # nothing, unless it ended on the way
+            scratch.serial = int(progress[SERIAL]) + 1
+            scratch.shortest[scratch.found[: progress[DISTINCT]]] = -1  # nothing, unless it ended on the way
         keys = keys[: progress[WRITTEN]]
         reached, strings = (keys & 0xFFFFFFFF).astype(np.int32), (keys >> 32).astype(np.int32)
         bounds = [0, *ends[: progress[SOURCE]].tolist()]
@@ -280,10 +281,17 @@ class SuccessorTables:
             for first, past, cost, whole in zip(bounds, bounds[1:], costs.tolist(), complete.tolist(), strict=False)
         ]
 
-    def _make_room(self) -> None:
-        """Makes room for each configuration that the store has room for."""
-        missing = len(self._configurations.arena.accepts) - len(self._shortest)
-        if missing:
-            self._shortest = np.concatenate([self._shortest, np.full(missing, -1, np.int32)])
-            self._found = np.concatenate([self._found, np.empty(missing, np.int32)])
-            self._walked = np.concatenate([self._walked, np.zeros(missing, np.int64)])
+    def _around(self, configurations: Ints, fuel: int) -> list[Around | None]:
+        """What is known around each configuration, as far as the fuel lasts for finding it."""
+        found: list[Around | None] = [None] * len(configurations)
+        for k in np.flatnonzero(self._class_walks.wide(configurations)).tolist():
+            configuration = int(configurations[k])
+            known = self._exits.around(configuration)
+            if known is not None:
+                exits, at = known
+                ends, before = at[exits.ends], at[exits.before]
+                found[k] = Around(exits.begin, exits.past, before, ends, exits.shortest, exits.visited)
+            elif fuel >= 0:
+                around = found[k] = self._class_walks.around(configuration, fuel)
+                fuel -= 0 if around is None else around.cost
+        return found

@@ -20,9 +20,9 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 CACHE_BYTES = 12 << 20
 _NONE = np.empty(0, np.int32)
-MOST_CLASSES = 16
+MOST_CLASSES = 40
 """Classes of bytes in a trie: with more of them it is mostly as large as the vocabulary's own."""
-_SHARE = 16
+SHARE = 6
 """The vocabulary's nodes for each node that a trie of classes may have."""
 
 
@@ -31,6 +31,7 @@ class ClassTrie:
     """Trie whose bytes are the least ones of their classes. Tokens of string s are
     `token_list[token_offsets[s] : token_offsets[s + 1]]`; nodes of the vocabulary's trie that are node i of this one
     are `node_list[node_first[i] : node_first[i + 1]]`, ascending, but for those that no longer string begins with.
+    `string_of[i]` is the least of the vocabulary's strings that are node i, or -1.
     """
 
     trie: Trie
@@ -38,12 +39,13 @@ class ClassTrie:
     token_list: Ints
     node_first: Ints
     node_list: Ints
+    string_of: Ints
 
     @staticmethod
     def of(vocabulary: Vocabulary, classes: NDArray[np.uint8]) -> ClassTrie | None:
         """`classes` [256] are numbered from 0 on, by their least bytes. None where there would be many nodes."""
         whole, count = vocabulary.trie, int(classes.max()) + 1
-        most = whole.size // _SHARE
+        most = whole.size // SHARE
         if count > MOST_CLASSES:
             return None
         size, into, children = _merged(whole.byte, whole.depth, classes, count, most)
@@ -57,7 +59,7 @@ class ClassTrie:
     @property
     def size_bytes(self) -> int:
         lists = self.token_offsets.nbytes + self.token_list.nbytes + self.node_first.nbytes + self.node_list.nbytes
-        return lists + 13 * self.trie.size
+        return lists + (13 + 4) * self.trie.size
 
     def below(self, nodes: Ints, known: Ints) -> tuple[Ints, Ints]:
         """The vocabulary's nodes that are some of these, ascending, if longer strings begin with them; and what is
@@ -135,11 +137,11 @@ def _in_order(children: Ints, least: NDArray[np.uint8]) -> tuple[Ints, NDArray[n
 @jit
 def _lists(
     into: Ints, place: Ints, string: Ints, skip: Ints, offsets: Ints, ids: Ints
-) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
     """Numbers of strings by place, ascending, or -1; where the tokens of each string begin, and the tokens; where the
-    nodes of each place begin that longer strings begin with, and these nodes.
+    nodes of each place begin that longer strings begin with, and these nodes; the least of the strings at each place.
     """
-    size = len(place)
+    size, least = len(place), np.full(len(place), -1, np.int32)
     tokens, nodes = np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int32)
     for i in range(len(into)):
         own = place[into[i]] + 1
@@ -162,7 +164,9 @@ def _lists(
             node_list[nodes[own]] = i
             nodes[own] += 1
         if string[i] >= 0:
+            if least[own] < 0:
+                least[own] = string[i]
             for t in range(offsets[string[i]], offsets[string[i] + 1]):
                 token_list[tokens[own]] = ids[t]
                 tokens[own] += 1
-    return number, first[: total + 1].copy(), token_list, node_first, node_list
+    return number, first[: total + 1].copy(), token_list, node_first, node_list, least

@@ -15,7 +15,8 @@ from grammar_cache import CompiledGrammar, Limits, Vocabulary
 from grammar_cache.compile import compile_expression
 from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq, char_class
 from grammar_cache.masks.inside_walks import InsideWalks
-from grammar_cache.vocabulary.class_trie import ClassTrie, ClassTrieCache
+from grammar_cache.successors.rule_classes import RuleClasses
+from grammar_cache.vocabulary.class_trie import SHARE, ClassTrie, ClassTrieCache
 from tests.grammar_cache.masks.test_masks import expected
 from tests.strategies import examples
 
@@ -64,7 +65,7 @@ def test_masks_by_class_are_those_of_all_tokens(
         tokens.append(int(way.choice(viable)))
         configuration = grammar.take(configuration, tokens[-1])
     VOCABULARY.clear_caches()
-    with mock.patch.object(InsideWalks, "_by_class", return_value=None):
+    with mock.patch.object(RuleClasses, "around", return_value=None):
         other = compiled(texts, called=called)
         places = [other.start, *other.followed(tokens)]
         assert [other.mask(place, budget).tolist() for place in places[: len(masks)]] == masks
@@ -102,7 +103,7 @@ def test_nodes_and_tokens_of_a_trie_of_classes_are_those_of_their_strings(seed: 
             longer[bytes(classes[byte] for byte in path)].append(node)
     made = ClassTrie.of(VOCABULARY, classes)
     prefixes = {one[:length] for one in ids for length in range(len(one) + 1)}
-    assert (made is None) == (len(prefixes) > trie.size // 16)
+    assert (made is None) == (len(prefixes) > trie.size // SHARE)
     if made is None:
         return
     assert made.trie.size == len(prefixes)
@@ -113,6 +114,8 @@ def test_nodes_and_tokens_of_a_trie_of_classes_are_those_of_their_strings(seed: 
         tokens = [] if string < 0 else made.token_list[slice(*made.token_offsets[string : string + 2])].tolist()
         assert sorted(tokens) == ids[path]
         one = np.array([node], np.int32)
+        least = min((VOCABULARY.string_of[token] for token in tokens), default=-1)
+        assert made.string_of[node] == least
         assert [part.tolist() for part in made.below(one, one)] == [longer[path], [node] * len(longer[path])]
         own = [other for other in range(made.trie.size) if node < other < made.trie.skip[node]]
         assert len(own) == sum(other != path and other.startswith(path) for other in prefixes)

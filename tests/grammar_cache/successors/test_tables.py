@@ -154,7 +154,7 @@ def test_together_or_one_by_one() -> None:
         together._tables._successors = LruCache(1 << 20)
         for _ in range(2):  # as if nothing were known, and again
             assert len(together._tables.expand(few, fuel)) == lasts
-            assert (together._tables._shortest == -1).all()
+            assert (together._tables._scratch.shortest == -1).all()
     met, done = [together.start], 0
     while done < len(met) and len(met) < 40:
         level = met[done:]
@@ -185,7 +185,7 @@ def test_a_limit_leaves_no_traces() -> None:
             tables.successors(grammar.start)
         except LimitExceeded:
             met += 1
-            assert (tables._shortest == -1).all()
+            assert (tables._scratch.shortest == -1).all()
     assert met
     check_successors(grammar, grammar.start)
 

@@ -1,0 +1,93 @@
+"""Walks by classes of bytes: what tokens do where the states of a configuration tell few bytes apart.
+
+So it is inside of texts of bounded length, and of patterns. Tokens are walked byte by byte from where their walk comes
+by other states, such as those behind the end of the text.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grammar_cache.array_types import Flags, Ints
+from grammar_cache.configurations.interner import Configurations
+from grammar_cache.successors.class_walk_kernels import (
+    COST,
+    DEAR,
+    DISTINCT,
+    PARTED,
+    reached_by_class,
+    wide_sources,
+)
+from grammar_cache.successors.distinct_kernels import NO_FUEL
+from grammar_cache.successors.remaining_walks import NOTHING, Around
+from grammar_cache.successors.rule_classes import WIDE, RuleClasses
+from grammar_cache.successors.scratch import Scratch
+from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+_FEW = 16
+"""Part of the vocabulary, below which the tokens that lead on are walked byte by byte."""
+
+
+class ClassWalks:
+    """Walks by classes of bytes from the configurations of one grammar."""
+
+    def __init__(
+        self, configurations: Configurations, vocabulary: Vocabulary, classes: RuleClasses, scratch: Scratch
+    ) -> None:
+        network = configurations.network
+        self._configurations = configurations
+        self._vocabulary = vocabulary
+        self._scratch = scratch
+        self._words = TokenArrays.of(vocabulary)
+        self._path = np.empty(vocabulary.longest + 1, np.int32)
+        self._classes = classes
+        self._sizes = np.bincount(network.classes, minlength=network.class_count)
+        self._weights = np.bincount(network.classes, vocabulary.byte_weights, network.class_count)
+
+    def wide(self, configurations: Ints) -> Flags:
+        """Flags of those all of whose states are wide: few tokens go on from others, and are walked byte by byte."""
+        found = np.empty(len(configurations), np.bool_)
+        wide_sources(self._configurations.arena, self._classes.part_of, configurations, found)
+        return found
+
+    def around(self, configuration: int, fuel: int) -> Around | None:
+        """What is found of the tokens from a wide configuration, at a cost above the fuel where that doesn't last.
+
+        None where classes would save little, and where reading a byte counts in what a token costs.
+        """
+        table = self._configurations
+        alive = table.row(configuration) >= 0
+        if self._sizes[alive].sum() < WIDE or self._weights[alive].sum() * _FEW < self._vocabulary.trie.size:
+            return None
+        first, past = table.arena.item_first[configuration : configuration + 2].tolist()
+        states = [item >> 32 for item in table.arena.items[first:past].tolist()]
+        wide = self._classes.around(states)
+        if wide is None:
+            return None
+        trie, scratch = wide.by_class.trie, self._scratch
+        words = self._words._replace(byte=trie.byte, depth=trie.depth, skip=trie.skip, string=wide.by_class.string_of)
+        within = self._classes.within(wide)
+        progress, parted, status = np.zeros(COST + 1, np.int64), np.empty((2, trie.size), np.int32), -1
+        self._path[0] = configuration
+        try:
+            while status < 0:
+                scratch.make_room(len(table.arena.accepts))
+                status = reached_by_class(
+                    table.rules, table.arena, words, within, self._path, scratch.shortest, scratch.found,
+                    scratch.walked, scratch.serial, parted, fuel, progress,
+                )  # fmt: skip
+                if status < 0:
+                    table.outcome(status)
+            ends = scratch.found[: progress[DISTINCT]].copy()
+            shortest = scratch.shortest[ends]
+        finally:
+            scratch.serial += 1
+            scratch.shortest[scratch.found[: progress[DISTINCT]]] = -1
+        cost = int(progress[COST])
+        if status == DEAR:
+            return None
+        if status == NO_FUEL:
+            return Around(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, cost)
+        nodes, before = wide.by_class.below(*parted[:, : progress[PARTED]])
+        return Around(nodes + 1, self._words.skip[nodes], before, ends, shortest, cost)

@@ -1,0 +1,195 @@
+"""Classes of bytes that the wide states of a part of a rule, and of all that it calls, don't tell apart.
+
+Behind a byte that only few may follow, such as the backslash or the end of a JSON string, many bytes differ, but few
+tokens have one. So states that read few bytes are *narrow*, and left out: who walks classes of bytes walks bytes behind
+them. Wide states that lead to each other are a *part* of their rule: each text of an object is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.algorithms.alike_labels import alike_labels
+from grammar_cache.array_types import Flags, Ints
+from grammar_cache.configurations.arena import NetworkArrays
+from grammar_cache.jit import jit, jit_inline
+from grammar_cache.successors.class_walk_kernels import WideStates
+from grammar_cache.vocabulary.class_trie import ClassTrie, ClassTrieCache
+from grammar_cache.vocabulary.vocabulary import Vocabulary
+
+_ENTRY_BYTES = 300
+"""Bytes of what is known of a part, with its place in a dictionary, about."""
+MOST = 4
+"""Different classes of a grammar's parts that there are tries for: the time of some milliseconds each is in no fuel."""
+_TOGETHER = 2
+"""Parts of a configuration, at most."""
+WIDE = 24
+"""Bytes that a wide state reads at least: more than hexadecimal digits are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wide:
+    """Wide states of some `parts`, numbered by their least states, and of the rules that are `called` from there, by
+    rule; and the vocabulary by the classes of bytes that these don't tell apart.
+    """
+
+    parts: Ints
+    called: Flags
+    by_class: ClassTrie
+
+
+class RuleClasses:
+    """Classes of one grammar's rules, and the vocabulary by them. Made where they are first asked for."""
+
+    def __init__(self, rules: NetworkArrays, rule_of: Ints, vocabulary: Vocabulary) -> None:
+        """`rule_of`: the rule of each state."""
+        self._rules = rules
+        self._rule_of = rule_of
+        self._vocabulary = vocabulary
+        self._tries = vocabulary.cache(ClassTrieCache)
+        self._read: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]]] = {}
+        self._wide: dict[tuple[int, ...], Wide | None] = {}
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of what is known, but for tries that grammars share."""
+        parts = self.part_of.nbytes if "part_of" in vars(self) else 0
+        return parts + sum(_ENTRY_BYTES + called.nbytes for called, _ in self._read.values())
+
+    @cached_property
+    def part_of(self) -> Ints:
+        """Part of each state, its least state; -1 for narrow ones."""
+        return parts(self._rules)
+
+    def around(self, states: list[int]) -> Wide | None:
+        """What is wide around some states. None where one of them is narrow, and where classes would save little."""
+        key = tuple(sorted({int(self.part_of[state]) for state in states}))
+        if not key or key[0] < 0:
+            return None
+        if key not in self._wide:
+            self._wide[key] = self._found(key)
+        return self._wide[key]
+
+    def within(self, wide: Wide) -> WideStates:
+        """The states that are wide there, for compiled walks."""
+        return WideStates(self.part_of, self._rule_of, wide.parts, wide.called)
+
+    def _found(self, key: tuple[int, ...]) -> Wide | None:
+        if len(key) > _TOGETHER or any(self._classes((part,))[1].tobytes() not in self._largest for part in key):
+            return None
+        called, classes = self._classes(key)
+        by_class = self._tries.of(self._vocabulary, classes)
+        return None if by_class is None else Wide(np.array(key, np.int32), called, by_class)
+
+    @cached_property
+    def _largest(self) -> set[bytes]:
+        """Classes of the largest parts, of so many as differ: to make a trie for each of any number takes too long."""
+        found: set[bytes] = set()
+        own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
+        for part in own[np.argsort(-sizes, kind="stable")].tolist():
+            found.add(self._classes((part,))[1].tobytes())
+            if len(found) == MOST:
+                break
+        return found
+
+    def _classes(self, key: tuple[int, ...]) -> tuple[Flags, NDArray[np.uint8]]:
+        if key not in self._read:
+            self._read[key] = part_classes(self._rules, self.part_of, np.array(key, np.int32))
+        return self._read[key]
+
+
+@jit
+def parts(rules: NetworkArrays) -> Ints:
+    """The part of each state, by its least state: states that moves, or calls and what is behind them, lead between are
+    one part; -1 for states that read few bytes, and call no rule. Entries of rules that would be such are parts of
+    their own, as who calls a rule reads what its entry reads.
+    """
+    sizes, part = np.bincount(rules.classes), np.arange(len(rules.final)).astype(np.int32)
+    for s in range(len(part)):
+        width = 0
+        for m in range(rules.move_first[s], rules.move_first[s + 1]):
+            width += sizes[rules.move_class[m]]
+        if width < WIDE and rules.call_first[s] == rules.call_first[s + 1]:
+            part[s] = -1
+    for s in range(len(part)):
+        if part[s] >= 0:
+            last = -1
+            for m in range(rules.move_first[s], rules.move_first[s + 1]):
+                if rules.move_to[m] != last:
+                    last = rules.move_to[m]
+                    _join(part, s, last)
+            for k in range(rules.call_first[s], rules.call_first[s + 1]):
+                _join(part, s, rules.call_back[k])
+    for s in range(len(part)):
+        if part[s] >= 0:
+            part[s] = _least(part, s)
+    for entry in rules.entry:
+        if part[entry] < 0:
+            part[entry] = entry
+    return part
+
+
+@jit_inline
+def _least(part: Ints, state: int) -> int:
+    """The least state that is known to be in the part of a state; ways there are shortened."""
+    while part[state] != state:
+        part[state] = part[part[state]]
+        state = part[state]
+    return state
+
+
+@jit_inline
+def _join(part: Ints, state: int, other: int) -> None:
+    if part[other] >= 0:
+        one, two = _least(part, state), _least(part, other)
+        part[max(one, two)] = min(one, two)
+
+
+def part_classes(rules: NetworkArrays, part_of: Ints, own: Ints) -> tuple[Flags, NDArray[np.uint8]]:
+    """Flags of the rules that some parts call, and they call; the class of each byte, numbered by the least bytes of
+    the classes: from no wide state of those parts and rules, two bytes of a class lead to different states.
+    """
+    called, of_class = _alike(rules, part_of, own, int(rules.classes.max()) + 1)
+    _, least, inverse = np.unique(of_class[rules.classes], return_index=True, return_inverse=True)
+    rank = np.empty(len(least), np.uint8)
+    rank[np.argsort(least)] = np.arange(len(least))
+    return called, rank[inverse]
+
+
+@jit
+def _alike(rules: NetworkArrays, part_of: Ints, own: Ints, count: int) -> tuple[Flags, Ints]:
+    """Flags of the rules that are called; by class, the first one that leads everywhere where that class leads."""
+    called, among = np.zeros(len(rules.entry), np.bool_), np.zeros(len(part_of), np.bool_)
+    todo, size = np.empty(len(part_of), np.int32), 0
+    for s in range(len(part_of)):
+        for part in own:
+            if part_of[s] == part:
+                todo[size], among[s] = s, True
+                size += 1
+    done, moves = 0, 0
+    while done < size:
+        s = todo[done]
+        done += 1
+        moves += rules.move_first[s + 1] - rules.move_first[s]
+        for k in range(rules.call_first[s], rules.call_first[s + 1]):
+            rule = rules.call_rule[k]
+            if called[rule]:
+                continue
+            called[rule] = True
+            past = rules.entry[rule + 1] if rule + 1 < len(rules.entry) else len(part_of)
+            for other in range(rules.entry[rule], past):
+                if part_of[other] >= 0 and not among[other]:
+                    todo[size], among[other] = other, True
+                    size += 1
+    label, tail, head = np.empty(moves, np.int32), np.empty(moves, np.int32), np.empty(moves, np.int32)
+    moves = 0
+    for s in range(len(part_of)):
+        if among[s]:
+            for m in range(rules.move_first[s], rules.move_first[s + 1]):
+                label[moves], tail[moves], head[moves] = rules.move_class[m], s, rules.move_to[m]
+                moves += 1
+    return called, alike_labels(tail, label, head, count, count)
