@@ -241,11 +241,14 @@ def alone(arena: Arena, states: Ints, node: int, limit: int, into: Ints) -> int:
 
 
 @jit_no_arrays
-def breadths(arena: Arena, configurations: Ints, into: Longs) -> None:
-    """Writes what a step from each configuration has to look at: its items, and the edges that they can pop."""
+def breadths(item_first: Longs, items: Longs, edge_first: Longs, configurations: Ints, into: Longs) -> None:
+    """Writes what a step from each configuration has to look at: its items, and the edges that they can pop.
+
+    The arrays are those of `Arena`: handing over all of them takes longer.
+    """
     for k in range(len(configurations)):
-        first, past = arena.item_first[configurations[k]], arena.item_first[configurations[k] + 1]
+        first, past = item_first[configurations[k]], item_first[configurations[k] + 1]
         into[k] = past - first
         for i in range(first, past):
-            node = arena.items[i] & 0xFFFFFFFF
-            into[k] += arena.edge_first[node + 1] - arena.edge_first[node]
+            node = items[i] & 0xFFFFFFFF
+            into[k] += edge_first[node + 1] - edge_first[node]

@@ -147,7 +147,7 @@ class Configurations:
     def breadths(self, configurations: Ints) -> Longs:
         """Items of each, and edges that they can pop: what a step from there has to look at."""
         found = np.empty(len(configurations), np.int64)
-        breadths(self.arena, configurations, found)
+        breadths(self.arena.item_first, self.arena.items, self.arena.edge_first, configurations, found)
         return found
 
     def cost(self, configuration: int) -> int:

@@ -9,6 +9,7 @@ the bound found here stands, with its path as witness.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TypeAlias
 
 import numpy as np
@@ -97,9 +98,9 @@ def _level(
     """
     found: dict[int, int] = {}
     cost = 0
-    tables.expand(list(level), fuel)
-    for configuration, size in level.items():
-        successors = tables.successors(configuration)
+    known = tables.expand(list(level), fuel)
+    for k, (configuration, size) in enumerate(level.items()):
+        successors = known[k] if k < len(known) else tables.successors(configuration)
         cost += successors.cost
         for after, string in zip(successors.configurations.tolist(), successors.strings.tolist(), strict=True):
             text = size + tables.length(string)
@@ -117,16 +118,24 @@ def _witness(tables: SuccessorTables, distances: Distances, path: Completion, st
     """The strings of a completion: along the path, and by additive distances where it ends or these are less. None
     where a byte of it costs too much.
     """
-    strings: list[int] = []
-    at = start
-    while not tables.accepts(at):
+    way = _along(distances, path)
+    strings = [string for _, string in way]
+    at = tables.after(*way[-1]) if way else start
+    while at != DEAD and not tables.accepts(at):
         distances.update()
         ahead, string = path.get(at, (INFINITE, -1))
         strings.append(string if ahead <= distances.additive[at] else distances.witness(at))
         at = tables.after(at, strings[-1])
-        if at == DEAD:
-            return None
-    return strings
+    return None if at == DEAD else strings
+
+
+def _along(distances: Distances, path: Completion) -> list[tuple[int, int]]:
+    """Configurations of a path and their strings, from the start on, up to where additive distances are less."""
+    way = sorted(path.items(), key=lambda place: -place[1][0])
+    distances.update()
+    additive = distances.additive[np.array([at for at, _ in way], np.int32)]
+    known = zip(way, additive.tolist(), strict=True)
+    return [(at, string) for (at, (_, string)), _ in takewhile(lambda place: place[0][1][0] <= place[1] > 0, known)]
 
 
 def _spelled_anew(tables: SuccessorTables, vocabulary: Vocabulary, start: int, strings: list[int]) -> Completion:
@@ -141,13 +150,12 @@ def _path(tables: SuccessorTables, start: int, strings: list[int]) -> Completion
 
     Empty where there is no such way: a grammar that keeps few items knows fewer spellings of a text than there are.
     """
-    way = [start]
-    while not tables.accepts(way[-1]):
-        if len(way) > len(strings):
-            return {}
-        way.append(tables.after(way[-1], strings[len(way) - 1]))
-        if way[-1] == DEAD:
-            return {}
+    reached = np.append(start, tables.consume_strings(start, np.array(strings, np.int32)))
+    reached = reached[: np.argmin(np.append(reached, DEAD))]
+    complete = np.flatnonzero(tables.accepting(reached))
+    if not len(complete):
+        return {}
+    way = reached[: complete[0] + 1].tolist()
     last = {configuration: place for place, configuration in enumerate(way)}
     places = [last[start]]
     while places[-1] < len(way) - 1:

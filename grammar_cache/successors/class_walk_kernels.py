@@ -100,10 +100,10 @@ def is_wide(arena: Arena, wide: WideStates, configuration: int) -> bool:
 
 
 @jit_no_arrays
-def wide_sources(arena: Arena, part_of: Ints, configurations: Ints, found: Flags) -> None:
-    """Writes whether all states of each configuration are wide."""
+def wide_sources(item_first: Longs, items: Longs, part_of: Ints, configurations: Ints, found: Flags) -> None:
+    """Writes whether all states of each configuration are wide. The first two arrays are those of `Arena`."""
     for k in range(len(configurations)):
-        first, past = arena.item_first[configurations[k]], arena.item_first[configurations[k] + 1]
+        first, past = item_first[configurations[k]], item_first[configurations[k] + 1]
         found[k] = first < past
         for i in range(first, past):
-            found[k] &= part_of[arena.items[i] >> 32] >= 0
+            found[k] &= part_of[items[i] >> 32] >= 0

@@ -48,7 +48,8 @@ class ClassWalks:
     def wide(self, configurations: Ints) -> Flags:
         """Flags of those all of whose states are wide: few tokens go on from others, and are walked byte by byte."""
         found = np.empty(len(configurations), np.bool_)
-        wide_sources(self._configurations.arena, self._classes.part_of, configurations, found)
+        arena = self._configurations.arena
+        wide_sources(arena.item_first, arena.items, self._classes.part_of, configurations, found)
         return found
 
     def around(self, configuration: int, fuel: int) -> Around | None:
