@@ -53,7 +53,7 @@ class ClassWalks:
         return found
 
     def around(self, configuration: int, fuel: int) -> Around | None:
-        """What is found of the tokens from a wide configuration, at a cost above the fuel where that doesn't last.
+        """Finds what tokens from a wide configuration do, at a cost above the fuel where that doesn't last.
 
         None where classes would save little, and where reading a byte counts in what a token costs.
         """

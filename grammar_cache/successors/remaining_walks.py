@@ -15,7 +15,7 @@ NOTHING: Ints = np.empty(0, np.int32)
 
 
 class Around(NamedTuple):
-    """What is known of the tokens from a configuration, in configurations: they lead to `ends`, by the `shortest`, then
+    """Tokens from a configuration as far as they are known, in configurations: they lead to `ends`, by the `shortest`, then
     least string each. Still to be looked at are the trie's nodes from each of `begin` to before `past`, coming from
     those `before`. What is known costs so much fuel.
     """

@@ -282,7 +282,7 @@ class SuccessorTables:
         ]
 
     def _around(self, configurations: Ints, fuel: int) -> list[Around | None]:
-        """What is known around each configuration, as far as the fuel lasts for finding it."""
+        """Finds what is known around each configuration, as far as the fuel lasts."""
         found: list[Around | None] = [None] * len(configurations)
         for k in np.flatnonzero(self._class_walks.wide(configurations)).tolist():
             configuration = int(configurations[k])

@@ -22,7 +22,7 @@ CACHE_BYTES = 12 << 20
 _NONE = np.empty(0, np.int32)
 MOST_CLASSES = 40
 """Classes of bytes in a trie: with more of them it is mostly as large as the vocabulary's own."""
-SHARE = 6
+SHARE = 8
 """The vocabulary's nodes for each node that a trie of classes may have."""
 
 

@@ -64,7 +64,7 @@ def spelled(case: Case, rng: Random) -> Vocabulary:
 
 
 def check_classes(case: Case, rng: Random) -> int:
-    """What each token leads to, at random limits, is what reading it by itself does; returns how many walks went by
+    """Compares what each token leads to, at random limits, with reading it by itself; returns how many walks went by
     classes of bytes.
     """
     rules = {name: widened(body, rng) for name, body in case.grammar.rules.items()}
@@ -120,7 +120,7 @@ def test_walks_do_go_by_class() -> None:
 
 
 def test_fuel_ends_within_a_walk_by_class() -> None:
-    """What it doesn't last for costs more than there is, and leaves no traces."""
+    """A walk that the fuel doesn't last for costs more than there is, and leaves no traces."""
     grammar = compiled([(2, 3, 30)], called=False)
     configuration = grammar.consume_bytes(grammar.start, b'"abc')
     assert configuration is not None
