@@ -15,9 +15,9 @@ NOTHING: Ints = np.empty(0, np.int32)
 
 
 class Around(NamedTuple):
-    """Tokens from a configuration as far as they are known, in configurations: they lead to `ends`, by the `shortest`, then
-    least string each. Still to be looked at are the trie's nodes from each of `begin` to before `past`, coming from
-    those `before`. What is known costs so much fuel.
+    """Tokens from a configuration as far as they are known, in configurations: they lead to `ends`, by the `shortest`,
+    then least string each. Still to be looked at are the trie's nodes from each of `begin` to before `past`, coming
+    from those `before`. Finding it costs so much fuel.
     """
 
     begin: Ints
