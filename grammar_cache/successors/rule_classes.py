@@ -66,7 +66,7 @@ class RuleClasses:
         return parts(self._rules)
 
     def around(self, states: list[int]) -> Wide | None:
-        """What is wide around some states. None where one of them is narrow, and where classes would save little."""
+        """Finds what is wide around some states. None where one of them is narrow, or classes would save little."""
         key = tuple(sorted({int(self.part_of[state]) for state in states}))
         if not key or key[0] < 0:
             return None
