@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.arena import UNKNOWN, Arena, NetworkArrays
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.distinct_kernels import ITEM_COST, NO_FUEL, NODE_COST, ROW_COST
+from grammar_cache.successors.distinct_kernels import NO_FUEL, NODE_COST, row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, visit
 
 NODE, DISTINCT, PARTED, COST = range(4)
@@ -63,7 +61,7 @@ def reached_by_class(
         progress[COST] += NODE_COST
         if walked[before] != serial:
             walked[before] = serial
-            progress[COST] += ROW_COST + ITEM_COST * np.int64(arena.work[arena.row[before]])
+            progress[COST] += row_cost(arena, before)
             if arena.costs[before] > rules.dear:
                 return DEAR
         if progress[COST] > fuel:

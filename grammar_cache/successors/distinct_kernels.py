@@ -44,6 +44,12 @@ edge of that. A unit takes less than five nanoseconds.
 """
 
 
+@jit_inline
+def row_cost(arena: Arena, configuration: int) -> int:
+    """Fuel that going on from a configuration takes, whose row is made."""
+    return int(ROW_COST + ITEM_COST * np.int64(arena.work[arena.row[configuration]]))
+
+
 @jit_no_arrays
 def distinct_successors(
     rules: NetworkArrays,
@@ -132,7 +138,7 @@ def _walked(
             before = path[words.depth[here] - 1]
             if walked[before] != progress[SERIAL]:
                 walked[before] = progress[SERIAL]
-                costs[source] += ROW_COST + ITEM_COST * np.int64(arena.work[arena.row[before]])
+                costs[source] += row_cost(arena, before)
                 if costs[source] > progress[FUEL]:
                     status = NO_FUEL
                     break

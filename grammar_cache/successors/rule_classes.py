@@ -25,6 +25,8 @@ _ENTRY_BYTES = 300
 """Bytes of what is known of a part, with its place in a dictionary, about."""
 MOST = 4
 """Different classes of a grammar's parts that there are tries for: the time of some milliseconds each is in no fuel."""
+_COMPARED = 16
+"""Largest parts of a grammar that are looked at for them: mostly texts whose classes are the same."""
 _TOGETHER = 2
 """Parts of a configuration, at most."""
 WIDE = 24
@@ -90,7 +92,7 @@ class RuleClasses:
         """Classes of the largest parts, of so many as differ: to make a trie for each of any number takes too long."""
         found: set[bytes] = set()
         own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
-        for part in own[np.argsort(-sizes, kind="stable")].tolist():
+        for part in own[np.argsort(-sizes, kind="stable")][:_COMPARED].tolist():
             found.add(self._classes((part,))[1].tobytes())
             if len(found) == MOST:
                 break

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Flags, Ints
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
@@ -21,6 +21,7 @@ from grammar_cache.successors.distinct_kernels import (
     SOURCE,
     WRITTEN,
     distinct_successors,
+    row_cost,
 )
 from grammar_cache.successors.loop_exits import KnownExits
 from grammar_cache.successors.packed import PackedSuccessors
@@ -252,9 +253,9 @@ class SuccessorTables:
         """Successors of these configurations, or of the first ones, of as many as the fuel lasts for."""
         table, scratch = self._configurations, self._scratch
         sources = np.array(configurations, np.int32)
-        around = self._around(sources, fuel)
-        walks = remaining_walks(sources, around, len(self._words.byte))
         costs = _SOURCE_COST + _BREADTH_COST * table.breadths(sources)
+        around = self._around(sources, costs, fuel)
+        walks = remaining_walks(sources, around, len(self._words.byte))
         costs += np.array([0 if known is None else known.cost for known in around], np.int64)
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
         progress = np.array([0, 0, 0, 0, 0, fuel, scratch.serial], np.int64)
@@ -281,17 +282,23 @@ class SuccessorTables:
             for first, past, cost, whole in zip(bounds, bounds[1:], costs.tolist(), complete.tolist(), strict=False)
         ]
 
-    def _around(self, configurations: Ints, fuel: int) -> list[Around | None]:
-        """Finds what is known around each configuration, as far as the fuel lasts."""
-        found: list[Around | None] = [None] * len(configurations)
-        for k in np.flatnonzero(self._class_walks.wide(configurations)).tolist():
+    def _around(self, configurations: Ints, costs: Longs, fuel: int) -> list[Around | None]:
+        """Finds what is known around each configuration, given what each of them costs by itself. No more is looked at
+        than the fuel would last for if nothing were found.
+        """
+        arena, found, spent = self._configurations.arena, list[Around | None]([None] * len(configurations)), 0
+        wide = np.flatnonzero(self._class_walks.wide(configurations))
+        for k, due in zip(wide.tolist(), costs.cumsum()[wide].tolist(), strict=True):
+            if due + spent > fuel:
+                break
             configuration = int(configurations[k])
-            known = self._exits.around(configuration)
-            if known is not None:
-                exits, at = known
+            loop = self._exits.around(configuration)
+            if loop is not None:
+                exits, at = loop
                 ends, before = at[exits.ends], at[exits.before]
                 found[k] = Around(exits.begin, exits.past, before, ends, exits.shortest, exits.visited)
-            elif fuel >= 0:
-                around = found[k] = self._class_walks.around(configuration, fuel)
-                fuel -= 0 if around is None else around.cost
+            else:
+                found[k] = self._class_walks.around(configuration, fuel - due - spent)
+            known = found[k]
+            spent += row_cost(arena, configuration) if known is None else known.cost
         return found
