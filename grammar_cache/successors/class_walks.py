@@ -25,6 +25,8 @@ from grammar_cache.successors.scratch import Scratch
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
+_COST, _PARTED_COST = 10_000, 200
+"""Fuel for a walk by itself, and for each node from which bytes are walked."""
 _FEW = 16
 """Part of the vocabulary, below which the tokens that lead on are walked byte by byte."""
 
@@ -58,18 +60,18 @@ class ClassWalks:
         None where classes would save little, and where reading a byte counts in what a token costs.
         """
         table = self._configurations
+        first, past = table.arena.item_first[configuration : configuration + 2].tolist()
+        wide = self._classes.around([item >> 32 for item in table.arena.items[first:past].tolist()])
+        if wide is None:
+            return None
         alive = table.row(configuration) >= 0
         if self._sizes[alive].sum() < WIDE or self._weights[alive].sum() * _FEW < self._vocabulary.trie.size:
-            return None
-        first, past = table.arena.item_first[configuration : configuration + 2].tolist()
-        states = [item >> 32 for item in table.arena.items[first:past].tolist()]
-        wide = self._classes.around(states)
-        if wide is None:
             return None
         trie, scratch = wide.by_class.trie, self._scratch
         words = self._words._replace(byte=trie.byte, depth=trie.depth, skip=trie.skip, string=wide.by_class.string_of)
         within = self._classes.within(wide)
         progress, parted, status = np.zeros(COST + 1, np.int64), np.empty((2, trie.size), np.int32), -1
+        progress[COST] = _COST
         self._path[0] = configuration
         try:
             while status < 0:
@@ -85,10 +87,10 @@ class ClassWalks:
         finally:
             scratch.serial += 1
             scratch.shortest[scratch.found[: progress[DISTINCT]]] = -1
-        cost = int(progress[COST])
+        cost = int(progress[COST] + _PARTED_COST * progress[PARTED])
         if status == DEAR:
             return None
         if status == NO_FUEL:
             return Around(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, cost)
-        nodes, before = wide.by_class.below(*parted[:, : progress[PARTED]])
+        nodes, before = wide.by_class.listed(*parted[:, : progress[PARTED]])
         return Around(nodes + 1, self._words.skip[nodes], before, ends, shortest, cost)

@@ -25,6 +25,8 @@ _ENTRY_BYTES = 300
 """Bytes of what is known of a part, with its place in a dictionary, about."""
 MOST = 4
 """Different classes of a grammar's parts that there are tries for: the time of some milliseconds each is in no fuel."""
+SMALLEST = 8
+"""States of a part, at least: tokens soon leave smaller ones."""
 _COMPARED = 16
 """Largest parts of a grammar that are looked at for them: mostly texts whose classes are the same."""
 _TOGETHER = 2
@@ -81,18 +83,27 @@ class RuleClasses:
         return WideStates(self.part_of, self._rule_of, wide.parts, wide.called)
 
     def _found(self, key: tuple[int, ...]) -> Wide | None:
-        if len(key) > _TOGETHER or any(self._classes((part,))[1].tobytes() not in self._largest for part in key):
+        if len(key) > _TOGETHER or any(part not in self._large for part in key):
+            return None
+        if any(self._classes((part,))[1].tobytes() not in self._differing for part in key):
             return None
         called, classes = self._classes(key)
         by_class = self._tries.of(self._vocabulary, classes)
         return None if by_class is None else Wide(np.array(key, np.int32), called, by_class)
 
     @cached_property
-    def _largest(self) -> set[bytes]:
+    def _large(self) -> list[int]:
+        """Parts that are large enough, the largest first."""
+        own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
+        order = np.argsort(-sizes, kind="stable")
+        large: list[int] = own[order[sizes[order] >= SMALLEST]].tolist()
+        return large
+
+    @cached_property
+    def _differing(self) -> set[bytes]:
         """Classes of the largest parts, of so many as differ: to make a trie for each of any number takes too long."""
         found: set[bytes] = set()
-        own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
-        for part in own[np.argsort(-sizes, kind="stable")][:_COMPARED].tolist():
+        for part in self._large[:_COMPARED]:
             found.add(self._classes((part,))[1].tobytes())
             if len(found) == MOST:
                 break

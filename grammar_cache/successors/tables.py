@@ -300,5 +300,8 @@ class SuccessorTables:
             else:
                 found[k] = self._class_walks.around(configuration, fuel - due - spent)
             known = found[k]
-            spent += row_cost(arena, configuration) if known is None else known.cost
+            if known is not None:
+                spent += known.cost
+            elif arena.row[configuration] >= 0:
+                spent += row_cost(arena, configuration)
         return found

@@ -61,15 +61,19 @@ class ClassTrie:
         lists = self.token_offsets.nbytes + self.token_list.nbytes + self.node_first.nbytes + self.node_list.nbytes
         return lists + (13 + 4) * self.trie.size
 
-    def below(self, nodes: Ints, known: Ints) -> tuple[Ints, Ints]:
-        """The vocabulary's nodes that are some of these, ascending, if longer strings begin with them; and what is
-        `known` of the ones that they are.
+    def listed(self, nodes: Ints, known: Ints) -> tuple[Ints, Ints]:
+        """The vocabulary's nodes that are some of these, if longer strings begin with them; and what is `known` of the
+        ones that they are.
         """
         counts = self.node_first[nodes + 1] - self.node_first[nodes]
         found = [self.node_list[self.node_first[one] : self.node_first[one + 1]] for one in nodes.tolist()]
-        own = np.concatenate([_NONE, *found])
+        return np.concatenate([_NONE, *found]), np.repeat(known, counts)
+
+    def below(self, nodes: Ints, known: Ints) -> tuple[Ints, Ints]:
+        """Nodes as they are `listed`, ascending."""
+        own, known = self.listed(nodes, known)
         order = np.argsort(own)
-        return own[order], np.repeat(known, counts)[order]
+        return own[order], known[order]
 
 
 class ClassTrieCache(LruCache[bytes, tuple[ClassTrie, ...]]):

@@ -143,6 +143,14 @@ class _BoundedTables(SuccessorTables):
         """Follows the bytes as one token."""
         return self._least.of_one(super().consume_bytes(configuration, data))
 
+    def consume_strings(self, configuration: int, strings: Ints) -> Ints:
+        """Follows the strings one by one: each leaves the bound's items."""
+        way: list[int] = []
+        for string in strings.tolist():
+            configuration = DEAD if configuration == DEAD else self.after(configuration, string)
+            way.append(configuration)
+        return np.array(way, np.int32)
+
     def _distinct(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
         return [self._bounded(whole) for whole in super()._distinct(configurations, fuel)]
 

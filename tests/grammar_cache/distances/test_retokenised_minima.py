@@ -138,9 +138,13 @@ def check_chain(rng: random.Random) -> bool | None:
     return not grammar.minimum.exact and grammar.minimum.tokens < chain.compiled(0).minimum.tokens
 
 
+CUT = 1457
+"""Number of a chain whose path was followed without the bound on items that its grammar has."""
+
+
 def test_minima_are_those_of_their_witness_spelled_anew() -> None:
     """Minima on random chains of rules whose words can be listed, with little fuel, decoded at the minimum itself."""
-    found = [check_chain(random.Random(number)) for number in range(250)]
+    found = [check_chain(random.Random(number)) for number in [*range(250), CUT]]
     assert found.count(True) > 20
 
 
