@@ -14,6 +14,8 @@ from grammar_cache.distances.additive import INFINITE
 from grammar_cache.jit import jit_no_arrays
 from grammar_cache.successors.successors import Successors
 
+_ROOM = 1024  # configurations at first
+
 
 class Frontier:
     """Configurations met; `expanded` are those whose successors the search has asked for. Those that need more than the
@@ -80,9 +82,6 @@ class Frontier:
         if missing > 0:
             room = np.full(max(missing, len(self._depths), _ROOM), INFINITE, np.int32)
             self._depths = np.concatenate([self._depths, room])
-
-
-_ROOM = 1024
 
 
 def joined(parts: Sequence[Ints]) -> Ints:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.arena import UNKNOWN, Arena, NetworkArrays
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.distinct_kernels import NO_FUEL, NODE_COST, row_cost
+from grammar_cache.successors.distinct_kernels import NO_FUEL, NODE_COST, note_string, row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, visit
 
 NODE, DISTINCT, PARTED, COST = range(4)
@@ -70,12 +70,7 @@ def reached_by_class(
             continue
         string = words.string[here]
         if string >= 0:
-            known = shortest[after]
-            if known < 0:
-                found[progress[DISTINCT]] = after
-                progress[DISTINCT] += 1
-            if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
-                shortest[after] = string
+            progress[DISTINCT] = note_string(words, string, after, shortest, found, progress[DISTINCT])
         if words.skip[here] > here + 1 and not is_wide(arena, wide, after):
             parted[0, progress[PARTED]], parted[1, progress[PARTED]] = here, after
             progress[PARTED] += 1

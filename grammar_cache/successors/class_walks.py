@@ -25,7 +25,7 @@ from grammar_cache.successors.scratch import Scratch
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-_COST, _PARTED_COST = 10_000, 200
+_WALK_COST, _PARTED_COST = 10_000, 200
 """Fuel for a walk by itself, and for each node from which bytes are walked."""
 _FEW = 16
 """Part of the vocabulary, below which the tokens that lead on are walked byte by byte."""
@@ -71,7 +71,7 @@ class ClassWalks:
         words = self._words._replace(byte=trie.byte, depth=trie.depth, skip=trie.skip, string=wide.by_class.string_of)
         within = self._classes.within(wide)
         progress, parted, status = np.zeros(COST + 1, np.int64), np.empty((2, trie.size), np.int32), -1
-        progress[COST] = _COST
+        progress[COST] = _WALK_COST
         self._path[0] = configuration
         try:
             while status < 0:

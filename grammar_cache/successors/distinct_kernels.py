@@ -147,16 +147,25 @@ def _walked(
             string = words.string[here]
             if after < 0 or string < 0:
                 continue
-            known = shortest[after]
-            if known < 0:
-                found[size] = after
-                size += 1
-            if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
-                shortest[after] = string
+            size = note_string(words, string, after, shortest, found, size)
         if status == 0:
             number, node = number + 1, 0
     progress[NUMBER], progress[NODE], progress[DISTINCT] = number, node, size
     return status
+
+
+@jit_inline
+def note_string(words: TokenArrays, string: int, after: int, shortest: Ints, found: Ints, size: int) -> int:
+    """Notes a string that leads to a configuration, if no shorter one, or as short and less, does: how many are
+    `found`.
+    """
+    known = shortest[after]
+    if known < 0:
+        found[size] = after
+        size += 1
+    if known < 0 or (words.lengths[string], string) < (words.lengths[known], known):
+        shortest[after] = string
+    return size
 
 
 @jit_inline

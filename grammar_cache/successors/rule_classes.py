@@ -24,7 +24,9 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 _ENTRY_BYTES = 300
 """Bytes of what is known of a part, with its place in a dictionary, about."""
 MOST = 4
-"""Different classes of a grammar's parts that there are tries for: the time of some milliseconds each is in no fuel."""
+"""Different classes of a grammar's parts that there are tries for, beside those of two parts together: the time of
+some milliseconds that each takes is in no fuel.
+"""
 SMALLEST = 8
 """States of a part, at least: tokens soon leave smaller ones."""
 _COMPARED = 16

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
@@ -21,11 +21,11 @@ from grammar_cache.successors.distinct_kernels import (
     SOURCE,
     WRITTEN,
     distinct_successors,
-    row_cost,
 )
+from grammar_cache.successors.known_around import KnownAround
 from grammar_cache.successors.loop_exits import KnownExits
 from grammar_cache.successors.packed import PackedSuccessors
-from grammar_cache.successors.remaining_walks import Around, remaining_walks
+from grammar_cache.successors.remaining_walks import remaining_walks
 from grammar_cache.successors.rule_classes import RuleClasses
 from grammar_cache.successors.scratch import Scratch
 from grammar_cache.successors.self_loops import LoopExits
@@ -69,6 +69,7 @@ class SuccessorTables:
         self._scratch = Scratch()
         self.rule_classes = RuleClasses(configurations.rules, configurations.network.states.rule, vocabulary)
         self._class_walks = ClassWalks(configurations, vocabulary, self.rule_classes, self._scratch)
+        self._around = KnownAround(configurations, self._exits, self._class_walks)
 
     @property
     def held_bytes(self) -> int:
@@ -254,7 +255,7 @@ class SuccessorTables:
         table, scratch = self._configurations, self._scratch
         sources = np.array(configurations, np.int32)
         costs = _SOURCE_COST + _BREADTH_COST * table.breadths(sources)
-        around = self._around(sources, costs, fuel)
+        around = self._around.of(sources, costs, fuel)
         walks = remaining_walks(sources, around, len(self._words.byte))
         costs += np.array([0 if known is None else known.cost for known in around], np.int64)
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
@@ -281,27 +282,3 @@ class SuccessorTables:
             Successors(reached[first:past].copy(), strings[first:past].copy(), cost, whole)
             for first, past, cost, whole in zip(bounds, bounds[1:], costs.tolist(), complete.tolist(), strict=False)
         ]
-
-    def _around(self, configurations: Ints, costs: Longs, fuel: int) -> list[Around | None]:
-        """Finds what is known around each configuration, given what each of them costs by itself. No more is looked at
-        than the fuel would last for if nothing were found.
-        """
-        arena, found, spent = self._configurations.arena, list[Around | None]([None] * len(configurations)), 0
-        wide = np.flatnonzero(self._class_walks.wide(configurations))
-        for k, due in zip(wide.tolist(), costs.cumsum()[wide].tolist(), strict=True):
-            if due + spent > fuel:
-                break
-            configuration = int(configurations[k])
-            loop = self._exits.around(configuration)
-            if loop is not None:
-                exits, at = loop
-                ends, before = at[exits.ends], at[exits.before]
-                found[k] = Around(exits.begin, exits.past, before, ends, exits.shortest, exits.visited)
-            else:
-                found[k] = self._class_walks.around(configuration, fuel - due - spent)
-            known = found[k]
-            if known is not None:
-                spent += known.cost
-            elif arena.row[configuration] >= 0:
-                spent += row_cost(arena, configuration)
-        return found
