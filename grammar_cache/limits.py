@@ -59,6 +59,12 @@ class Limits:
     additive bound stays.
     """
 
+    walk_fuel: int = 4_000_000
+    """Cost of looking at all tokens from one place, counted as in `step_fuel` (some 20 ms at most). Real schemas take
+    up to a million, lists of 12,000 values two and a quarter, and ambiguous grammars for SQL and Python half
+    of one. Where it takes more, masks have the tokens of one byte, and the next one of the witness.
+    """
+
     step_fuel: int = 1_500_000
     """Cost of one search for what may follow at the horizon, of all tokens together: two for a trie
     node that is visited, one for one that stays in a loop and is looked up, eight for each item and edge that it takes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grammar_cache import Constraint
@@ -76,6 +76,22 @@ def _nested(rng: random.Random) -> Constraint:
     return _gbnf("root ::= s", f's ::= {" | ".join(ways)} | "w"')
 
 
+def _wide(rng: random.Random) -> Constraint:
+    """Rules that each read most letters, at one place."""
+    count, times = rng.choice((5, 10, 20, 40, 100)), rng.randint(2, 12)
+
+    def letter() -> str:
+        return f"[^{''.join(rng.sample('abcdefghijklmnopqrstuvwxyz', 5))}]"
+
+    def body(i: int) -> str:
+        few, many = letter(), " ".join(letter() for _ in range(times))
+        return rng.choice((f'{few}* "<" r{i} ">" {few}* | {few}+ "{i}"', f'{many} ("(" r{i} ")")? {few}'))
+
+    return _gbnf(
+        "root ::= " + " | ".join(f"r{i}" for i in range(count)), *(f"r{i} ::= {body(i)}" for i in range(count))
+    )
+
+
 def _random(rng: random.Random) -> Constraint:
     """Any rules."""
     count = rng.randint(2, 12)
@@ -101,12 +117,14 @@ FAMILIES: dict[str, Family] = {
     "chains": _chain,
     "brackets": _nested,
     "random": _random,
+    "wide": _wide,
 }
+TURNS = tuple(name for name in FAMILIES if name != "wide")
+"""Families that take turns. A family that is found later is asked for by name: the numbers of others stay."""
 
 
-def hostile(numbers: Iterator[int] | range) -> Iterator[Hostile]:
-    """The grammar of each number: of the families by turns, every other one mutated."""
-    names = list(FAMILIES)
+def hostile(numbers: Iterator[int] | range, names: Sequence[str] = TURNS) -> Iterator[Hostile]:
+    """The grammar of each number: of some families by turns, every other one mutated."""
     for number in numbers:
         rng = random.Random(number)
         family = names[number % len(names)]

@@ -85,6 +85,14 @@ def _terminals(count: int) -> Constraint:
     return Constraint("lark", "\n".join([f"start: {names}", *(f"X{i}: /x{i}[a-z]+/" for i in range(count))]))
 
 
+def _wide(count: int, body: Callable[[int, str], str]) -> Constraint:
+    """Rules that each read most letters, at one place."""
+    rng = random.Random(1)
+    letters = ["".join(rng.sample("abcdefghijklmnopqrstuvwxyz0123456789", 5)) for _ in range(count)]
+    root = "root ::= " + " | ".join(f"r{i}" for i in range(count))
+    return Constraint("gbnf", "\n".join([root, *(f"r{i} ::= {body(i, f'[^{of}]')}" for i, of in enumerate(letters))]))
+
+
 INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "300 rules that call each other first": (lambda: _rules(300, _calling, ""), 120, _text),
     "a text doubled 25 times": (lambda: _rules(25, lambda i: f'r{i + 1} r{i + 1} | "b"', "r25 ::= [a-z]"), 120, _text),
@@ -92,6 +100,16 @@ INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "a letter 1,000 before the end": (lambda: Constraint("regex", ".*a.{1000}"), 1_100, _text),
     "3,000 terminals": (lambda: _terminals(3_000), 40, _text),
     "a chain of 40,000 rules": (lambda: _rules(40_000, lambda i: f"r{i + 1}", 'r40000 ::= "z"'), 40, _text),
+    "40 rules for any texts but five letters": (
+        lambda: _wide(40, lambda i, letter: f'{letter}* "<" r{i} ">" {letter}* | {letter}+ "{i}"'),
+        400,
+        _text,
+    ),
+    "40 rules for any twelve letters but five": (
+        lambda: _wide(40, lambda i, letter: f'{" ".join([letter] * 12)} ("(" r{i} ")")? {letter}'),
+        400,
+        _text,
+    ),
     "SQL, 64 requests of noise": (lambda: shipped("sql"), 120, _answers),
 }
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from time import thread_time
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from grammar_cache import CompiledGrammar
+from grammar_cache import CompiledGrammar, LimitExceeded
 
 STEPS = 12
 """Steps of a text, at places that are drawn: what is between them is followed without a mask."""
@@ -24,6 +26,25 @@ class Step(NamedTuple):
 
     milliseconds: float
     megabytes: float
+
+
+def _allowed(grammar: CompiledGrammar, configuration: int, left: int) -> NDArray[np.int64]:
+    """Ids of the mask; the next one of the completion, as hosts have it, where looking at all tokens costs too much."""
+    try:
+        grammar.only_token(configuration, left)
+        return np.flatnonzero(grammar.mask(configuration, left))
+    except LimitExceeded:
+        return np.array(grammar.witness(configuration, left)[:1], np.int64)
+
+
+def _drawn(grammar: CompiledGrammar, configuration: int, left: int, rng: random.Random) -> NDArray[np.int64]:
+    """The first of sixteen ids that may follow; else the next one of the completion."""
+    drawn = rng.sample(range(len(grammar.vocabulary.token_list)), 16)
+    ranking = np.unique(grammar.vocabulary.token_list[drawn]).astype(np.int32)
+    first = None
+    with suppress(LimitExceeded):
+        first = grammar.first_viable(configuration, ranking, left - 1)
+    return np.array(grammar.witness(configuration, left)[:1] if first is None else [first], np.int64)
 
 
 def steps_of(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Iterator[Step]:
@@ -38,19 +59,14 @@ def steps_of(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Itera
             if grammar.full:
                 grammar = grammar.renewed()
                 configuration = [grammar.start, *grammar.followed(tokens)][-1]
-            allowed = np.flatnonzero(grammar.mask(configuration, left))
+            allowed = _allowed(grammar, configuration, left)
             grammar.proposals(configuration)
-            grammar.only_token(configuration, left)
             witness = grammar.witness(configuration, left)
             yield Step(1000 * (thread_time() - begun), grammar.held_bytes / 1e6)
             if len(witness) > left:
                 raise AssertionError(f"{len(witness)} tokens are needed where {left} are left")
         else:
-            drawn = rng.sample(range(len(grammar.vocabulary.token_list)), 16)
-            ranking = np.unique(grammar.vocabulary.token_list[drawn])
-            first = grammar.first_viable(configuration, ranking.astype(np.int32), left - 1)
-            witness = () if first is not None else grammar.witness(configuration, left)
-            allowed = np.array([first] if first is not None else witness[:1], np.int64)
+            allowed = _drawn(grammar, configuration, left, rng)
         allowed = allowed[~np.isin(allowed, grammar.vocabulary.stop_ids)]
         if not len(allowed):
             return

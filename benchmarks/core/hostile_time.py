@@ -13,7 +13,7 @@ from resource import RUSAGE_SELF, getrusage
 from time import thread_time
 
 from benchmarks.core import hostile_inputs
-from benchmarks.core.hostile_grammars import Hostile, hostile
+from benchmarks.core.hostile_grammars import FAMILIES, TURNS, Hostile, hostile
 from benchmarks.core.hostile_steps import steps_of
 from benchmarks.data import append_rows, read_vocabulary, tokenizer_folder, write_rows
 from benchmarks.tables import machine, markdown, number, quantile
@@ -43,6 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--n", type=int, default=1000, help="so many grammars")
     parser.add_argument("--inputs", action="store_true", help="those that have names instead")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=TURNS, help="those that take turns")
     parser.add_argument("--tokenizer", default="", help="one that scripts/fetch_tokenizers.sh fetches; else SmolLM2's")
 
 
@@ -59,7 +60,7 @@ def run(arguments: Namespace) -> int:
     warm_up(vocabulary)
     before = getrusage(RUSAGE_SELF).ru_maxrss / 1024
     rows: list[HostileRow] = []
-    for one in hostile(range(arguments.first, arguments.first + arguments.n)):
+    for one in hostile(range(arguments.first, arguments.first + arguments.n), arguments.families):
         rows.append(measured(one, vocabulary, LIMITS))
         append_rows(arguments.out / "hostile.jsonl", rows[-1:])
     print(report(rows))

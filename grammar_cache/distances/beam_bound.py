@@ -92,16 +92,14 @@ def _level(
     tables: SuccessorTables, level: dict[int, int], came: dict[int, tuple[int, int]], fuel: int
 ) -> tuple[dict[int, int], int]:
     """Next level of the search: configurations one token behind a level and not visited before, with the bytes that
-    lead there, and the cost.
+    lead there, and the cost; where the fuel ends, those behind the first of the level, at a cost above it.
 
     Notes where it `came` from, and by which string.
     """
     found: dict[int, int] = {}
-    cost = 0
-    known = tables.expand(list(level), fuel)
-    for k, (configuration, size) in enumerate(level.items()):
-        successors = known[k] if k < len(known) else tables.successors(configuration)
-        cost += successors.cost
+    expanded = tables.expand(list(level), fuel)
+    cost = sum(successors.cost for successors in expanded) if len(expanded) == len(level) else fuel + 1
+    for (configuration, size), successors in zip(level.items(), expanded, strict=False):
         for after, string in zip(successors.configurations.tolist(), successors.strings.tolist(), strict=True):
             text = size + tables.length(string)
             if after in found:

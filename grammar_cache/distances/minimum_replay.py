@@ -15,7 +15,7 @@ from grammar_cache.arrays.checks import divides, require, within
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.beam_bound import Completion
 from grammar_cache.distances.exact_search import ExactSearch, SearchOutcome
-from grammar_cache.successors.tables import SuccessorTables
+from grammar_cache.successors.tables import ENDLESS, SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
@@ -71,7 +71,7 @@ def _levels(
         following: list[int] = []
         seen: set[int] = set()
         for parent, configuration in enumerate(level, start=first[-2]):
-            found = tables.successors(configuration)
+            [found] = tables.expand([configuration], ENDLESS)
             for after, string in zip(found.configurations.tolist(), found.strings.tolist(), strict=True):
                 if after not in seen and tightening.known(after) == left:
                     seen.add(after)

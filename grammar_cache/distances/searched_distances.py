@@ -50,7 +50,9 @@ class SearchedDistances:
         self.vocabulary = vocabulary
         self.limits = limits
         self._configurations = Configurations(network, limits.configurations, interrupt, widest=limits.byte_cost)
-        self._tables = SuccessorTables(self._configurations, vocabulary, limits.table_bytes // 4, interrupt)
+        self._tables = SuccessorTables(
+            self._configurations, vocabulary, limits.table_bytes // 4, interrupt, limits.walk_fuel
+        )
         self._distances = Distances(self._configurations, vocabulary, interrupt)
         self._claims = Claims(self._configurations, self._tables, vocabulary)
         self._lower_bounds = LowerBounds(self._configurations, vocabulary, interrupt)
@@ -208,7 +210,7 @@ class SearchedDistances:
 
     def _found_horizon(self, configuration: int, tokens: int) -> Horizon:
         horizon = self._horizon_search.of(configuration, tokens, self._bounds)
-        cut = self._cut_witness(configuration) if self._configurations.cut else None
+        cut = self._left_out(configuration)
         if cut is not None:
             string, after = cut
             distance = int(self._bounds(np.array([after], np.int32))[0])
@@ -254,19 +256,26 @@ class SearchedDistances:
             return INFINITE
         if self._tightening.within(configuration, tokens, self.limits.step_fuel):
             return self._tightening.known(configuration) or 0
-        if self._tables.successors(configuration).cost > self.limits.step_fuel:
+        if not self._tables.expand([configuration], self.limits.step_fuel):
             return INFINITE
         return self._horizon(configuration, tokens - 1).nearest()[0]
+
+    def _left_out(self, configuration: int) -> tuple[int, int] | None:
+        """The next string of the witness, and the configuration behind it, where masks may not have it otherwise."""
+        if self._tables.is_narrow(configuration):
+            return self._found_cut(configuration, readable=True)
+        return self._cut_witness(configuration) if self._configurations.cut else None
 
     def _cut_witness(self, configuration: int) -> tuple[int, int] | None:
         """The next string of the witness, and the configuration behind it, where reading it costs too much: where one
         byte of it does, only the items of the least distance go there. None where it doesn't, or where a text may end.
         """
         if configuration not in self._cut:
-            self._cut[configuration] = self._found_cut(configuration)
+            self._cut[configuration] = self._found_cut(configuration, readable=False)
         return self._cut[configuration]
 
-    def _found_cut(self, configuration: int) -> tuple[int, int] | None:
+    def _found_cut(self, configuration: int, *, readable: bool) -> tuple[int, int] | None:
+        """`readable`: also where reading it costs no more than it may."""
         additive, (known, string) = self._additive(configuration), self._known(configuration)
         if self._tables.accepts(configuration) or min(additive, known) >= INFINITE:
             return None
@@ -274,7 +283,7 @@ class SearchedDistances:
         if additive < known:
             string = self._distances.witness(configuration)
         data = self.vocabulary.strings[string]
-        if self._tables.token(configuration, data) != DEAD:
+        if not readable and self._tables.token(configuration, data) != DEAD:
             return None
         after = self._tables.follow(configuration, data)
         if after != DEAD:

@@ -21,6 +21,8 @@ from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCac
 from grammar_cache.masks.mask_kernels import (
     DEARER,
     EXITS,
+    MOST,
+    MOST_MADE,
     NUMBER,
     WIDEST,
     InsideFound,
@@ -88,6 +90,10 @@ class InsideWalks:
         known = self._known(state)
         return self._configurations.cost(self._outlook(state)[0]) if known is None else known.widest
 
+    def weight(self, state: int) -> int:
+        """How much of the vocabulary begins with bytes that lead on from a state in its rule: no more is walked."""
+        return self._outlook(state)[1]
+
     def _known(self, state: int) -> Inside | None:
         return self._insides.get(self._key(state))
 
@@ -142,7 +148,8 @@ class InsideWalks:
         )
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         exits, parted = np.empty(trie.size, np.int32), np.empty((2, trie.size), np.int32)
-        progress, status = np.zeros(WIDEST + 1, np.int64), -1
+        progress, status = np.zeros(MOST + 1, np.int64), -1
+        progress[MOST] = table.count + MOST_MADE
         self._path[0] = origin
         while status < 0 and status != WIDE:
             found = InsideFound(bits, reached.with_room(), exits)
@@ -177,8 +184,8 @@ class InsideWalks:
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), Reached(table, self._distances)
         exits = np.empty(len(self._words.byte), np.int32)
-        progress = np.zeros(WIDEST + 1, np.int64)
-        progress[WIDEST] = like.widest
+        progress = np.zeros(MOST + 1, np.int64)
+        progress[WIDEST], progress[MOST] = like.widest, table.count + MOST_MADE
         while progress[NUMBER] < len(begin):
             found = InsideFound(bits, reached.with_room(), exits)
             status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)

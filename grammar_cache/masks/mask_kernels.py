@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
+    CONFIGURATIONS,
     DEAD,
     UNKNOWN,
     WIDE,
@@ -65,8 +66,10 @@ class InsideFound(NamedTuple):
     exits: Ints
 
 
-NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST = range(6)
+NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST, MOST = range(7)
 """Places of the progress of `inside`."""
+MOST_MADE = 1 << 15
+"""Configurations that one walk may make: ten times what it does where a thousand values of a database may follow."""
 
 
 @jit_no_arrays
@@ -85,8 +88,8 @@ def inside(
     `found.bits` are those of the path beside so far, whose exits are `known`: where both go on alike for as long as
     tokens do, everything stays as it is, though it may be dearer. Progress: the number k and the node to go on at (0:
     at its begin), how many exits there are now, how many known ones were passed, by how much what stayed is dearer,
-    what reading a byte costs at most. Returns 0, or a status below it, after which it goes on, unless that is WIDE: a
-    byte is dear.
+    what reading a byte costs at most, and how many configurations there may be. Returns 0, or a status below it, after
+    which it goes on, unless that is WIDE: a byte is dear, or there are more.
     """
     number, node = progress[NUMBER], progress[NODE]
     while number < len(walk.begin):
@@ -103,8 +106,7 @@ def inside(
         if min(after, other) < UNKNOWN:
             progress[NUMBER], progress[NODE] = number, here
             return int(min(after, other))
-        progress[WIDEST] = max(progress[WIDEST], arena.costs[walk.path[words.depth[here] - 1]])
-        if progress[WIDEST] > rules.dear:
+        if is_dear(rules, arena, walk.path[words.depth[here] - 1], progress):
             return WIDE
         if _stays(arena, words, likeness, here, after, other, progress):
             node = words.skip[here]
@@ -118,6 +120,14 @@ def inside(
             note(arena, words, here, after, found, progress)
     progress[NUMBER], progress[NODE] = number, node
     return 0
+
+
+@jit_inline
+def is_dear(rules: NetworkArrays, arena: Arena, before: int, progress: Longs) -> bool:
+    """Whether reading a byte is dear, counted on by the configuration `before` it, or as good as dear."""
+    made = rules.dear + 1 if arena.used[CONFIGURATIONS] > progress[MOST] else 0
+    progress[WIDEST] = max(progress[WIDEST], arena.costs[before], made)
+    return bool(progress[WIDEST] > rules.dear)
 
 
 @jit_inline

@@ -20,10 +20,11 @@ from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import WIDE
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
-from grammar_cache.masks.below_kernels import COST, EXIT, OUTERMOST, PLACE, below, room_below
+from grammar_cache.masks.below_kernels import COST, EXIT, MOST, OUTERMOST, below, room_below
 from grammar_cache.masks.few_tokens import MANY, FewFound, Spellings, few, few_words
 from grammar_cache.masks.inside_walks import InsideWalks
 from grammar_cache.masks.mask import Mask
+from grammar_cache.masks.mask_kernels import MOST_MADE
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.successors.rule_classes import RuleClasses
@@ -32,6 +33,8 @@ from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _NONE = np.empty(0, np.int32)
+_WALKS = 6
+"""Walks over the whole vocabulary that a mask's parts may take where nothing is known: Python takes four, SQL five."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +115,8 @@ class Masks:
         if found is not None:
             return found
         self._wide.add(first)
+        if len(items) > _WALKS and sum(self._insides.weight(state) for state, _ in items) > _WALKS * self._weight:
+            return self._dear
         self._distances.update()
         factors = [self._factor(state, node) for state, node in items]
         least = [factor * self._insides.least(state) for factor, (state, _) in zip(factors, items, strict=True)]
@@ -175,8 +180,8 @@ class Masks:
     def _walked_below(self, exits: Ints, after: int) -> _Some:
         table = self._configurations
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
-        progress, sums = np.zeros(PLACE + 1, np.int64), np.zeros(room_below(self._words.skip, exits), np.int32)
-        progress[OUTERMOST], status = exits[0], 0
+        progress, sums = np.zeros(MOST + 1, np.int64), np.zeros(room_below(self._words.skip, exits), np.int32)
+        progress[OUTERMOST], progress[MOST], status = exits[0], table.count + MOST_MADE, 0
         while progress[EXIT] < len(exits) and status != WIDE:
             flags = reached.with_room()
             status = below(table.rules, table.arena, self._words, self._path, exits, after, progress, bits, flags, sums)

@@ -1,7 +1,8 @@
 """Choice of the rules that are called and those that are inlined, and the spelling of large repetitions.
 
-A rule is inlined if it is small and not recursive. A large repetition becomes calls of made-up rules, by doubling:
-`x{0,1000}` costs a dozen small rules instead of a thousand states, and a configuration inside it a dozen items.
+A rule is inlined if it is small and not recursive, or one of the words of a lexicon. A large repetition becomes calls
+of made-up rules, by doubling: `x{0,1000}` costs a dozen small rules instead of a thousand states, and a configuration
+inside it a dozen items.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expr
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.equal_rules import merged
+from grammar_cache.network.lexicon import words_of_lexicons
 
 INLINE_SIZE = 24
 """Rules at most this large (in transitions) are inlined: a call costs a stack node at every byte it spans."""
@@ -56,6 +58,7 @@ class Inlining:
         self._codes, self._stands_for = merged(self._codes, self._start)
         self._calls = {name: code.called for name, code in self._codes.items()}
         self._recursive = _recursive(self._calls)
+        self._words = words_of_lexicons(self._calls, self._recursive, self.body)
 
     @property
     def codes(self) -> Mapping[str, Code]:
@@ -118,7 +121,7 @@ class Inlining:
         return found
 
     def _inlined(self, name: str) -> bool:
-        return name not in self._recursive and self._size_of(name) <= INLINE_SIZE
+        return name in self._words or (name not in self._recursive and self._size_of(name) <= INLINE_SIZE)
 
     def _size_of(self, name: str) -> int:
         """Transitions of a rule's automaton when what is small is inlined. A call to a larger rule counts as one."""

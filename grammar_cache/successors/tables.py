@@ -43,7 +43,8 @@ from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes, union
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _ROOM = 1024  # successors at first, of all sources together
-_ENDLESS = 1 << 62  # fuel that isn't spent
+ENDLESS = 1 << 62
+"""Fuel that isn't spent."""
 _SOURCE_COST, _BREADTH_COST = 1_000, 100
 """Fuel for the successors of one configuration by themselves, and for each of its items and edges. A node that is
 looked up, as it stays in a loop, takes one unit.
@@ -54,12 +55,20 @@ class SuccessorTables:
     """Token steps over the growing table of configurations, one at a time, in batches, and for the whole vocabulary."""
 
     def __init__(
-        self, configurations: Configurations, vocabulary: Vocabulary, limit_bytes: int, interrupt: Interrupt
+        self,
+        configurations: Configurations,
+        vocabulary: Vocabulary,
+        limit_bytes: int,
+        interrupt: Interrupt,
+        fuel: int = ENDLESS,
     ) -> None:
+        """`fuel`: what looking at all tokens from one configuration may cost, else it is narrow."""
         self._configurations = configurations
         self._vocabulary = vocabulary
         self._interrupt = interrupt
+        self._fuel = fuel
         self._successors: LruCache[int, Successors] = LruCache(limit_bytes // 2)
+        self._narrow: dict[int, Successors] = {}
         self.packed = PackedSuccessors()
         self._words = TokenArrays.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
@@ -175,6 +184,8 @@ class SuccessorTables:
         """Bits of the tokens that lead from a configuration into some of its successors, and of those that are named
         also.
         """
+        if configuration in self._narrow:
+            return allowed([*also, *self._bytes_into(configuration, targets)], mask_bytes(self._vocabulary.size))
         table, words = self._configurations, self._words
         known = self._exits.around(configuration) if len(targets) else None
         chosen = np.zeros(table.count, np.bool_)
@@ -203,22 +214,45 @@ class SuccessorTables:
         return bits, TokenWalks(loop.begin, loop.past, places[loop.before])
 
     def successors(self, configuration: int) -> Successors:
-        """The distinct configurations one token away. What searches long asks this, so here it is told to stop."""
-        self._interrupt.check()
-        known = self._known(configuration)
-        if known is None:
-            [known] = self._distinct([configuration], _ENDLESS)
-            self._successors.keep(configuration, known, known.size_bytes)
-        return known
+        """The distinct configurations one token away; one byte away from a narrow configuration."""
+        found = [] if configuration in self._narrow else self.expand([configuration], self._fuel)
+        if found:
+            return found[0]
+        if configuration not in self._narrow:
+            self._narrow[configuration] = self._one_byte_away(configuration)
+        return self._narrow[configuration]
+
+    def is_narrow(self, configuration: int) -> bool:
+        """Whether looking at all its tokens takes too much: known once `successors` were asked for."""
+        return configuration in self._narrow
+
+    def _one_byte_away(self, configuration: int) -> Successors:
+        after, strings = self._behind_bytes(configuration)
+        reached, first = np.unique(after, return_index=True)
+        order = np.argsort(strings[first])
+        return Successors(reached[order], strings[first][order], self._fuel, whole=False)
+
+    def _bytes_into(self, configuration: int, targets: Ints) -> list[int]:
+        """Ids of the tokens of one byte that lead from a configuration to any of some others."""
+        after, strings = self._behind_bytes(configuration)
+        offsets, ids = self._vocabulary.token_offsets, self._vocabulary.token_list
+        into = strings[np.isin(after, targets)].tolist()
+        return [token for string in into for token in ids[offsets[string] : offsets[string + 1]].tolist()]
+
+    def _behind_bytes(self, configuration: int) -> tuple[Ints, Ints]:
+        """The configurations behind the strings of one byte that may follow, and these strings, ascending."""
+        ids = self._vocabulary.single_bytes
+        after = self.consume(np.array([configuration], np.int32), ids[None, :])[0]
+        return after[after != DEAD], self._vocabulary.string_of[ids[after != DEAD]]
 
     def together(self, configurations: Sequence[int]) -> list[Successors]:
         """The successors of each, for who doesn't ask again: found as in `expand`, and not remembered."""
         self._interrupt.check()
-        return self._distinct(configurations, _ENDLESS) if configurations else []
+        return self._distinct(configurations, ENDLESS) if configurations else []
 
     def expand(self, configurations: Sequence[int], fuel: int) -> list[Successors]:
         """The successors of the first of these, of as many as the fuel lasts for. Found together, which is quicker than
-        one by one. What is known costs as much as what isn't.
+        one by one. What is known costs as much as what isn't. What searches long asks this, so here it is told to stop.
         """
         self._interrupt.check()
         known = [self._known(configuration) for configuration in configurations]

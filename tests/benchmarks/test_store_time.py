@@ -33,9 +33,8 @@ def test_a_second_server_compiles_nothing(world: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.full
-def test_many_ask_at_once(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_ask_at_once(world: Path) -> None:
     """One compiles; if that one is killed, another does."""
-    monkeypatch.setattr(sharing, "WORDS", 3000)
     measured(world, "stampede", 12)
     calm, killed = rows(world, "store-stampede")
     assert (calm["compiled"], calm["answered"]) == (1, 12)
