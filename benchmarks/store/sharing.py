@@ -151,7 +151,7 @@ def _stampede(variant: str, four: Sequence[Server], store: Redis, count: int) ->
 def _large() -> dict[str, object]:
     """A schema of objects whose names are all different."""
     names = [[f"name {number * number + member}" for member in range(20)] for number in range(OBJECTS)]
-    inner = [{"type": "object", "properties": dict.fromkeys(several, {"type": "integer"})} for several in names]
+    inner = [{"type": "object", "properties": {key: {"type": "integer"} for key in several}} for several in names]
     return {"type": "object", "properties": {f"object {number}": one for number, one in enumerate(inner)}}
 
 
