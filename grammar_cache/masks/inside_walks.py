@@ -91,7 +91,7 @@ class InsideWalks:
         return self._configurations.cost(self._outlook(state)[0]) if known is None else known.widest
 
     def weight(self, state: int) -> int:
-        """How much of the vocabulary begins with bytes that lead on from a state in its rule: no more is walked."""
+        """Weight of the vocabulary that begins with bytes that lead on from a state in its rule: no more is walked."""
         return self._outlook(state)[1]
 
     def _known(self, state: int) -> Inside | None:
