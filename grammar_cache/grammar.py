@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import DEAD
-from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.additive import INFINITE, nothing_found
 from grammar_cache.distances.claims import Finding
 from grammar_cache.distances.minimum_replay import Findings, replay, tell
-from grammar_cache.distances.searched_distances import Minimum, nothing_found
+from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits

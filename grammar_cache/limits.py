@@ -60,9 +60,9 @@ class Limits:
     """
 
     walk_fuel: int = 4_000_000
-    """Cost of looking at all tokens from one place, counted as in `step_fuel` (some 20 ms at most). Real schemas take
-    up to a million, lists of 12,000 values two and a quarter, and ambiguous grammars for SQL and Python half
-    of one. Where it takes more, masks have the tokens of one byte, and the next one of the witness.
+    """Cost of looking at all tokens from one place, counted as in `step_fuel` (4 to 40 ms). Real schemas take up to a
+    million, lists of 12,000 values two and a quarter, and ambiguous grammars for SQL and Python half a million. Where
+    it takes more, masks have the tokens of one byte, and the next one of the witness.
     """
 
     step_fuel: int = 1_500_000

@@ -27,6 +27,7 @@ from grammar_cache.distances.cost_kernels import (
 )
 from grammar_cache.distances.reach import Readings, reach
 from grammar_cache.distances.solutions import Solution, SolutionCache
+from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
 from grammar_cache.network.rule_groups import Part, parts
@@ -172,3 +173,14 @@ def _solved(
 
 def _longer(costs: NDArray[np.int32], size: int) -> NDArray[np.int32]:
     return np.concatenate([costs, np.full(size - len(costs), INFINITE, np.int32)])
+
+
+def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:
+    """Error that says why no text is known: the costs of those that are only too long are as good as infinite.
+
+    Raises LimitExceeded(configurations), Interrupted.
+    """
+    most = INFINITE - 1
+    if Distances(configurations, vocabulary, interrupt, most).additive[configurations.start] <= most:
+        return AnswerTooLong(most)
+    return EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")

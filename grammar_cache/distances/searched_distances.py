@@ -26,7 +26,7 @@ from grammar_cache.distances.exact_search import FEW, ExactSearch
 from grammar_cache.distances.horizon.horizon import Horizon
 from grammar_cache.distances.horizon.horizon_search import HorizonSearch
 from grammar_cache.distances.lower_bounds import LowerBounds
-from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError, LimitExceeded
+from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.network import Network
@@ -223,7 +223,9 @@ class SearchedDistances:
             string = self._tightening.witness(configuration)
             distance = 1 + (self._tightening.known(self._tables.after(configuration, string)) or 0)
         if distance <= min(tokens + 1, INFINITE - 1):
-            horizon.distances[horizon.configurations == self._tables.after(configuration, string)] = distance - 1
+            after = self._tables.after(configuration, string)
+            horizon = horizon.plus(after, string, distance - 1)  # a narrow place may not have it
+            horizon.distances[horizon.configurations == after] = distance - 1
         return horizon
 
     def _tighten_unknown(self, configuration: int) -> None:
@@ -299,14 +301,3 @@ class SearchedDistances:
             return DEAD
         cut = self._cut_witness(configuration)
         return cut[1] if cut is not None and self.vocabulary.strings[cut[0]] == data else DEAD
-
-
-def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:
-    """Error that says why no text is known: the costs of those that are only too long are as good as infinite.
-
-    Raises LimitExceeded(configurations), Interrupted.
-    """
-    most = INFINITE - 1
-    if Distances(configurations, vocabulary, interrupt, most).additive[configurations.start] <= most:
-        return AnswerTooLong(most)
-    return EmptyLanguage("no text of this grammar is found that the model's vocabulary can spell")

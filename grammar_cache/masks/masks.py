@@ -18,7 +18,7 @@ import numpy as np
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import WIDE
-from grammar_cache.configurations.interner import Configurations
+from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.below_kernels import COST, EXIT, MOST, OUTERMOST, below, room_below
 from grammar_cache.masks.few_tokens import MANY, FewFound, Spellings, few, few_words
@@ -115,7 +115,7 @@ class Masks:
         if found is not None:
             return found
         self._wide.add(first)
-        if len(items) > _WALKS and sum(self._insides.weight(state) for state, _ in items) > _WALKS * self._weight:
+        if self._walks_much(items):
             return self._dear
         self._distances.update()
         factors = [self._factor(state, node) for state, node in items]
@@ -141,6 +141,10 @@ class Masks:
         if table.accepts(configuration):
             parts.append(self._stops)
         return Mask(tuple(parts), self._bytes, farthest).readily(self._sets)
+
+    def _walks_much(self, items: list[Item]) -> bool:
+        """Whether finding parts for some items may take more walks than it should, where nothing is known."""
+        return len(items) > _WALKS and sum(self._insides.weight(state) for state, _ in items) > _WALKS * self._weight
 
     def _factor(self, state: int, node: int) -> int:
         """Factor by which reading a byte may cost more over a node than by itself, the end of its rule not counted.

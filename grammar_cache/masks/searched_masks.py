@@ -60,6 +60,9 @@ class SearchedMasks(SearchedDistances):
         cut = self._left_out(configuration)
         if cut is not None and cut[1] in fits:
             also += self._spellings(cut[0])
+        if self._tables.is_narrow(configuration):
+            for string in horizon.strings[horizon.distances <= tokens].tolist():
+                also += self._spellings(string)
         return self._tables.bits_into(configuration, fits, also)
 
     def is_tight(self, configuration: int, budget: int) -> bool:

@@ -24,6 +24,7 @@ from grammar_cache.successors.distinct_kernels import (
 )
 from grammar_cache.successors.known_around import KnownAround
 from grammar_cache.successors.loop_exits import KnownExits
+from grammar_cache.successors.narrow_places import NarrowPlaces
 from grammar_cache.successors.packed import PackedSuccessors
 from grammar_cache.successors.remaining_walks import remaining_walks
 from grammar_cache.successors.rule_classes import RuleClasses
@@ -68,7 +69,7 @@ class SuccessorTables:
         self._interrupt = interrupt
         self._fuel = fuel
         self._successors: LruCache[int, Successors] = LruCache(limit_bytes // 2)
-        self._narrow: dict[int, Successors] = {}
+        self._narrow = NarrowPlaces(vocabulary, fuel)
         self.packed = PackedSuccessors()
         self._words = TokenArrays.of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
@@ -84,7 +85,8 @@ class SuccessorTables:
     def held_bytes(self) -> int:
         """Bytes of what is remembered, and of what walks need."""
         known = self._successors.size + self.packed.size_bytes
-        return known + self._exits.held_bytes + self.rule_classes.held_bytes + self._scratch.size_bytes
+        walks = self._exits.held_bytes + self.rule_classes.held_bytes + self._scratch.size_bytes
+        return known + walks + self._narrow.held_bytes
 
     def accepts(self, configuration: int) -> bool:
         """Whether the text that led here is in the language."""
@@ -185,7 +187,8 @@ class SuccessorTables:
         also.
         """
         if configuration in self._narrow:
-            return allowed([*also, *self._bytes_into(configuration, targets)], mask_bytes(self._vocabulary.size))
+            tokens = [*also, *self._narrow.tokens_into(configuration, targets, self.consume)]
+            return allowed(tokens, mask_bytes(self._vocabulary.size))
         table, words = self._configurations, self._words
         known = self._exits.around(configuration) if len(targets) else None
         chosen = np.zeros(table.count, np.bool_)
@@ -216,34 +219,11 @@ class SuccessorTables:
     def successors(self, configuration: int) -> Successors:
         """The distinct configurations one token away; one byte away from a narrow configuration."""
         found = [] if configuration in self._narrow else self.expand([configuration], self._fuel)
-        if found:
-            return found[0]
-        if configuration not in self._narrow:
-            self._narrow[configuration] = self._one_byte_away(configuration)
-        return self._narrow[configuration]
+        return found[0] if found else self._narrow.successors(configuration, self.consume)
 
     def is_narrow(self, configuration: int) -> bool:
         """Whether looking at all its tokens takes too much: known once `successors` were asked for."""
         return configuration in self._narrow
-
-    def _one_byte_away(self, configuration: int) -> Successors:
-        after, strings = self._behind_bytes(configuration)
-        reached, first = np.unique(after, return_index=True)
-        order = np.argsort(strings[first])
-        return Successors(reached[order], strings[first][order], self._fuel, whole=False)
-
-    def _bytes_into(self, configuration: int, targets: Ints) -> list[int]:
-        """Ids of the tokens of one byte that lead from a configuration to any of some others."""
-        after, strings = self._behind_bytes(configuration)
-        offsets, ids = self._vocabulary.token_offsets, self._vocabulary.token_list
-        into = strings[np.isin(after, targets)].tolist()
-        return [token for string in into for token in ids[offsets[string] : offsets[string + 1]].tolist()]
-
-    def _behind_bytes(self, configuration: int) -> tuple[Ints, Ints]:
-        """The configurations behind the strings of one byte that may follow, and these strings, ascending."""
-        ids = self._vocabulary.single_bytes
-        after = self.consume(np.array([configuration], np.int32), ids[None, :])[0]
-        return after[after != DEAD], self._vocabulary.string_of[ids[after != DEAD]]
 
     def together(self, configurations: Sequence[int]) -> list[Successors]:
         """The successors of each, for who doesn't ask again: found as in `expand`, and not remembered."""
