@@ -73,7 +73,7 @@ def told(running: Running, stream: bool, fields: dict[str, Any]) -> list[tuple[s
     thoughts: dict[int, str] = {}
     texts: dict[int, str] = {}
     certificates: dict[int, dict[str, Any]] = {}
-    for line in answer.text.splitlines():
+    for line in answer.text.split("\n"):  # a text may hold other ends of lines, such as U+0085
         if not line.startswith("data: {"):
             continue
         chunk = json.loads(line.removeprefix("data: "))

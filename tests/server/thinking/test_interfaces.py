@@ -114,7 +114,7 @@ def test_what_is_not_told_has_no_place(
     answer = running.client.post(path, json=body)
     assert answer.status_code == 200 and not SENTENCES_END.search(answer.text)
     if stream:
-        data = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
+        data = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")]
         assert {event.get("output_index", event.get("index", 0)) for event in data} == {0}
 
 
@@ -196,7 +196,7 @@ def test_calls_come_behind_a_thought(running: Running, stream: bool) -> None:
         answer = running.chat(**asked, max_tokens=budget)
         assert answer.status_code == 200
         if stream:
-            chunks = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+            chunks = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: {")]
             deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
             thought = "".join(delta.get("reasoning_content") or "" for delta in deltas)
             calls = [call["function"] for delta in deltas for call in delta.get("tool_calls") or ()]

@@ -47,7 +47,7 @@ def test_answers_are_complete_behind_thoughts(vllm: Serving, how: dict[str, Any]
 
 def test_a_stream_tells_the_thought_first(vllm: Serving) -> None:
     """Deltas of the thought come before those of the answer."""
-    lines = asked(vllm, temperature=0, max_tokens=60, stream=True).text.splitlines()
+    lines = asked(vllm, temperature=0, max_tokens=60, stream=True).text.split("\n")
     deltas = [json.loads(line[6:])["choices"][0]["delta"] for line in lines if line.startswith("data: {")]
     kinds = ["reasoning" if "reasoning" in delta else "content" for delta in deltas[1:-1]]
     assert kinds == sorted(kinds, reverse=True) and set(kinds) == {"reasoning", "content"}
