@@ -240,15 +240,22 @@ def alone(arena: Arena, states: Ints, node: int, limit: int, into: Ints) -> int:
     return 0
 
 
+@jit_inline
+def breadth(item_first: Longs, items: Longs, edge_first: Longs, configuration: int) -> int:
+    """Items of a configuration, and edges that they can pop: what a step from there has to look at."""
+    first, past = item_first[configuration], item_first[configuration + 1]
+    count = past - first
+    for i in range(first, past):
+        node = items[i] & 0xFFFFFFFF
+        count += edge_first[node + 1] - edge_first[node]
+    return int(count)
+
+
 @jit_no_arrays
 def breadths(item_first: Longs, items: Longs, edge_first: Longs, configurations: Ints, into: Longs) -> None:
-    """Writes what a step from each configuration has to look at: its items, and the edges that they can pop.
+    """Writes the breadth of each configuration.
 
     The arrays are those of `Arena`: handing over all of them takes longer.
     """
     for k in range(len(configurations)):
-        first, past = item_first[configurations[k]], item_first[configurations[k] + 1]
-        into[k] = past - first
-        for i in range(first, past):
-            node = items[i] & 0xFFFFFFFF
-            into[k] += edge_first[node + 1] - edge_first[node]
+        into[k] = breadth(item_first, items, edge_first, configurations[k])

@@ -6,16 +6,14 @@ in `token_kernels`, a loop that can't go on returns a status below 0, and goes o
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import CONFIGURATIONS, UNKNOWN, WIDE, Arena, NetworkArrays
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
 from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.masks.mask_kernels import REACHED, Marks, meet
 from grammar_cache.successors.token_kernels import TokenArrays, visit, write
 from grammar_cache.vocabulary.token_set import Bits
 
-EXIT, NODE, COST, OUTERMOST, PLACE, MOST = range(6)
+EXIT, NODE, COST, OUTERMOST, PLACE, LEFT = range(6)
 """Places of the progress of `below`."""
 
 
@@ -29,14 +27,14 @@ def below(
     after_exit: int,
     progress: Longs,
     bits: Bits,
-    reached: NDArray[np.bool_],
+    marks: Marks,
     sums: Ints,
 ) -> int:
     """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
 
     Progress: the number of the exit and the node below it to go on at (0: the exit itself), what reading a byte costs
-    at most, the outermost exit with its place in `sums`: see `_weigh`, and how many configurations there may be.
-    Returns 0, or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or there are more.
+    at most, the outermost exit with its place in `sums`: see `_weigh`, and how many more configurations may be met.
+    Returns 0, or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or too many are met.
     """
     while progress[EXIT] < len(exits):
         leaving, node = exits[progress[EXIT]], progress[NODE]
@@ -53,11 +51,12 @@ def below(
                 progress[NODE] = here
                 return int(after)
             _weigh(arena, words, path, here, leaving, after_exit, progress, sums)
-            if progress[COST] > rules.dear or arena.used[CONFIGURATIONS] > progress[MOST]:
+            progress[LEFT] -= meet(marks, after)
+            if progress[COST] > rules.dear or progress[LEFT] < 0:
                 return WIDE
             if after >= 0 and words.string[here] >= 0:
                 write(words, words.string[here], bits, True)
-                reached[after] = True
+                marks[after] |= REACHED
         progress[EXIT] += 1
         progress[NODE] = 0
     return 0

@@ -12,9 +12,10 @@ import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays, breadth
 from grammar_cache.configurations.step_kernels import after_byte, expanded
 from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
 from grammar_cache.vocabulary.token_set_kernels import words_of
 from grammar_cache.vocabulary.trie import Children
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -57,14 +58,16 @@ def few(
     arena: Arena,
     weights: Longs,
     heavy: int,
+    fuel: int,
     spellings: Spellings,
     configuration: int,
     found: FewFound,
 ) -> int:
     """Notes the tokens that lead on from a configuration: how many there are.
 
-    MANY where there is no room for them, or where byte classes lead on whose `weights` are more than `heavy`; WIDE
-    where a byte is dear; another status below 0, after which it begins anew.
+    MANY where there is no room for them, where the `fuel` for looking at all tokens doesn't last, or where byte classes
+    lead on whose `weights` are more than `heavy`; WIDE where a byte is dear; another status below 0, after which it
+    begins anew.
     """
     if arena.row[configuration] < 0:
         status = expanded(rules, arena, configuration)
@@ -78,6 +81,8 @@ def few(
         return MANY
     children, path = spellings.children, found.path
     path[_CONFIGURATION, 0], path[_NODE, 0], path[_CHILD, 0] = configuration, 0, children.first[0]
+    breadth_here = breadth(arena.item_first, arena.items, arena.edge_first, configuration)
+    fuel -= SOURCE_COST + BREADTH_COST * breadth_here
     depth = count = 0
     while depth >= 0:
         here, node, child = path[_CONFIGURATION, depth], path[_NODE, depth], path[_CHILD, depth]
@@ -89,6 +94,9 @@ def few(
             return after
         if arena.costs[here] > rules.dear:
             return WIDE
+        fuel -= NODE_COST + (row_cost(arena, here) if child == children.first[node] else 0)
+        if fuel < 0:
+            return MANY
         path[_CHILD, depth] = child + 1
         if after < 0:
             continue

@@ -8,8 +8,6 @@ them.
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
 from grammar_cache.array_types import Ints, Longs
@@ -21,16 +19,17 @@ from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCac
 from grammar_cache.masks.mask_kernels import (
     DEARER,
     EXITS,
-    MOST,
-    MOST_MADE,
+    LEFT,
+    MOST_MET,
     NUMBER,
     WIDEST,
     InsideFound,
     InsideWalk,
     Likeness,
     inside,
-    nearest,
+    mostly_behind,
     outlook,
+    weight_alike,
 )
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
@@ -43,8 +42,6 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _NARROW = 16
 """Part of the vocabulary, below which tokens that lead on are walked whatever other states read."""
-_REMEMBERED = 8
-"""States of a rule that a new one is compared with."""
 _NONE = np.empty(0, np.int32)
 _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
 
@@ -73,7 +70,7 @@ class InsideWalks:
         self._classes = classes
         self._weight = vocabulary.trie.size - 1
         self._class_weights = class_weights
-        self._recent: dict[int, deque[tuple[int, int]]] = {}
+        self._looping: dict[int, bool] = {}
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, _NONE)
 
@@ -98,7 +95,8 @@ class InsideWalks:
         return self._insides.get(self._key(state))
 
     def _key(self, state: int) -> InsideKey:
-        return (*self._distances.place(state), self._configurations.rules.dear)
+        by_class = self._classes.around([state]) is not None
+        return (*self._distances.place(state), self._configurations.rules.dear, by_class)
 
     def _walked_inside(self, state: int) -> Inside:
         """Walks the tokens, but for those that stay in a loop, or go on as they do from a state walked before; classes
@@ -116,7 +114,7 @@ class InsideWalks:
         if wide is not None:
             return self._walked_by_class(wide, origin)
         first, kinds = self._alike_in(state)
-        like, self._beside[0] = self._nearest(state, origin, self._weight - alive, first, kinds)
+        like, self._beside[0] = self._beside_of(origin, self._weight - alive, first, kinds)
         return self._walked(like, first, kinds, *whole)
 
     def _walked_around(self, state: int, loop: Loop) -> Inside:
@@ -148,8 +146,8 @@ class InsideWalks:
         )
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         exits, parted = np.empty(trie.size, np.int32), np.empty((2, trie.size), np.int32)
-        progress, status = np.zeros(MOST + 1, np.int64), -1
-        progress[MOST] = table.count + MOST_MADE
+        progress, status = np.zeros(LEFT + 1, np.int64), -1
+        progress[LEFT] = MOST_MET
         self._path[0] = origin
         while status < 0 and status != WIDE:
             found = InsideFound(bits, reached.with_room(), exits)
@@ -184,8 +182,8 @@ class InsideWalks:
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), Reached(table, self._distances)
         exits = np.empty(len(self._words.byte), np.int32)
-        progress = np.zeros(MOST + 1, np.int64)
-        progress[WIDEST], progress[MOST] = like.widest, table.count + MOST_MADE
+        progress = np.zeros(LEFT + 1, np.int64)
+        progress[WIDEST], progress[LEFT] = like.widest, MOST_MET
         while progress[NUMBER] < len(begin):
             found = InsideFound(bits, reached.with_room(), exits)
             status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)
@@ -207,35 +205,31 @@ class InsideWalks:
     def _dearest(self, states: Ints) -> int:
         return int(self._distances.state_costs[states].max(initial=-1))
 
-    def _nearest(self, state: int, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
-        """Nearest of the rule's states that were walked lately: the one that goes on as this one with most tokens.
+    def _loops(self, state: int) -> bool:
+        known = self._looping.get(state)
+        if known is None:
+            known = self._looping[state] = self._loop(state) is not None
+        return known
 
-        Returns the inside of that state, and its configuration; nothing, and DEAD, if more tokens lead nowhere: `dead`
-        of them.
+    def _beside_of(self, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
+        """The loop beside which a state is walked, which most tokens lead to at first: its inside and configuration.
+
+        Nothing, and DEAD, where there is none, or where more tokens lead nowhere: `dead` of them. Which one it is
+        depends on nothing that was walked before, and so neither does what a walk makes, nor whether it is too much.
         """
-        table = self._configurations
-        recent = self._recent.setdefault(int(table.network.states.rule[state]), deque(maxlen=_REMEMBERED))
-        if not recent:
-            recent.extend(self._looping(table.row(origin)))
-        others = np.array([other for other, _ in recent], np.int32)
-        chosen, most = nearest(table.arena, self._likeness(first, kinds), origin, others, self._class_weights)
-        other, like = recent[chosen] if most > dead else (DEAD, -1)
-        recent.append((origin, state))
-        known = self._known(like) if other != DEAD else None
-        return (self._nothing, DEAD) if known is None else (known, other)
+        table, likeness = self._configurations, self._likeness(first, kinds)
+        behind = mostly_behind(table.arena, origin, self._class_weights)
+        items = table.items(behind) if behind != DEAD else []
+        if len(items) == 1 and items[0][1] == ROOT:
+            state = items[0][0]
+            other = self._outlook(state)[0]
+            alike = weight_alike(table.arena, likeness, origin, other, self._class_weights)
+            if alike > dead and self._loops(state):
+                return self.of(state), other
+        return self._nothing, DEAD
 
     def _likeness(self, first: int, kinds: Ints) -> Likeness:
         return Likeness(self._vocabulary.deepest, kinds, first, LEVELS, self._distances.state_costs)
-
-    def _looping(self, row: Ints) -> list[tuple[int, int]]:
-        """Loop that most tokens lead to at first, if there is one: then what is inside of it is found quickly."""
-        table = self._configurations
-        after, which = np.unique(row, return_inverse=True)
-        items = table.items(int(after[np.bincount(which, self._class_weights).argmax()]))
-        if len(items) != 1 or items[0][1] != ROOT or self._loop(items[0][0]) is None:
-            return []
-        self.of(items[0][0])
-        return [(self._outlook(items[0][0])[0], items[0][0])]
 
     def _alike_in(self, state: int) -> tuple[int, Ints]:
         """The first state of its rule, and what is alike in it."""

@@ -5,7 +5,7 @@ As in `token_kernels`, a loop that can't go on returns where it stands and a sta
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
-    CONFIGURATIONS,
     DEAD,
     UNKNOWN,
     WIDE,
@@ -27,6 +26,8 @@ from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays, visit, write
 from grammar_cache.vocabulary.token_set import Bits
 
+Marks: TypeAlias = NDArray[np.uint8]
+"""Marks by configuration, of one walk."""
 _SOME = 1
 """The level at which states are compared before they are walked."""
 
@@ -59,17 +60,19 @@ class InsideWalk(NamedTuple):
 
 
 class InsideFound(NamedTuple):
-    """The `bits` of tokens that are alive, the configurations that they have `reached`, and the `exits`."""
+    """The `bits` of tokens that are alive, `marks` of the configurations on their way, and the `exits`."""
 
     bits: Bits
-    reached: NDArray[np.bool_]
+    marks: Marks
     exits: Ints
 
 
-NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST, MOST = range(7)
+NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST, LEFT = range(7)
 """Places of the progress of `inside`."""
-MOST_MADE = 1 << 15
-"""Configurations that one walk may make: ten times what it does where a thousand values of a database may follow."""
+MOST_MET = 1 << 15
+"""Configurations that one walk may meet: ten times what it does where a thousand values of a database may follow."""
+MET, REACHED = 1, 2
+"""Marks of a configuration that a walk has met, and of one that a token has reached."""
 
 
 @jit_no_arrays
@@ -88,8 +91,8 @@ def inside(
     `found.bits` are those of the path beside so far, whose exits are `known`: where both go on alike for as long as
     tokens do, everything stays as it is, though it may be dearer. Progress: the number k and the node to go on at (0:
     at its begin), how many exits there are now, how many known ones were passed, by how much what stayed is dearer,
-    what reading a byte costs at most, and how many configurations there may be. Returns 0, or a status below it, after
-    which it goes on, unless that is WIDE: a byte is dear, or there are more.
+    what reading a byte costs at most, and how many more configurations may be met. Returns 0, or a status below it,
+    after which it goes on, unless that is WIDE: a byte is dear, or too many are met.
     """
     number, node = progress[NUMBER], progress[NODE]
     while number < len(walk.begin):
@@ -106,6 +109,7 @@ def inside(
         if min(after, other) < UNKNOWN:
             progress[NUMBER], progress[NODE] = number, here
             return int(min(after, other))
+        progress[LEFT] -= meet(found.marks, after)
         if is_dear(rules, arena, walk.path[words.depth[here] - 1], progress):
             return WIDE
         if _stays(arena, words, likeness, here, after, other, progress):
@@ -123,10 +127,19 @@ def inside(
 
 
 @jit_inline
+def meet(marks: Marks, configuration: int) -> int:
+    """Marks a configuration, unless it is DEAD: 1 if this walk hasn't met it before, whoever has made it; else 0."""
+    if configuration < 0 or marks[configuration] & MET:
+        return 0
+    marks[configuration] |= MET
+    return 1
+
+
+@jit_inline
 def is_dear(rules: NetworkArrays, arena: Arena, before: int, progress: Longs) -> bool:
-    """Whether reading a byte is dear, counted on by the configuration `before` it, or as good as dear."""
-    made = rules.dear + 1 if arena.used[CONFIGURATIONS] > progress[MOST] else 0
-    progress[WIDEST] = max(progress[WIDEST], arena.costs[before], made)
+    """Whether reading a byte is dear, counted on by the configuration `before` it, or too many are met."""
+    beyond = rules.dear + 1 if progress[LEFT] < 0 else 0
+    progress[WIDEST] = max(progress[WIDEST], arena.costs[before], beyond)
     return bool(progress[WIDEST] > rules.dear)
 
 
@@ -165,7 +178,7 @@ def note(arena: Arena, words: TokenArrays, node: int, after: int, found: InsideF
     """Notes a node that is alive: its string, and whether the rule may end there with longer tokens below."""
     if words.string[node] >= 0:
         write(words, words.string[node], found.bits, True)
-        found.reached[after] = True
+        found.marks[after] |= REACHED
     if arena.accepts[after] and words.skip[node] > node + 1:
         found.exits[progress[EXITS]] = node
         progress[EXITS] += 1
@@ -233,26 +246,33 @@ def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> t
 
 
 @jit_no_arrays
-def nearest(arena: Arena, likeness: Likeness, origin: int, others: Ints, weights: Longs) -> tuple[int, int]:
-    """The place among `others` whose rows go on for some bytes as that of `origin` does, behind byte classes of the
-    most weight, and that weight. All of them are expanded; -1 and 0 if none goes on alike anywhere."""
-    most, chosen = 0, -1
-    row = arena.row[origin]
-    for k in range(len(others)):
-        other, total = arena.row[others[k]], 0
-        for c in range(len(weights)):
-            mine, theirs = arena.next[row, c], arena.next[other, c]
-            if _alike(arena, likeness, _SOME, mine, theirs)[0]:
-                total += weights[c]
-        if total > most:
-            most, chosen = total, k
-    return chosen, most
+def mostly_behind(arena: Arena, origin: int, weights: Longs) -> int:
+    """The configuration that byte classes of the most weight lead to from one that is expanded: DEAD if none does."""
+    row, most, chosen = arena.row[origin], 0, DEAD
+    for c in range(len(weights)):
+        total = 0
+        for same in range(len(weights)):
+            if arena.next[row, same] == arena.next[row, c]:
+                total += weights[same]
+        if arena.next[row, c] >= 0 and total > most:
+            most, chosen = total, int(arena.next[row, c])
+    return chosen
 
 
 @jit_no_arrays
-def largest(costs: Ints, reached: NDArray[np.bool_], least: int) -> int:
-    """The largest cost of a configuration that is reached, `least` at least."""
-    for configuration in range(len(reached)):
-        if reached[configuration]:
+def weight_alike(arena: Arena, likeness: Likeness, one: int, other: int, weights: Longs) -> int:
+    """Weight of the byte classes behind which two configurations, which are expanded, go on alike."""
+    mine, theirs, total = arena.row[one], arena.row[other], 0
+    for c in range(len(weights)):
+        if _alike(arena, likeness, _SOME, arena.next[mine, c], arena.next[theirs, c])[0]:
+            total += weights[c]
+    return total
+
+
+@jit_no_arrays
+def largest(costs: Ints, marks: Marks, least: int) -> int:
+    """The largest cost of a configuration that a token has reached, `least` at least."""
+    for configuration in range(len(marks)):
+        if marks[configuration] & REACHED:
             least = max(least, costs[configuration])
     return least

@@ -20,11 +20,11 @@ from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import WIDE
 from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.additive import INFINITE, Distances
-from grammar_cache.masks.below_kernels import COST, EXIT, MOST, OUTERMOST, below, room_below
+from grammar_cache.masks.below_kernels import COST, EXIT, LEFT, OUTERMOST, below, room_below
 from grammar_cache.masks.few_tokens import MANY, FewFound, Spellings, few, few_words
 from grammar_cache.masks.inside_walks import InsideWalks
 from grammar_cache.masks.mask import Mask
-from grammar_cache.masks.mask_kernels import MOST_MADE
+from grammar_cache.masks.mask_kernels import MOST_MET
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.successors.rule_classes import RuleClasses
@@ -56,7 +56,12 @@ class Masks:
         vocabulary: Vocabulary,
         classes: RuleClasses,
         limit_bytes: int,
+        fuel: int,
     ) -> None:
+        """`fuel`: what looking at all tokens of a configuration may cost. Found token by token is only what this lasts
+        for twice, whichever way they are looked at, so that how a mask is found doesn't tell what is in it.
+        """
+        self._fuel = fuel // 2
         self._configurations = configurations
         self._distances = distances
         self._vocabulary = vocabulary
@@ -160,7 +165,9 @@ class Masks:
         """Mask of a configuration by its tokens, one by one; None if there are many."""
         table, found, heavy = self._configurations, self._found, self._weight // 2
         while True:
-            count = few(table.rules, table.arena, self._class_weights, heavy, self._spellings, configuration, found)
+            count = few(
+                table.rules, table.arena, self._class_weights, heavy, self._fuel, self._spellings, configuration, found
+            )
             if count >= 0:
                 break
             if count == MANY:
@@ -184,8 +191,8 @@ class Masks:
     def _walked_below(self, exits: Ints, after: int) -> _Some:
         table = self._configurations
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
-        progress, sums = np.zeros(MOST + 1, np.int64), np.zeros(room_below(self._words.skip, exits), np.int32)
-        progress[OUTERMOST], progress[MOST], status = exits[0], table.count + MOST_MADE, 0
+        progress, sums = np.zeros(LEFT + 1, np.int64), np.zeros(room_below(self._words.skip, exits), np.int32)
+        progress[OUTERMOST], progress[LEFT], status = exits[0], MOST_MET, 0
         while progress[EXIT] < len(exits) and status != WIDE:
             flags = reached.with_room()
             status = below(table.rules, table.arena, self._words, self._path, exits, after, progress, bits, flags, sums)

@@ -99,7 +99,14 @@ class SearchedMasks(SearchedDistances):
     def _masks(self) -> Masks:
         """Masks of the grammar. Decoding by candidates needs none."""
         room = self.limits.table_bytes // 2
-        return Masks(self._configurations, self._distances, self.vocabulary, self._tables.rule_classes, room)
+        return Masks(
+            self._configurations,
+            self._distances,
+            self.vocabulary,
+            self._tables.rule_classes,
+            room,
+            self.limits.walk_fuel,
+        )
 
     def _spellings(self, string: int) -> list[int]:
         first = self.vocabulary.token_offsets

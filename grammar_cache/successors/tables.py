@@ -14,11 +14,13 @@ from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.successors.class_walks import ClassWalks
 from grammar_cache.successors.distinct_kernels import (
+    BREADTH_COST,
     DISTINCT,
     NO_FUEL,
     NO_ROOM,
     SERIAL,
     SOURCE,
+    SOURCE_COST,
     WRITTEN,
     distinct_successors,
 )
@@ -46,10 +48,6 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 _ROOM = 1024  # successors at first, of all sources together
 ENDLESS = 1 << 62
 """Fuel that isn't spent."""
-_SOURCE_COST, _BREADTH_COST = 1_000, 100
-"""Fuel for the successors of one configuration by themselves, and for each of its items and edges. A node that is
-looked up, as it stays in a loop, takes one unit.
-"""
 
 
 class SuccessorTables:
@@ -268,7 +266,7 @@ class SuccessorTables:
         """Successors of these configurations, or of the first ones, of as many as the fuel lasts for."""
         table, scratch = self._configurations, self._scratch
         sources = np.array(configurations, np.int32)
-        costs = _SOURCE_COST + _BREADTH_COST * table.breadths(sources)
+        costs = SOURCE_COST + BREADTH_COST * table.breadths(sources)
         around = self._around.of(sources, costs, fuel)
         walks = remaining_walks(sources, around, len(self._words.byte))
         costs += np.array([0 if known is None else known.cost for known in around], np.int64)
