@@ -9,7 +9,7 @@ from __future__ import annotations
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.masks.mask_kernels import REACHED, Marks, meet
+from grammar_cache.masks.mask_kernels import REACHED, Marks, cost_once
 from grammar_cache.successors.token_kernels import TokenArrays, visit, write
 from grammar_cache.vocabulary.token_set import Bits
 
@@ -33,8 +33,8 @@ def below(
     """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
 
     Progress: the number of the exit and the node below it to go on at (0: the exit itself), what reading a byte costs
-    at most, the outermost exit with its place in `sums`: see `_weigh`, and how many more configurations may be met.
-    Returns 0, or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or too many are met.
+    at most, the outermost exit with its place in `sums`: see `_weigh`, and the fuel that is left.
+    Returns 0, or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or no fuel is left.
     """
     while progress[EXIT] < len(exits):
         leaving, node = exits[progress[EXIT]], progress[NODE]
@@ -51,7 +51,7 @@ def below(
                 progress[NODE] = here
                 return int(after)
             _weigh(arena, words, path, here, leaving, after_exit, progress, sums)
-            progress[LEFT] -= meet(marks, after)
+            progress[LEFT] -= cost_once(arena, path[words.depth[here] - 1], marks)
             if progress[COST] > rules.dear or progress[LEFT] < 0:
                 return WIDE
             if after >= 0 and words.string[here] >= 0:

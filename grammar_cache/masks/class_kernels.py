@@ -8,7 +8,7 @@ from __future__ import annotations
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
 from grammar_cache.jit import jit_no_arrays
-from grammar_cache.masks.mask_kernels import LEFT, NODE, NUMBER, InsideFound, is_dear, meet, note
+from grammar_cache.masks.mask_kernels import NODE, NUMBER, InsideFound, is_dear, note
 from grammar_cache.successors.class_walk_kernels import WideStates, is_wide
 from grammar_cache.successors.token_kernels import TokenArrays, visit
 
@@ -35,8 +35,7 @@ def inside_by_class(
         if after < UNKNOWN:
             progress[NODE] = here
             return int(after)
-        progress[LEFT] -= meet(found.marks, after)
-        if is_dear(rules, arena, path[words.depth[here] - 1], progress):
+        if is_dear(rules, arena, path[words.depth[here] - 1], found.marks, progress):
             return WIDE
         if after < 0:
             continue

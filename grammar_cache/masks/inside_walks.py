@@ -20,8 +20,8 @@ from grammar_cache.masks.mask_kernels import (
     DEARER,
     EXITS,
     LEFT,
-    MOST_MET,
     NUMBER,
+    PART_FUEL,
     WIDEST,
     InsideFound,
     InsideWalk,
@@ -147,7 +147,7 @@ class InsideWalks:
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         exits, parted = np.empty(trie.size, np.int32), np.empty((2, trie.size), np.int32)
         progress, status = np.zeros(LEFT + 1, np.int64), -1
-        progress[LEFT] = MOST_MET
+        progress[LEFT] = PART_FUEL
         self._path[0] = origin
         while status < 0 and status != WIDE:
             found = InsideFound(bits, reached.with_room(), exits)
@@ -183,7 +183,7 @@ class InsideWalks:
         bits, reached = like.tokens.copy(), Reached(table, self._distances)
         exits = np.empty(len(self._words.byte), np.int32)
         progress = np.zeros(LEFT + 1, np.int64)
-        progress[WIDEST], progress[LEFT] = like.widest, MOST_MET
+        progress[WIDEST], progress[LEFT] = like.widest, PART_FUEL
         while progress[NUMBER] < len(begin):
             found = InsideFound(bits, reached.with_room(), exits)
             status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)

@@ -23,6 +23,7 @@ from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.step_kernels import after_byte, at, expanded
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.successors.distinct_kernels import row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, visit, write
 from grammar_cache.vocabulary.token_set import Bits
 
@@ -69,10 +70,10 @@ class InsideFound(NamedTuple):
 
 NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST, LEFT = range(7)
 """Places of the progress of `inside`."""
-MOST_MET = 1 << 15
-"""Configurations that one walk may meet: ten times what it does where a thousand values of a database may follow."""
-MET, REACHED = 1, 2
-"""Marks of a configuration that a walk has met, and of one that a token has reached."""
+PART_FUEL = 1 << 20
+"""Fuel for going on from the configurations of one walk, in units of `row_cost`."""
+WALKED, REACHED = 1, 2
+"""Marks of a configuration that a walk has gone on from, and of one that a token has reached."""
 
 
 @jit_no_arrays
@@ -91,8 +92,8 @@ def inside(
     `found.bits` are those of the path beside so far, whose exits are `known`: where both go on alike for as long as
     tokens do, everything stays as it is, though it may be dearer. Progress: the number k and the node to go on at (0:
     at its begin), how many exits there are now, how many known ones were passed, by how much what stayed is dearer,
-    what reading a byte costs at most, and how many more configurations may be met. Returns 0, or a status below it,
-    after which it goes on, unless that is WIDE: a byte is dear, or too many are met.
+    what reading a byte costs at most, and the fuel that is left. Returns 0, or a status below it, after which it goes
+    on, unless that is WIDE: a byte is dear, or there is no fuel left.
     """
     number, node = progress[NUMBER], progress[NODE]
     while number < len(walk.begin):
@@ -109,8 +110,9 @@ def inside(
         if min(after, other) < UNKNOWN:
             progress[NUMBER], progress[NODE] = number, here
             return int(min(after, other))
-        progress[LEFT] -= meet(found.marks, after)
-        if is_dear(rules, arena, walk.path[words.depth[here] - 1], progress):
+        if walk.beside[words.depth[here] - 1] >= 0:
+            progress[LEFT] -= cost_once(arena, walk.beside[words.depth[here] - 1], found.marks)
+        if is_dear(rules, arena, walk.path[words.depth[here] - 1], found.marks, progress):
             return WIDE
         if _stays(arena, words, likeness, here, after, other, progress):
             node = words.skip[here]
@@ -127,20 +129,23 @@ def inside(
 
 
 @jit_inline
-def meet(marks: Marks, configuration: int) -> int:
-    """Marks a configuration, unless it is DEAD: 1 if this walk hasn't met it before, whoever has made it; else 0."""
-    if configuration < 0 or marks[configuration] & MET:
-        return 0
-    marks[configuration] |= MET
-    return 1
-
-
-@jit_inline
-def is_dear(rules: NetworkArrays, arena: Arena, before: int, progress: Longs) -> bool:
-    """Whether reading a byte is dear, counted on by the configuration `before` it, or too many are met."""
+def is_dear(rules: NetworkArrays, arena: Arena, before: int, marks: Marks, progress: Longs) -> bool:
+    """Whether reading a byte is dear, counted on by the configuration `before` it, or as good as dear: no fuel is left
+    for going on from there.
+    """
+    progress[LEFT] -= cost_once(arena, before, marks)
     beyond = rules.dear + 1 if progress[LEFT] < 0 else 0
     progress[WIDEST] = max(progress[WIDEST], arena.costs[before], beyond)
     return bool(progress[WIDEST] > rules.dear)
+
+
+@jit_inline
+def cost_once(arena: Arena, configuration: int, marks: Marks) -> int:
+    """Fuel for going on from a configuration, whoever has made its row: nothing where this walk has done so before."""
+    if marks[configuration] & WALKED:
+        return 0
+    marks[configuration] |= WALKED
+    return row_cost(arena, configuration)
 
 
 @jit_inline

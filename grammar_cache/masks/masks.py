@@ -24,7 +24,7 @@ from grammar_cache.masks.below_kernels import COST, EXIT, LEFT, OUTERMOST, below
 from grammar_cache.masks.few_tokens import MANY, FewFound, Spellings, few, few_words
 from grammar_cache.masks.inside_walks import InsideWalks
 from grammar_cache.masks.mask import Mask
-from grammar_cache.masks.mask_kernels import MOST_MET
+from grammar_cache.masks.mask_kernels import PART_FUEL
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.successors.rule_classes import RuleClasses
@@ -192,7 +192,7 @@ class Masks:
         table = self._configurations
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         progress, sums = np.zeros(LEFT + 1, np.int64), np.zeros(room_below(self._words.skip, exits), np.int32)
-        progress[OUTERMOST], progress[LEFT], status = exits[0], MOST_MET, 0
+        progress[OUTERMOST], progress[LEFT], status = exits[0], PART_FUEL, 0
         while progress[EXIT] < len(exits) and status != WIDE:
             flags = reached.with_room()
             status = below(table.rules, table.arena, self._words, self._path, exits, after, progress, bits, flags, sums)

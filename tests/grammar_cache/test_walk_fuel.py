@@ -11,7 +11,7 @@ import pytest
 from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.hosts.cursor import Cursor
 from grammar_cache.masks import inside_walks, masks
-from grammar_cache.masks.mask_kernels import MOST_MET
+from grammar_cache.masks.mask_kernels import PART_FUEL
 
 LETTERS = "abcdefghijkl"
 LITTLE = Limits(walk_fuel=60_000)
@@ -114,13 +114,13 @@ def test_a_narrow_place_allows_bytes_and_the_completion(seed: int, without_bytes
             assert len(grammar.witness(grammar.take(grammar.start, token), budget - 1)) < budget
 
 
-@pytest.mark.parametrize(("most", "walks"), [(0, 6), (20, 6), (MOST_MET, 0)])
+@pytest.mark.parametrize(("most", "walks"), [(0, 6), (3_000, 6), (PART_FUEL, 0)])
 def test_masks_are_the_same_where_walks_stop(most: int, walks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Masks of parts, and those that are made from all items together since a part would take too much."""
     known, constraint = vocabulary(4), wide(4)
     whole = compile_grammar(constraint, known)
-    monkeypatch.setattr(inside_walks, "MOST_MET", most)
-    monkeypatch.setattr(masks, "MOST_MET", most)
+    monkeypatch.setattr(inside_walks, "PART_FUEL", most)
+    monkeypatch.setattr(masks, "PART_FUEL", most)
     monkeypatch.setattr(masks, "_WALKS", walks)
     stopped = compile_grammar(constraint, vocabulary(4))
     for tokens in texts(known, 30, 5):

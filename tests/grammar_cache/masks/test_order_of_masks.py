@@ -27,9 +27,9 @@ def vocabulary() -> Vocabulary:
 def stopping(rng: random.Random) -> Iterator[Limits]:
     """Walks of parts that stop early, and little fuel for a walk of all tokens."""
     with pytest.MonkeyPatch.context() as patch:
-        most = rng.randint(3, 25)
-        patch.setattr(inside_walks, "MOST_MET", most)
-        patch.setattr(masks, "MOST_MET", most)
+        most = rng.randint(400, 4_000)
+        patch.setattr(inside_walks, "PART_FUEL", most)
+        patch.setattr(masks, "PART_FUEL", most)
         patch.setattr(masks, "_WALKS", rng.choice((0, 2, 6)))
         yield Limits(walk_fuel=rng.choice((4_000, 8_000, 16_000)))
 
