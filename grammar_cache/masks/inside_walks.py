@@ -158,10 +158,11 @@ class InsideWalks:
         like = Inside(TokenBits.of(bits), farthest, _NONE, widest)
         if status == WIDE:
             return like
-        nodes, before = by_class.below(*parted[:, : progress[NUMBER]])
+        nodes, before = by_class.listed(*parted[:, : progress[NUMBER]])
         self._beside[:] = DEAD
         rest = self._walked(like, 0, _NO_KINDS, nodes + 1, skip[nodes], before)
-        exits = np.sort(np.append(by_class.below(exits[: progress[EXITS]], exits[: progress[EXITS]])[0], rest.exits))
+        own, _ = by_class.listed(exits[: progress[EXITS]], exits[: progress[EXITS]])
+        exits = np.sort(np.append(own, rest.exits))
         return Inside(rest.tokens, rest.farthest, exits, rest.widest)
 
     def _outlook(self, state: int) -> tuple[int, int]:

@@ -69,12 +69,6 @@ class ClassTrie:
         found = [self.node_list[self.node_first[one] : self.node_first[one + 1]] for one in nodes.tolist()]
         return np.concatenate([_NONE, *found]), np.repeat(known, counts)
 
-    def below(self, nodes: Ints, known: Ints) -> tuple[Ints, Ints]:
-        """Nodes as they are `listed`, ascending."""
-        own, known = self.listed(nodes, known)
-        order = np.argsort(own)
-        return own[order], known[order]
-
 
 class ClassTrieCache(LruCache[bytes, tuple[ClassTrie, ...]]):
     """Tries by their classes, for one vocabulary: see `Vocabulary.cache`. Empty tuples: there would be many nodes."""

@@ -116,7 +116,7 @@ def test_nodes_and_tokens_of_a_trie_of_classes_are_those_of_their_strings(seed: 
         one = np.array([node], np.int32)
         least = min((VOCABULARY.string_of[token] for token in tokens), default=-1)
         assert made.string_of[node] == least
-        assert [part.tolist() for part in made.below(one, one)] == [longer[path], [node] * len(longer[path])]
+        assert [part.tolist() for part in made.listed(one, one)] == [longer[path], [node] * len(longer[path])]
         own = [other for other in range(made.trie.size) if node < other < made.trie.skip[node]]
         assert len(own) == sum(other != path and other.startswith(path) for other in prefixes)
 
