@@ -93,6 +93,14 @@ def _wide(count: int, body: Callable[[int, str], str]) -> Constraint:
     return Constraint("gbnf", "\n".join([root, *(f"r{i} ::= {body(i, f'[^{of}]')}" for i, of in enumerate(letters))]))
 
 
+def _words(count: int) -> Constraint:
+    """Words that a sign may follow, or any other text without that sign."""
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(6, 14))) for _ in range(count)]
+    known = " | ".join(f'"{word}" ":" [0-9]' for word in words)
+    return Constraint("gbnf", f'root ::= "(" ({known} | [^":]*) ")"')
+
+
 INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "300 rules that call each other first": (lambda: _rules(300, _calling, ""), 120, _text),
     "a text doubled 25 times": (lambda: _rules(25, lambda i: f'r{i + 1} r{i + 1} | "b"', "r25 ::= [a-z]"), 120, _text),
@@ -110,6 +118,7 @@ INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
         400,
         _text,
     ),
+    "5,000 words, or any other text": (lambda: _words(5_000), 60, _text),
     "SQL, 64 requests of noise": (lambda: shipped("sql"), 120, _answers),
 }
 

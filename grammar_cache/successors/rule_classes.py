@@ -18,7 +18,7 @@ from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit, jit_inline
 from grammar_cache.successors.class_walk_kernels import WideStates
-from grammar_cache.vocabulary.class_trie import ClassTrie, ClassTrieCache
+from grammar_cache.vocabulary.class_trie import MOST_CLASSES, ClassTrie, ClassTrieCache
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _ENTRY_BYTES = 300
@@ -31,6 +31,8 @@ SMALLEST = 8
 """States of a part, at least: tokens soon leave smaller ones."""
 _COMPARED = 16
 """Largest parts of a grammar that are looked at for them: mostly texts whose classes are the same."""
+_MOST_CALLED = 2_000
+"""States of the rules that a part calls, at most: with more of them it tells too many bytes apart."""
 _TOGETHER = 2
 """Parts of a configuration, at most."""
 WIDE = 24
@@ -57,14 +59,14 @@ class RuleClasses:
         self._rule_of = rule_of
         self._vocabulary = vocabulary
         self._tries = vocabulary.cache(ClassTrieCache)
-        self._read: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]]] = {}
+        self._read: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]] | None] = {}
         self._wide: dict[tuple[int, ...], Wide | None] = {}
 
     @property
     def held_bytes(self) -> int:
         """Bytes of what is known, but for tries that grammars share."""
         parts = self.part_of.nbytes if "part_of" in vars(self) else 0
-        return parts + sum(_ENTRY_BYTES + called.nbytes for called, _ in self._read.values())
+        return parts + sum(_ENTRY_BYTES + (read[0].nbytes if read else 0) for read in self._read.values())
 
     @cached_property
     def part_of(self) -> Ints:
@@ -87,9 +89,13 @@ class RuleClasses:
     def _found(self, key: tuple[int, ...]) -> Wide | None:
         if len(key) > _TOGETHER or any(part not in self._large for part in key):
             return None
-        if any(self._classes((part,))[1].tobytes() not in self._differing for part in key):
+        alone = [self._classes((part,)) for part in key]
+        if any(own is None or own[1].tobytes() not in self._differing for own in alone):
             return None
-        called, classes = self._classes(key)
+        together = self._classes(key)
+        if together is None:
+            return None
+        called, classes = together
         by_class = self._tries.of(self._vocabulary, classes)
         return None if by_class is None else Wide(np.array(key, np.int32), called, by_class)
 
@@ -106,12 +112,14 @@ class RuleClasses:
         """Classes of the largest parts, of so many as differ: to make a trie for each of any number takes too long."""
         found: set[bytes] = set()
         for part in self._large[:_COMPARED]:
-            found.add(self._classes((part,))[1].tobytes())
+            read = self._classes((part,))
+            if read is not None:
+                found.add(read[1].tobytes())
             if len(found) == MOST:
                 break
         return found
 
-    def _classes(self, key: tuple[int, ...]) -> tuple[Flags, NDArray[np.uint8]]:
+    def _classes(self, key: tuple[int, ...]) -> tuple[Flags, NDArray[np.uint8]] | None:
         if key not in self._read:
             self._read[key] = part_classes(self._rules, self.part_of, np.array(key, np.int32))
         return self._read[key]
@@ -164,20 +172,27 @@ def _join(part: Ints, state: int, other: int) -> None:
         part[max(one, two)] = min(one, two)
 
 
-def part_classes(rules: NetworkArrays, part_of: Ints, own: Ints) -> tuple[Flags, NDArray[np.uint8]]:
+def part_classes(rules: NetworkArrays, part_of: Ints, own: Ints) -> tuple[Flags, NDArray[np.uint8]] | None:
     """Flags of the rules that some parts call, and they call; the class of each byte, numbered by the least bytes of
-    the classes: from no wide state of those parts and rules, two bytes of a class lead to different states.
+    the classes: from no wide state of those parts and rules, two bytes of a class lead to different states. None where
+    there are too many classes for a trie, or states that are called.
     """
-    called, of_class = _alike(rules, part_of, own, int(rules.classes.max()) + 1)
+    called, of_class = _alike(rules, part_of, own, int(rules.classes.max()) + 1, _MOST_CALLED)
+    if not len(of_class):
+        return None
     _, least, inverse = np.unique(of_class[rules.classes], return_index=True, return_inverse=True)
+    if len(least) > MOST_CLASSES:
+        return None
     rank = np.empty(len(least), np.uint8)
     rank[np.argsort(least)] = np.arange(len(least))
     return called, rank[inverse]
 
 
 @jit
-def _alike(rules: NetworkArrays, part_of: Ints, own: Ints, count: int) -> tuple[Flags, Ints]:
-    """Flags of the rules that are called; by class, the first one that leads everywhere where that class leads."""
+def _alike(rules: NetworkArrays, part_of: Ints, own: Ints, count: int, most: int) -> tuple[Flags, Ints]:
+    """Flags of the rules that are called; by class, the first one that leads everywhere where that class leads: nothing
+    where rules of more than `most` states are called.
+    """
     called, among = np.zeros(len(rules.entry), np.bool_), np.zeros(len(part_of), np.bool_)
     todo, size = np.empty(len(part_of), np.int32), 0
     for s in range(len(part_of)):
@@ -196,6 +211,9 @@ def _alike(rules: NetworkArrays, part_of: Ints, own: Ints, count: int) -> tuple[
                 continue
             called[rule] = True
             past = rules.entry[rule + 1] if rule + 1 < len(rules.entry) else len(part_of)
+            most -= past - rules.entry[rule]
+            if most < 0:
+                return called, np.empty(0, np.int32)
             for other in range(rules.entry[rule], past):
                 if part_of[other] >= 0 and not among[other]:
                     todo[size], among[other] = other, True
