@@ -58,8 +58,8 @@ def mask(grammar: CompiledGrammar, text: tuple[int, ...], budget: int | None) ->
 
 
 def differing(seed: int) -> tuple[int, int, int]:
-    """How many masks of a grammar, asked in some order, differ from those asked first of one of its own; of how many,
-    of which so many lack tokens that may be consumed.
+    """Counts of masks, asked in some order, that differ from those asked first of a grammar of their own; of all; and
+    of those in narrow places.
     """
     rng = random.Random(seed)
     with stopping(rng) as limits:
@@ -102,7 +102,7 @@ LARGER = """c ::= "{" [a-y]{20} "}"
 
 
 def farthest(grammar: CompiledGrammar) -> dict[tuple[bytes, int], int]:
-    """How far from the end of its rule tokens may lead from each state, as parts of masks know it."""
+    """Tokens up to the end of its rule, at most, behind a token from each state, as parts of masks know it."""
     states = range(grammar.network.states.count)
     return {grammar._distances.place(state): grammar._masks._insides.of(state).farthest for state in states}
 
