@@ -169,6 +169,9 @@ class Grammars:
                 pending.interrupt.set()
                 pending.compiling.cancel()
                 self._forget(place, pending)
+            # A refusal has this frame in its traceback, and the future has the refusal: else they would hold each
+            # other, and all that was compiled so far, until Python's collector of garbage comes by.
+            del pending
 
     async def precompute(self, constraint: Constraint, height: int, most: int) -> Certified:
         """Computes a table of up to `most` configurations, for all who share the store, and uses it from now on.

@@ -106,8 +106,33 @@ class _Translator:
         self._conjunctions = Conjunctions(reader, self._patterns, limits)
         integral_decimals = document.draft.has_integral_decimals
         self._literals = Literals(self._conjunctions, self._patterns, layout, integral_decimals=integral_decimals)
-        self._writer = Writer(
-            layout,
+        self._refuse = reader.refuse
+        self._numbers: dict[tuple[Interval, bool], Expression] = {}
+        self._values: dict[Conjunction, Expression] = {}
+        self._of_types: dict[frozenset[str], Expression] = {}
+        self._rules: dict[str, Expression] = {}
+        self._names: set[str] = set()
+        self._waiting: deque[tuple[str, str, Callable[[Writer], Expression]]] = deque()
+        self._fuel = limits.expression_size
+
+    def translate(self) -> dict[str, Expression]:
+        place, writer = "", self._writer()
+        try:
+            self._rules[START_RULE] = seq(self.layout.lead, self._value(("",)))
+            while self._waiting:
+                name, place, body = self._waiting.popleft()
+                self._rules[name] = body(writer)
+        except GrammarError as error:
+            _blame(error, place)
+            raise
+        return self._rules
+
+    def _writer(self) -> Writer:
+        """What containers need of this translator. It isn't kept here: two that know each other would be left to
+        Python's collector of garbage, with all that they hold.
+        """
+        return Writer(
+            self.layout,
             value=self._value,
             key=self._key,
             pattern=self._patterns.key,
@@ -116,29 +141,10 @@ class _Translator:
             listed=self._listed,
             types=lambda conjunction: frozenset().union(*(s.types for s in self._conjunctions.shapes(conjunction))),
             define=self._rule,
-            refuse=reader.refuse,
+            refuse=self._refuse,
             spend=self._spend,
-            states=limits.rule_states,
+            states=self._limits.rule_states,
         )
-        self._numbers: dict[tuple[Interval, bool], Expression] = {}
-        self._values: dict[Conjunction, Expression] = {}
-        self._of_types: dict[frozenset[str], Expression] = {}
-        self._rules: dict[str, Expression] = {}
-        self._names: set[str] = set()
-        self._waiting: deque[tuple[str, str, Callable[[], Expression]]] = deque()
-        self._fuel = limits.expression_size
-
-    def translate(self) -> dict[str, Expression]:
-        place = ""
-        try:
-            self._rules[START_RULE] = seq(self.layout.lead, self._value(("",)))
-            while self._waiting:
-                name, place, body = self._waiting.popleft()
-                self._rules[name] = body()
-        except GrammarError as error:
-            _blame(error, place)
-            raise
-        return self._rules
 
     def _value(self, conjunction: Conjunction) -> Expression:
         """The values that satisfy all these schemas."""
@@ -204,14 +210,14 @@ class _Translator:
         if not facts:
             return Ref(objects.RULE)
         name = rule_name("object", shape.key)
-        return self._later(name, shape, lambda: objects.object_(facts, name, self._writer, shape.names))
+        return self._later(name, shape, lambda writer: objects.object_(facts, name, writer, shape.names))
 
     def _array(self, shape: Shape) -> Expression:
         facts = shape.arrays
         if not facts:
             return Ref(arrays.RULE)
         name = rule_name("array", shape.key)
-        return self._later(name, shape, lambda: arrays.array(facts, name, self._writer))
+        return self._later(name, shape, lambda writer: arrays.array(facts, name, writer))
 
     def _key(self, conjunction: Conjunction) -> Expression:
         """The strings that satisfy all these schemas, as keys."""
@@ -260,7 +266,7 @@ class _Translator:
         self._rules[name] = expression
         return Ref(name)
 
-    def _later(self, name: str, shape: Shape, body: Callable[[], Expression]) -> Ref:
+    def _later(self, name: str, shape: Shape, body: Callable[[Writer], Expression]) -> Ref:
         if name not in self._names:
             self._claim(name)
             self._spend(_NEW_CONTAINER)

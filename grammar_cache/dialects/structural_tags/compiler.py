@@ -8,8 +8,6 @@ Whatever can't be enforced is refused with a JSON Pointer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.combine import repetition, sequence
 from grammar_cache.dialects.gbnf import compiler as gbnf
@@ -21,7 +19,7 @@ from grammar_cache.dialects.rule_book import RuleBook
 from grammar_cache.dialects.structural_tags.format import Format, placed
 from grammar_cache.dialects.structural_tags.free_formats import FreeFormats, Until
 from grammar_cache.dialects.structural_tags.named_literals import NamedLiterals
-from grammar_cache.dialects.structural_tags.token_formats import TokenFormats
+from grammar_cache.dialects.structural_tags.token_formats import TokenFormats, others
 from grammar_cache.dialects.structural_tags.xml_parameters import STYLES, xml_parameters
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import EMPTY, Alt, Expression, Grammar
@@ -57,23 +55,6 @@ class _Compiler:
         self._book = RuleBook(limits)
         self._literals = NamedLiterals(tokens)
         self._depth = 0
-        free = FreeFormats(self._book, self._literals, limits, self.expression)
-        self._by_token = TokenFormats(free, tokens)
-        self._readers: dict[str, Callable[[Format, Until], Expression]] = {
-            "const_string": lambda one, until: self._literals.read(one.text("value")),
-            "json_schema": self._json_schema,
-            "qwen_xml_parameter": self._json_schema,
-            "grammar": self._grammar,
-            "regex": self._regex,
-            "sequence": self._sequence,
-            "or": self._or,
-            "optional": lambda one, until: Alt((EMPTY, self.expression(one.format("content"), until))),
-            "star": lambda one, until: self._repeated(one, until, 0, None),
-            "plus": lambda one, until: self._repeated(one, until, 1, None),
-            "repeat": self._counted,
-            **free.readers,
-            **self._by_token.readers,
-        }
 
     def grammar(self, value: Json) -> Grammar:
         """The grammar of a whole structural tag."""
@@ -88,23 +69,50 @@ class _Compiler:
 
     def expression(self, one: Format, until: Until) -> Expression:
         """Texts of a format."""
-        reader = self._readers.get(one.kind)
-        if reader is None:
-            raise UnsupportedFeature(f"a format of type {one.kind}", pointer=one.place("type"))
         self._depth += 1
         if self._depth > self._limits.nesting:
             raise LimitExceeded(
                 f"more than {self._limits.nesting} formats inside each other", limit="nesting", pointer=one.pointer
             )
         try:
-            found = reader(one, until)
+            found = self._read(one, until)
         except GrammarError as error:
             raise error if error.pointer is not None else placed(error, one.pointer) from error
         one.close()
         self._depth -= 1
         return found
 
-    def _json_schema(self, one: Format, until: Until) -> Expression:
+    def _read(self, one: Format, until: Until) -> Expression:
+        match one.kind:
+            case "const_string":
+                return self._literals.read(one.text("value"))
+            case "json_schema" | "qwen_xml_parameter":
+                return self._json_schema(one)
+            case "grammar":
+                return self._grammar(one)
+            case "regex":
+                return self._regex(one)
+            case "sequence":
+                return self._sequence(one, until)
+            case "or":
+                return Alt(tuple(self.expression(element, until) for element in one.formats("elements")))
+            case "optional":
+                return Alt((EMPTY, self.expression(one.format("content"), until)))
+            case "star" | "plus":
+                return self._repeated(one, until, int(one.kind == "plus"), None)
+            case "repeat":
+                return self._counted(one, until)
+        # Made for each: kept here, they and this compiler would know each other, and be left to Python's collector of
+        # garbage with all the rules that they hold.
+        free = FreeFormats(self._book, self._literals, self._limits, self.expression)
+        found = free.read(one, until)
+        if found is None:
+            found = TokenFormats(free, self._tokens).read(one, until)
+        if found is None:
+            raise UnsupportedFeature(f"a format of type {one.kind}", pointer=one.place("type"))
+        return found
+
+    def _json_schema(self, one: Format) -> Expression:
         one.unenforced("max_whitespace_cnt", "excludes")
         name = "json_schema" if one.has("json_schema") or not one.has("schema") else "schema"
         schema = one.raw(name)
@@ -128,7 +136,7 @@ class _Compiler:
         self._book.ignored += [f"{pointer}{line}" for line in made.ignored]
         return self._book.include(made)
 
-    def _grammar(self, one: Format, until: Until) -> Expression:
+    def _grammar(self, one: Format) -> Expression:
         text = one.text("grammar")
         syntax = one.text("syntax") if one.has("syntax") else "gbnf" if "::=" in text else "lark"
         try:
@@ -140,7 +148,7 @@ class _Compiler:
             raise placed(error, one.place("grammar")) from error
         raise UnsupportedFeature(f"the syntax {syntax}", pointer=one.place("syntax"))
 
-    def _regex(self, one: Format, until: Until) -> Expression:
+    def _regex(self, one: Format) -> Expression:
         one.unenforced("excludes")
         try:
             return self._book.include(regex.parse_grammar(one.text("pattern"), limits=self._limits))
@@ -154,9 +162,6 @@ class _Compiler:
             self.expression(element, until if at == last else _UNTIL_THE_END) for at, element in enumerate(elements)
         )
 
-    def _or(self, one: Format, until: Until) -> Expression:
-        return Alt(tuple(self.expression(element, until) for element in one.formats("elements")))
-
     def _counted(self, one: Format, until: Until) -> Expression:
         least, most = one.count("min"), one.count("max", -1)
         if 0 <= most < least:
@@ -166,7 +171,7 @@ class _Compiler:
     def _repeated(self, one: Format, until: Until, least: int, most: int | None) -> Expression:
         content = one.format("content")
         if content.kind == "exclude_token" and most is None:  # how many there are says nothing then, but for none
-            item = self._by_token.others(content, until)
+            item = others(content, until, self._tokens)
             content.close()
             return repetition(item, min(least, 1), None) if least <= 1 else self.expression(content, until)
         return repetition(self._book.define(self.expression(content, until)), least, most)

@@ -40,20 +40,28 @@ class Tag:
 
 
 class FreeFormats:
-    """Readers of formats by their types. `expression` reads what is inside."""
+    """Reader of formats with free text, and of tags. `expression` reads what is inside."""
 
     def __init__(self, book: RuleBook, literals: NamedLiterals, limits: Limits, expression: Reader) -> None:
         self.expression = expression
         self._book = book
         self._literals = literals
         self._limits = limits
-        self.readers: Mapping[str, Reader] = {
-            "any_text": self._any_text,
-            "tag": lambda one, until: self.written(self.tag(one, until)),
-            "triggered_tags": self._triggered_tags,
-            "tags_with_separator": self._tags_with_separator,
-            "dispatch": self._dispatch,
-        }
+
+    def read(self, one: Format, until: Until) -> Expression | None:
+        """Texts of a format; None where its type is none of these."""
+        match one.kind:
+            case "any_text":
+                return self._any_text(one, until)
+            case "tag":
+                return self.written(self.tag(one, until))
+            case "triggered_tags":
+                return self._triggered_tags(one, until)
+            case "tags_with_separator":
+                return self._tags_with_separator(one, until)
+            case "dispatch":
+                return self._dispatch(one, until)
+        return None
 
     def tag(self, one: Format, until: Until) -> Tag:
         """A tag. Where it may end with nothing, free text in it ends where it does around it."""

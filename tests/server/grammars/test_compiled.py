@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from grammar_cache import Constraint, GrammarSyntaxError, Limits, compile_grammar
+from grammar_cache import Constraint, GrammarSyntaxError, Limits, UnsupportedFeature, compile_grammar
 from server.grammars import compiled as module
 from server.grammars.compiled import Certified, Grammars
+from tests.garbage import left_to_the_collector
 from tests.server.running import VOCABULARY
 
 
@@ -201,6 +202,23 @@ def test_a_refusal_is_not_kept(compiled: list[str]) -> None:
 
     assert asyncio.run(twice()) == 0
     assert compiled == ["(", "("]
+
+
+def test_a_refusal_leaves_nothing_to_the_collector() -> None:
+    """What was compiled until then goes with the error, which holds it by its traceback."""
+
+    async def refused(cache: Grammars) -> None:
+        with pytest.raises(UnsupportedFeature):
+            await cache.get(Constraint("json_schema", '{"items": {"type": "string"}, "uniqueItems": true}'))
+
+    def asked() -> None:
+        cache = make()
+        try:
+            asyncio.run(refused(cache))
+        finally:
+            cache.close()
+
+    assert not left_to_the_collector(asked)
 
 
 def test_nobody_waits_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
