@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 
-_THRESHOLDS = (50_000, 20, 100)
+_THRESHOLDS = (10_000, 10, 100)
 """Objects made until the young are looked through, and how often that happens until older ones are.
 
-Compiling a schema makes thousands of objects, few of them in cycles: with Python's own 700 the collector took a tenth
-of the time, and a fifth for large schemas. A request's own cycles wait a moment longer.
+The collector stops every text that is being written. With these it took 12 ms at most, compiling 1,413 of MaskBench's
+schemas, with five times as many objects 36 ms, and with Python's own 700 it took 45 ms and four times as long in all.
 """
 
 
