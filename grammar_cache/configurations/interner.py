@@ -42,7 +42,7 @@ from grammar_cache.configurations.arena import (
     node_of,
 )
 from grammar_cache.configurations.one_byte_kernels import after_byte_alone
-from grammar_cache.configurations.room import Room, empty, grown, trimmed, widened
+from grammar_cache.configurations.room import Room, empty, grown, held_bytes, trimmed, widened
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.jit import address_of
@@ -103,8 +103,8 @@ class Configurations:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of all arrays, those of the network among them, with the room that isn't in use."""
-        return sum(part.nbytes for part in (*self.arena, *self.rules) if isinstance(part, np.ndarray))
+        """Bytes of all arrays, those of the network among them, with the room that isn't in use, unless reserved."""
+        return held_bytes(self.arena) + sum(part.nbytes for part in self.rules if isinstance(part, np.ndarray))
 
     @property
     def widest(self) -> int:

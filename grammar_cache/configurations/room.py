@@ -28,9 +28,18 @@ _SCRATCH = 128
 _SPARE = 64
 """Places that are added at least where there is no room."""
 _LARGE = 1 << 15
-"""Items or edges whose room grows fourfold: to copy them takes longest, and memory that isn't touched costs nothing."""
+"""Places of which more than three quarters are to be in use before there are more: below, more than half."""
+_COPIED = 1 << 18
+"""Bytes of rows, items or edges that are copied to get more room, at most: a step may have to wait for it. There is
+room for all of `_RESERVED` beyond, where memory that isn't touched costs nothing.
+"""
+_RESERVED = 64 << 20
+"""Bytes for rows, items and edges each: as much as a grammar may usually take in all. The C library gives so much as
+new pages, which are 0 and take no memory until they are written.
+"""
 _SPARE_ROWS = 96
 """Rows that there is room for behind the search for the minimum: about what masks of an answer need first."""
+_ITEM_BYTES = 8
 _PLACES = {
     "configurations": ("row", "costs", "accepts", "item_first", "hashes"),
     "nodes": ("edge_first", "node_hashes", "popped"),
@@ -62,16 +71,41 @@ class Room(NamedTuple):
 
     def more(self, used: Room) -> Room:
         """Twice the room for all of which more than half is in use, but half as much again for configurations and rows,
-        which take most of it. Where there is room for many, more than three quarters are to be in use, and that for
-        items or edges grows fourfold. Twice the room for all but rows where nothing is short: nodes that lean on each
-        other are made many at a time, and taken back where there is no room for all of them.
+        which take most of it. Where there is room for many, more than three quarters are to be in use. Twice the room
+        for all but rows where nothing is short: nodes that lean on each other are made many at a time, and taken back
+        where there is no room for all of them.
         """
         short = [4 * count > (3 if room > _LARGE else 2) * room for count, room in zip(used, self, strict=True)]
-        items, edges = (3 * room if room > _LARGE else room for room in (self.items, self.edges))
         if not any(short):
-            short, items, edges = [True, True, True, True, False], self.items, self.edges
-        added = self._replace(configurations=self.configurations // 2, items=items, edges=edges, rows=self.rows // 2)
+            short = [True, True, True, True, False]
+        added = self._replace(configurations=self.configurations // 2, rows=self.rows // 2)
         return Room(*(room + grows * (more + _SPARE) for room, grows, more in zip(self, short, added, strict=True)))
+
+    def reserved(self, classes: int) -> Room:
+        """Room where all of rows, items and edges that are many is reserved, so that they needn't be copied again."""
+        return self._replace(
+            items=_reserved(self.items, _ITEM_BYTES),
+            edges=_reserved(self.edges, _ITEM_BYTES),
+            rows=_reserved(self.rows, _row_bytes(classes)),
+        )
+
+
+def _reserved(places: int, size: int) -> int:
+    return max(places, _RESERVED // size) if places * size > _COPIED else places
+
+
+def _row_bytes(classes: int) -> int:
+    return 4 * classes + 4
+
+
+def held_bytes(arena: Arena) -> int:
+    """Bytes of all arrays, with the room that isn't in use unless it is reserved."""
+    room, used = Room.of(arena), Room.used(arena.used)
+    sizes = Room(0, 0, _ITEM_BYTES, _ITEM_BYTES, _row_bytes(arena.next.shape[1]))
+    unused = [
+        size * (there - taken) for size, there, taken in zip(sizes, room, used, strict=True) if size * there > _COPIED
+    ]
+    return sum(part.nbytes for part in arena) - sum(unused)
 
 
 def empty(classes: int, rules: int, room: Room) -> Arena:
@@ -105,13 +139,12 @@ def grown(arena: Arena) -> Arena:
     get as many places as the scratch has columns at least: one step may take all of them, and begins anew where there
     are too few.
     """
-    room, columns = Room.of(arena), arena.scratch.shape[1]
+    room, classes, columns = Room.of(arena), arena.next.shape[1], arena.scratch.shape[1]
     more = room.more(Room.used(arena.used))
     least = Room(0, columns, columns, columns, 0)
-    wanted = (
-        max(after, few) if after > before else after for before, after, few in zip(room, more, least, strict=True)
-    )
-    return _fitted(arena, Room(*wanted))
+    wanted = Room(*(max(after, few) for after, few in zip(more, least, strict=True))).reserved(classes)
+    short = (after > before for before, after in zip(room, more, strict=True))
+    return _fitted(arena, Room(*(to if grows else now for now, to, grows in zip(room, wanted, short, strict=True))))
 
 
 def trimmed(arena: Arena, kept: Ints) -> Arena:
@@ -126,24 +159,24 @@ def trimmed(arena: Arena, kept: Ints) -> Arena:
     rows = np.append(0, arena.row[kept])
     arena = arena._replace(next=arena.next[rows], work=arena.work[rows], row=row, used=used)
     room = Room(*(count + count // 8 + _SPARE for count in Room.used(used)))
-    return _fitted(arena, room._replace(rows=used[ROWS] + _SPARE_ROWS))
+    return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS).reserved(arena.next.shape[1]))
 
 
 def _fitted(arena: Arena, room: Room) -> Arena:
     """Copy with so much room; arrays whose room is as it was are the same."""
-    changes = {kind: after - before for kind, before, after in zip(Room._fields, Room.of(arena), room, strict=True)}
+    before, used = Room.of(arena), Room.used(arena.used)
     arena = arena._replace(
         **{
-            name: _with_places(getattr(arena, name), places)
-            for kind, places in changes.items()
-            if places
+            name: _with_places(getattr(arena, name), to - now, taken)
+            for kind, now, to, taken in zip(Room._fields, before, room, used, strict=True)
+            if to != now
             for name in _PLACES[kind]
         }
     )
-    if changes["configurations"]:
+    if room.configurations != before.configurations:
         arena = arena._replace(slots=_free_slots(room.configurations))
         _fill_slots(arena)
-    if changes["nodes"]:
+    if room.nodes != before.nodes:
         arena = arena._replace(node_slots=_free_slots(room.nodes))
         _fill_node_slots(arena)
     return arena
@@ -154,12 +187,13 @@ def _free_slots(room: int) -> Ints:
     return np.full(1 << (room + room // 2).bit_length(), -1, np.int32)
 
 
-def _with_places(array: NDArray[Any], places: int) -> NDArray[Any]:
-    """Copy with so many places more, which are 0, or fewer."""
-    if places < 0:
-        return array[:places].copy()
+def _with_places(array: NDArray[Any], places: int, used: int) -> NDArray[Any]:
+    """Copy with so many places more, which are 0, or fewer. Only those that are `used`, and the end of the last one,
+    are read: that of others would take the memory that is reserved for them.
+    """
     longer = np.zeros((len(array) + places, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
+    kept = min(len(array), len(longer), used + 1)
+    longer[:kept] = array[:kept]
     return longer
 
 
