@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +36,7 @@ _COPIED = 1 << 18
 room for all of `_RESERVED` beyond, where memory that isn't touched costs nothing.
 """
 _RESERVED = 64 << 20
-"""Bytes for rows, items and edges each: as much as a grammar may usually take in all. The C library gives so much as
-new pages, which are 0 and take no memory until they are written.
-"""
+"""Bytes for rows, items and edges each: as much as a grammar may usually take in all."""
 _SPARE_ROWS = 96
 """Rows that there is room for behind the search for the minimum: about what masks of an answer need first."""
 _ITEM_BYTES = 8
@@ -191,10 +191,20 @@ def _with_places(array: NDArray[Any], places: int, used: int) -> NDArray[Any]:
     """Copy with so many places more, which are 0, or fewer. Only those that are `used`, and the end of the last one,
     are read: that of others would take the memory that is reserved for them.
     """
-    longer = np.zeros((len(array) + places, *array.shape[1:]), array.dtype)
+    longer = _zeros((len(array) + places, *array.shape[1:]), array.dtype)
     kept = min(len(array), len(longer), used + 1)
     longer[:kept] = array[:kept]
     return longer
+
+
+def _zeros(shape: tuple[int, ...], of: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros; where they are many, pages of their own that take memory one by one, as they are written. NumPy asks for
+    huge pages, which would take 2 MB at the first of them.
+    """
+    size = prod(shape) * of.itemsize
+    if size <= _COPIED:
+        return np.zeros(shape, of)
+    return np.frombuffer(mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS), of).reshape(shape)
 
 
 def widened(arena: Arena) -> Arena:
