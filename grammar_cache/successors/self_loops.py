@@ -65,11 +65,11 @@ def loop_at(rules: NetworkArrays, state: int) -> Loop | None:
     return Loop(states[:size].copy(), after[:size].copy(), blake2b(after[:size].tobytes(), digest_size=16).digest())
 
 
-def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64]) -> Loop | None:
-    """The region of a state, if most tokens stay in it at first."""
+def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64], share: int = 2) -> Loop | None:
+    """The region of a state, if more than one of `share` tokens stay in it at first."""
     loop = loop_at(rules, state)
     stays = 0 if loop is None else weights[loop.after[0] >= 0].sum()
-    return loop if stays * 2 > weights.sum() else None
+    return loop if stays * share > weights.sum() else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

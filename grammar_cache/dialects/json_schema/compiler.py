@@ -128,8 +128,8 @@ class _Translator:
         return self._rules
 
     def _writer(self) -> Writer:
-        """What containers need of this translator. It isn't kept here: two that know each other would be left to
-        Python's collector of garbage, with all that they hold.
+        """Gives containers what they need of this translator. A writer isn't kept here: two that know each other would
+        be left to Python's collector of garbage, with all that they hold.
         """
         return Writer(
             self.layout,

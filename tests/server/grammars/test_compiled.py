@@ -205,7 +205,7 @@ def test_a_refusal_is_not_kept(compiled: list[str]) -> None:
 
 
 def test_a_refusal_leaves_nothing_to_the_collector() -> None:
-    """What was compiled until then goes with the error, which holds it by its traceback."""
+    """All that was compiled until then goes with the error, which holds it by its traceback."""
 
     async def refused(cache: Grammars) -> None:
         with pytest.raises(UnsupportedFeature):
