@@ -1,4 +1,4 @@
-"""What a piece of work leaves to Python's collector of garbage."""
+"""Garbage that a piece of work leaves to Python's collector."""
 
 from __future__ import annotations
 

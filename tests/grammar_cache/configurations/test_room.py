@@ -68,7 +68,7 @@ def test_what_is_reserved_is_copied_no_more() -> None:
 
 @pytest.mark.skipif(not STATUS.exists(), reason="says how much memory is taken on Linux only")
 def test_what_is_reserved_takes_no_memory() -> None:
-    """Of 640 MB the few pages that are written."""
+    """Pages that are written are few of 640 MB."""
 
     def taken() -> int:
         [line] = [line for line in STATUS.read_text().splitlines() if line.startswith("VmRSS")]
