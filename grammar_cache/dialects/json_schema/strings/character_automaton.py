@@ -124,7 +124,9 @@ def _alone(char: str) -> CharClass:
 
 def _by_groups(kinds: Sequence[CharClass], edges: Ints) -> tuple[list[CharClass], Ints]:
     """Classes of characters that lead on together, and the steps of all edges: (state, class, state after)."""
-    groups, which = np.unique(edges[:, 1] * _MOST_KINDS + edges[:, 2], return_inverse=True)
-    bounds = [divmod(group, _MOST_KINDS) for group in groups.tolist()]
+    codes = edges[:, 1] * _MOST_KINDS + edges[:, 2]
+    present = np.bincount(codes) > 0  # sorting the edges takes longer than making them
+    which = (np.cumsum(present) - 1)[codes]
+    bounds = [divmod(group, _MOST_KINDS) for group in np.flatnonzero(present).tolist()]
     joined = [char_class(part for kind in kinds[low : high + 1] for part in kind.ranges) for low, high in bounds]
     return joined, np.stack((edges[:, 0], which.astype(np.int32), edges[:, 3]), axis=1)
