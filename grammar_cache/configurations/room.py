@@ -82,7 +82,7 @@ class Room(NamedTuple):
         return Room(*(room + grows * (more + _SPARE) for room, grows, more in zip(self, short, added, strict=True)))
 
     def reserved(self, classes: int) -> Room:
-        """Room where all of rows, items and edges that are many is reserved, so that they needn't be copied again."""
+        """Room in which rows, items and edges that are many have all they may need, so as not to be copied again."""
         return self._replace(
             items=_reserved(self.items, _ITEM_BYTES),
             edges=_reserved(self.edges, _ITEM_BYTES),

@@ -42,9 +42,9 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _NARROW = 16
 """Part of the vocabulary, below which tokens that lead on are walked whatever other states read."""
-_LOOPING = 5
-"""Part of the vocabulary that a loop reads, at least, so as to be walked once for all grammars: letters and digits are
-a third.
+_LOOPING = 8
+"""Part of the vocabulary that a loop reads, at least, so as to be walked once for all grammars. Letters and digits
+begin 22 % of Llama 3.1's, 19 % of Gemma 3's and 18 % of Qwen 3's.
 """
 _MOST_COMPARED = 2_048
 """States of a rule of which it is found out which are alike: in four milliseconds, which are in no fuel. For larger

@@ -128,9 +128,7 @@ class _Translator:
         return self._rules
 
     def _writer(self) -> Writer:
-        """Gives containers what they need of this translator. A writer isn't kept here: two that know each other would
-        be left to Python's collector of garbage, with all that they hold.
-        """
+        """Gives containers what they need of this translator, which would never be freed at once if it kept that."""
         return Writer(
             self.layout,
             value=self._value,

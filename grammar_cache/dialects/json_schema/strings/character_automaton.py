@@ -125,7 +125,7 @@ def _alone(char: str) -> CharClass:
 def _by_groups(kinds: Sequence[CharClass], edges: Ints) -> tuple[list[CharClass], Ints]:
     """Classes of characters that lead on together, and the steps of all edges: (state, class, state after)."""
     codes = edges[:, 1] * _MOST_KINDS + edges[:, 2]
-    present = np.bincount(codes) > 0  # sorting the edges takes longer than making them
+    present = np.bincount(codes) > 0  # by a sort it took a tenth of compiling some schemas
     which = (np.cumsum(present) - 1)[codes]
     bounds = [divmod(group, _MOST_KINDS) for group in np.flatnonzero(present).tolist()]
     joined = [char_class(part for kind in kinds[low : high + 1] for part in kind.ranges) for low, high in bounds]
