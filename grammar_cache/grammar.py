@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import DEAD
+from grammar_cache.configurations.moving import moved
 from grammar_cache.distances.additive import INFINITE, nothing_found
 from grammar_cache.distances.claims import Finding
 from grammar_cache.distances.minimum_replay import Findings, replay, tell
@@ -135,6 +136,16 @@ class CompiledGrammar(SearchedMasks):
                 return grammar._anew
             grammar = grammar._anew
         return grammar
+
+    def moved(self, configurations: Sequence[int]) -> tuple[CompiledGrammar, list[int]]:
+        """The current grammar that isn't full, and the numbers that configurations of this one have there.
+
+        What that takes grows with the stacks, and hardly with the texts. Raises Interrupted.
+        """
+        grammar = self.renewed()
+        if grammar is self:
+            return self, list(configurations)
+        return grammar, moved(configurations, self._configurations, grammar._configurations)
 
     @property
     def full(self) -> bool:

@@ -20,6 +20,7 @@ from grammar_cache.algorithms.exponentials import sum_of_exponentials
 from grammar_cache.algorithms.selection import BLOCK, GROUP, highest
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar
+from grammar_cache.configurations.moving import moved
 from grammar_cache.constraint import Constraint
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
@@ -162,6 +163,7 @@ def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
         grammar.proposals(configuration)
         grammar.distance(configuration)
         grammar.accepts(configuration)
+        moved([configuration], grammar._configurations, grammar.anew()._configurations)
     from_bytes(to_bytes(grammar), grammar.vocabulary, grammar.limits)
 
 

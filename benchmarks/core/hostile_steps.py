@@ -1,7 +1,7 @@
 """Steps of a text whose tokens are drawn from all that fit, with a budget: what each takes, and what is held then.
 
-A step is a mask, what is proposed, and the witness; where a grammar is full, the copy that is begun anew and the text
-that is followed there once more are part of it.
+A step is a mask, what is proposed, and the witness; where a grammar is full, the copy that is begun anew and the places
+that are moved there, as many as a cursor moves, are part of it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache import CompiledGrammar, LimitExceeded
+from grammar_cache.hosts.cursor import DRAFTED
 
 STEPS = 12
 """Steps of a text, at places that are drawn: what is between them is followed without a mask."""
@@ -48,17 +49,17 @@ def _drawn(grammar: CompiledGrammar, configuration: int, left: int, rng: random.
 
 
 def steps_of(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Iterator[Step]:
-    """The start's step, and those at places that are drawn. Raises AssertionError where a witness is too long."""
-    tokens: list[int] = []
+    """The start's step, those at places that are drawn, and all that find the grammar full. Raises AssertionError where
+    a witness is too long.
+    """
+    taken, path = 0, [grammar.start]
     places = set(rng.sample(range(budget), min(budget, STEPS))) | {0}
-    configuration = grammar.start
-    while len(tokens) < budget and not grammar.ends(configuration):
-        left = budget - len(tokens)
-        if len(tokens) in places:
+    while taken < budget and not grammar.ends(configuration := path[-1]):
+        left = budget - taken
+        if taken in places or grammar.full:
             begun = thread_time()
-            if grammar.full:
-                grammar = grammar.renewed()
-                configuration = [grammar.start, *grammar.followed(tokens)][-1]
+            grammar, path = grammar.moved(path[-DRAFTED:])
+            configuration = path[-1]
             allowed = _allowed(grammar, configuration, left)
             grammar.proposals(configuration)
             witness = grammar.witness(configuration, left)
@@ -70,5 +71,5 @@ def steps_of(grammar: CompiledGrammar, budget: int, rng: random.Random) -> Itera
         allowed = allowed[~np.isin(allowed, grammar.vocabulary.stop_ids)]
         if not len(allowed):
             return
-        tokens.append(int(rng.choice(allowed.tolist())))
-        configuration = grammar.take(configuration, tokens[-1])
+        path.append(grammar.take(configuration, int(rng.choice(allowed.tolist()))))
+        taken += 1

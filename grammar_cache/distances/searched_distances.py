@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Ints
+from grammar_cache.configurations.beyond_limit import beyond_limit
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.distances.beam_bound import Completion, beam_bound
@@ -163,7 +164,7 @@ class SearchedDistances:
         elif additive > left:
             known, string = self._known(configuration)
             if known > left:
-                known, string, way = self._horizon(configuration, left - 1).nearest()
+                known, string, way = self._horizon_in_any_case(configuration, left - 1).nearest()
                 onward = self._horizon_search.strings(way)
         if min(additive, known) >= INFINITE:
             raise EmptyLanguage("no completion of this text is known")
@@ -207,6 +208,14 @@ class SearchedDistances:
             known = self._found_horizon(configuration, tokens)
             self._horizons.keep((configuration, tokens), known, known.size_bytes)
         return known
+
+    def _horizon_in_any_case(self, configuration: int, tokens: int) -> Horizon:
+        """Successors as `_horizon` tells them, for a text that has to be completed."""
+        try:
+            return self._horizon(configuration, tokens)
+        except LimitExceeded:
+            with beyond_limit(self._configurations):
+                return self._horizon(configuration, tokens)
 
     def _found_horizon(self, configuration: int, tokens: int) -> Horizon:
         horizon = self._horizon_search.of(configuration, tokens, self._bounds)

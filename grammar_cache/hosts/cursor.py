@@ -15,12 +15,14 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.interner import DEAD
 from grammar_cache.errors import BudgetTooSmall, LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.certificate import Certificate
 from grammar_cache.masks.mask import Mask
 from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_bytes
+
+DRAFTED = 64
+"""Tokens that can be taken back at once where the grammar has been begun anew: farther back the text is followed."""
 
 
 class Cursor:
@@ -38,7 +40,7 @@ class Cursor:
         if budget < minimum.tokens:
             raise BudgetTooSmall(budget, minimum.tokens, minimum.exact)
         self.budget = budget
-        self._path = [self._grammar.start]
+        self._path = [self._grammar.start]  # of all places, or of the last ones
         self._tokens: list[int] = []
         self._tight: list[bool] = []
         self._asked: tuple[int, int, Mask] | None = None  # the last mask, with its configuration and tokens left
@@ -120,7 +122,12 @@ class Cursor:
         if not 0 <= count <= len(self._tokens):
             raise ValueError(f"{count} tokens can't be taken back: there are {len(self._tokens)}")
         kept = len(self._tokens) - count
-        del self._tokens[kept:], self._tight[kept:], self._path[kept + 1 :]
+        del self._tokens[kept:], self._tight[kept:]
+        if count < len(self._path):
+            del self._path[len(self._path) - count :]
+            return
+        with self._grammar.lock:
+            self._path = [self._grammar.start, *self._grammar.followed(self._tokens)]
 
     def fork(self) -> Cursor:
         """Another cursor at the same place, that goes its own way."""
@@ -185,12 +192,6 @@ class Cursor:
 
     def _renew(self) -> None:
         """Goes on in a grammar that was begun anew, if this one is full: other numbers, the same answers."""
-        grammar = self._grammar.renewed()
-        if grammar is self._grammar:
-            return
-        texts = [token for token in self._tokens if token not in grammar.vocabulary.stop_ids]
-        path = [grammar.start, *grammar.followed(texts)]
-        path += path[-1:] * (len(self._tokens) - len(texts))
-        if DEAD in path:
-            raise AssertionError("a text leads nowhere in a copy of its grammar")
-        self._grammar, self._path, self._asked = grammar, path, None
+        grammar, path = self._grammar.moved(self._path[-DRAFTED:])
+        if grammar is not self._grammar:
+            self._grammar, self._path, self._asked = grammar, path, None

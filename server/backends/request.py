@@ -38,7 +38,8 @@ class Decoding:
         self.cost = Cost()
         self.beams = 0
         self.kv_tokens = 0
-        self.decoder = Decoder(_language(work, any_text).renewed(), work.parameters)
+        language, _ = _language(work, any_text).moved(())
+        self.decoder = Decoder(language, work.parameters)
         self._free: UnlimitedSearch | None = None
         if work.grammar is not None and work.parameters.beam_width > 1:
             self._free = UnlimitedSearch(self.decoder)

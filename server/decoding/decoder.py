@@ -128,17 +128,13 @@ class Decoder:
         """Goes on in a grammar that was begun anew, if this one is full. To be called before a step, and after one that
         met a limit: nothing of it is kept.
         """
-        if (language := self.language.renewed()) is not self.language:
+        beams = [self._start, *self._beams]
+        language, places = self.language.moved([beam.configuration for beam in beams])
+        if language is not self.language:
             self.language = language
-            self._start = self._followed(self._start)
-            self._beams = [self._followed(beam) for beam in self._beams]
-
-    def _followed(self, beam: Beam) -> Beam:
-        """The beam in another copy of its language."""
-        configuration = self.language.start
-        for token in beam.tokens:
-            configuration = self.language.take(configuration, token)
-        return beam._replace(configuration=configuration)
+            self._start, *self._beams = [
+                beam._replace(configuration=place) for beam, place in zip(beams, places, strict=True)
+            ]
 
     def advance(self, steps: Sequence[Successors]) -> None:
         """One step for all beams: how each row of `wanted` goes on."""

@@ -91,9 +91,9 @@ class ForcedText:
             self._tokens[text] = known
         return known
 
-    def renewed(self) -> ForcedText:
-        grammar = self.grammar.renewed()
-        return self if grammar is self.grammar else ForcedText(grammar, self._split)
+    def moved(self, configurations: Sequence[int]) -> tuple[ForcedText, list[int]]:
+        grammar, places = self.grammar.moved(configurations)
+        return (self if grammar is self.grammar else ForcedText(grammar, self._split)), places
 
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         return self.grammar.consume_batch(configurations, tokens)

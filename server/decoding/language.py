@@ -22,7 +22,7 @@ class Language(Protocol):
     vocabulary: Vocabulary
     start: int
 
-    def renewed(self) -> Language: ...
+    def moved(self, configurations: Sequence[int]) -> tuple[Language, list[int]]: ...
 
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]: ...
 
@@ -78,8 +78,8 @@ class AnyText:
         self._mask[list(vocabulary.stop_ids)] = True
         self._mask.flags.writeable = False
 
-    def renewed(self) -> AnyText:
-        return self
+    def moved(self, configurations: Sequence[int]) -> tuple[AnyText, list[int]]:
+        return self, list(configurations)
 
     def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.where(self._follows[tokens], 0, DEAD).astype(np.int32)
@@ -128,8 +128,9 @@ class WithoutEnd:
         after = self._language.consume_batch(configurations, tokens)
         return np.where(np.isin(tokens, self._ends), np.int32(DEAD), after)
 
-    def renewed(self) -> WithoutEnd:
-        return WithoutEnd(self._language.renewed(), self._ends.tolist())
+    def moved(self, configurations: Sequence[int]) -> tuple[WithoutEnd, list[int]]:
+        language, places = self._language.moved(configurations)
+        return WithoutEnd(language, self._ends.tolist()), places
 
     def take(self, configuration: int, token: int) -> int:
         return self._language.take(configuration, token)

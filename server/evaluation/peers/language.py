@@ -6,6 +6,7 @@ answers may be incomplete, and are told to be. Nothing is promoted, jumped over,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -62,8 +63,8 @@ class PeerLanguage:
     def take(self, configuration: int, token: int) -> int:
         return self._after(configuration, np.array([token], np.int32))[0]
 
-    def renewed(self) -> PeerLanguage:
-        return self
+    def moved(self, configurations: Sequence[int]) -> tuple[PeerLanguage, list[int]]:
+        return self, list(configurations)
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         """0 for whatever is allowed: nobody knows how far its end is."""

@@ -93,11 +93,14 @@ def test_a_grammar_that_is_always_full_changes_no_answer() -> None:
         assert tiny.full and tiny.current is not tiny
 
 
-def test_a_full_table_is_left_by_the_completion() -> None:
-    """Copies and completions take over from a grammar that has no room for configurations."""
+@pytest.mark.parametrize("limit", range(20, 66, 4))
+def test_a_full_table_is_left_by_the_completion(limit: int) -> None:
+    """Copies and completions take over from a grammar that has no room for configurations, not even for those that the
+    search for the completion needs.
+    """
     vocabulary = small_vocabulary()
-    grammar = compile_grammar(NESTED, vocabulary, Limits(configurations=40))
-    for budget in (8, 40):
+    grammar = compile_grammar(NESTED, vocabulary, Limits(configurations=limit))
+    for budget in (8, 14, 40):
         tokens = generated(grammar, budget, HOSTILE["always deeper"](vocabulary))
         text = vocabulary.text(tokens)
         assert text.count(b"(") == text.count(b")") > 0
