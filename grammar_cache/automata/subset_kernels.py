@@ -34,7 +34,7 @@ from grammar_cache.jit import jit, jit_inline, jit_no_arrays
 DONE, TOO_LARGE, STOPPED, FULL = 0, 1, 2, 3
 """Status of a construction that ended, or (FULL) that goes on where there is more room."""
 
-MEMBERS = 16
+MEMBERS = 64
 """Members of all subsets for each state that is allowed: `a?a?a?…` has few states, each a subset of all the rest."""
 STEPS = 256
 """States looked at, while subsets are closed, between two looks at `stop`."""

@@ -15,7 +15,20 @@ from grammar_cache.automata.automaton_cache import AutomatonCache
 from grammar_cache.automata.flat_expression import Code, encoded, too_many_parts
 from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
+from grammar_cache.expression import (
+    EMPTY,
+    Alt,
+    And,
+    Automaton,
+    Bytes,
+    CharClass,
+    Expression,
+    Grammar,
+    Not,
+    Ref,
+    Repeat,
+    Seq,
+)
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.equal_rules import merged
@@ -224,7 +237,8 @@ def _large(repeat: Repeat) -> bool:
 
 
 def size(expression: Expression, call_size: Callable[[str], int], enough: int) -> int:
-    """Transitions of the expression's automaton, roughly; some number above `enough` if there are more than that.
+    """Transitions of the expression's automaton, roughly; some number above `enough` if there are more than that. A
+    character that an automaton reads counts as one.
 
     Explicit stack of (expression, times it is repeated).
 
@@ -247,7 +261,11 @@ def size(expression: Expression, call_size: Callable[[str], int], enough: int) -
         elif isinstance(item, CharClass):
             total += times * max(1, sum(len(s) for r in item.ranges for s in utf8_sequences(*r)))
         elif isinstance(item, Automaton):
-            total += times * max(1, len(item.edges) + len(item.steps))
+            parts = [item.items[place] for place in item.steps[:, 1].tolist()]
+            larger = [part for part in parts if part != EMPTY and not isinstance(part, CharClass)]
+            own = len(item.edges) + sum(isinstance(part, CharClass) for part in parts)
+            total += times * max(own, not larger)
+            todo += [(part, times) for part in larger]
         elif isinstance(item, And):
             total += times
             todo += [(part, 4 * times) for part in item.items]
