@@ -21,8 +21,10 @@ FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
 """Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, the rows of the
 scratch have to grow, a step looks at too much."""
 
-CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, CLOCK, SPENT, WIDEST = range(8)
+CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, PATTERNS, CLOCK, SPENT, WIDEST = range(9)
 SCRATCH_ROWS = 15
+PATTERN, WORK, ROW_HEAD = range(3)
+"""Places in a row, and where what follows begins."""
 NOTED = 4
 """Edges that are noted of a rule that is called, which take as long as one item."""
 DEAR_SHARE = 9
@@ -94,18 +96,22 @@ class NetworkArrays(NamedTuple):
 
 
 class Arena(NamedTuple):
-    """The arrays that grow. `used` counts configurations, nodes, items, edges, rows, and passes that stamp something;
-    then come what the step at hand has cost, and the most that any has.
+    """The arrays that grow. `used` counts configurations, nodes, items, edges, numbers in rows, patterns, and passes
+    that stamp something; then come what the step at hand has cost, and the most that any has.
 
     The items of configuration x are `items[item_first[x] : item_first[x + 1]]`; the edges of nodes likewise. What
-    follows x is `next[row[x]]`, by byte class; a row below 0 is not made yet. Few configurations need one. `costs[x]`
-    is what reading a byte from there costs at most, `work[row[x]]` what making the row takes, in items and edges. Row 0
-    leads nowhere: it is that of all who would cost too much.
+    follows x stands in `rows` from `row[x]` on, which is below 0 where that isn't made yet: the number of a pattern,
+    what making the row takes in items and edges, and each configuration that follows, or DEAD, once. Which of these
+    follows by a byte class is `patterns[pattern, class]`: few classes differ, and most rows share their pattern. Few
+    configurations need a row. `costs[x]` is what reading a byte from there costs at most. Row 0 leads nowhere: it is
+    that of all who would cost too much.
     `scratch` is for whoever is at work.
     """
 
-    next: Ints
-    work: Ints
+    rows: Ints
+    patterns: NDArray[np.uint8]
+    pattern_hashes: Longs
+    pattern_slots: Ints
     row: Ints
     costs: Ints
     accepts: Flags
@@ -225,6 +231,37 @@ def configuration_of(arena: Arena, items: Longs, accepting: bool, limit: int) ->
     arena.slots[slot] = number
     arena.used[CONFIGURATIONS], arena.used[ITEMS] = number + 1, past
     return number
+
+
+@jit_inline
+def follows(arena: Arena, row: int, of: int) -> int:
+    """The configuration that follows by a byte class in a row that is made; DEAD."""
+    return int(arena.rows[row + ROW_HEAD + arena.patterns[arena.rows[row + PATTERN], of]])
+
+
+@jit_inline
+def pattern_of(arena: Arena) -> int:
+    """The number of the pattern that stands behind all others, which is one of them if it is new."""
+    fresh, classes = arena.used[PATTERNS], arena.patterns.shape[1]
+    code, before = np.int64(classes), -1
+    for c in range(classes):
+        if arena.patterns[fresh, c] != before:
+            before = arena.patterns[fresh, c]
+            code = (code ^ (c << 8 | before)) * -7046029254386353131
+            code ^= (code >> 29) & 0x7FFFFFFFF
+    slot = code & (len(arena.pattern_slots) - 1)
+    while arena.pattern_slots[slot] >= 0:
+        known = arena.pattern_slots[slot]
+        if arena.pattern_hashes[known] == code:
+            differing = 0
+            for c in range(classes):
+                differing |= arena.patterns[known, c] ^ arena.patterns[fresh, c]
+            if differing == 0:
+                return int(known)
+        slot = (slot + 1) & (len(arena.pattern_slots) - 1)
+    arena.pattern_slots[slot], arena.pattern_hashes[fresh] = fresh, code
+    arena.used[PATTERNS] = fresh + 1
+    return int(fresh)
 
 
 @jit_no_arrays

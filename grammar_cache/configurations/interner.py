@@ -32,6 +32,9 @@ from grammar_cache.configurations.arena import (
     FULL,
     ITEMS,
     NODES,
+    PATTERN,
+    PATTERNS,
+    ROW_HEAD,
     ROWS,
     WIDE,
     WIDEST,
@@ -53,6 +56,9 @@ Item: TypeAlias = tuple[int, int]
 
 ROOT = 0
 """The node below everything: popping it accepts."""
+
+_PATTERNS = 16
+"""Patterns of rows that there is room for at first."""
 
 UNLIMITED = (1 << 31) - 1
 """Configurations that an int32 can number."""
@@ -77,7 +83,8 @@ class Configurations:
         self.limit = limit
         self._interrupt = interrupt or Interrupt()
         rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
-        self.arena = empty(network.class_count, len(network.entry), Room(room, room, 4 * room, 4 * room, room // 2))
+        begun = Room(room, room, 4 * room, 4 * room, 4 * room, _PATTERNS)
+        self.arena = empty(network.class_count, len(network.entry), begun)
         self.rules = rules._replace(
             expand=address_of(step_kernels.expand, rules, self.arena, 0),
             after_byte_alone=address_of(after_byte_alone, rules, self.arena, 0, 0),
@@ -98,8 +105,8 @@ class Configurations:
     def size_bytes(self) -> int:
         """Bytes in use; as much again may be there for what comes."""
         used = self.arena.used
-        rows = int(used[ROWS]) * self.network.class_count
-        return 8 * int(used[ITEMS] + used[EDGES]) + 4 * rows + 80 * (self.count + self.node_count)
+        rows = 4 * int(used[ROWS]) + int(used[PATTERNS]) * self.network.class_count
+        return 8 * int(used[ITEMS] + used[EDGES]) + rows + 80 * (self.count + self.node_count)
 
     @property
     def held_bytes(self) -> int:
@@ -214,9 +221,9 @@ class Configurations:
         """The configuration after a byte, or DEAD, made alone, without the rest of its row: there is always room for
         it, beyond the limit. Raises Interrupted.
         """
-        c, row = int(self.network.classes[byte]), int(self.arena.row[configuration])
-        if row > 0:
-            return int(self.arena.next[row, c])
+        c = int(self.network.classes[byte])
+        if self.arena.row[configuration] > 0:
+            return int(self.row(configuration)[c])
         items = _moved(self.rules, self._alone(configuration), c)
         if not len(items):
             return DEAD
@@ -231,7 +238,8 @@ class Configurations:
             status = step_kernels.expand(self.rules, self.arena, configuration)
             if status < 0:
                 self.outcome(status)
-        found: Ints = self.arena.next[self.arena.row[configuration]]
+        row, arena = int(self.arena.row[configuration]), self.arena
+        found: Ints = arena.rows[row + ROW_HEAD :].take(arena.patterns[arena.rows[row + PATTERN]])
         return found
 
     def at(self, state: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.configurations.arena import BOTTOM, CLOCK, CRAMPED, DEAD, SPENT, Arena, NetworkArrays
+from grammar_cache.configurations.arena import BOTTOM, CLOCK, CRAMPED, DEAD, SPENT, Arena, NetworkArrays, follows
 from grammar_cache.configurations.step_kernels import ENDING, READING, after_byte, closed, expansion
 from grammar_cache.jit import jit_inline, jit_no_arrays
 
@@ -16,7 +16,7 @@ def after_byte_alone(rules: NetworkArrays, arena: Arena, configuration: int, byt
     """
     row, wanted = arena.row[configuration], rules.classes[byte]
     if row >= 0:
-        return int(arena.next[row, wanted])
+        return int(follows(arena, row, wanted))
     size = expansion(rules, arena, configuration)
     if size < 0:
         return int(after_byte(rules, arena, configuration, byte))

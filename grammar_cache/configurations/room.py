@@ -17,6 +17,9 @@ from grammar_cache.configurations.arena import (
     GROUPED,
     ITEMS,
     NODES,
+    PATTERN,
+    PATTERNS,
+    ROW_HEAD,
     ROWS,
     SCRATCH_ROWS,
     UNKNOWN,
@@ -37,56 +40,60 @@ room for all of `_RESERVED` beyond, where memory that isn't touched costs nothin
 """
 _RESERVED = 64 << 20
 """Bytes for rows, items and edges each: as much as a grammar may usually take in all."""
-_SPARE_ROWS = 96
-"""Rows that there is room for behind the search for the minimum: about what masks of an answer need first."""
-_ITEM_BYTES = 8
+_SPARE_ROWS = 512
+"""Numbers in rows that there is room for behind the search for the minimum: about what masks of an answer need first.
+"""
+_ITEM_BYTES, _ROW_BYTES = 8, 4
 _PLACES = {
     "configurations": ("row", "costs", "accepts", "item_first", "hashes"),
     "nodes": ("edge_first", "node_hashes", "popped"),
     "items": ("items",),
     "edges": ("edges",),
-    "rows": ("next", "work"),
+    "rows": ("rows",),
+    "patterns": ("patterns", "pattern_hashes"),
 }
 """Arrays by what they have places for."""
 
 
 class Room(NamedTuple):
-    """Places in an arena."""
+    """Places in an arena. `rows`: numbers in all of them."""
 
     configurations: int
     nodes: int
     items: int
     edges: int
     rows: int
+    patterns: int
 
     @staticmethod
     def used(used: Longs) -> Room:
         """Places that are taken."""
-        return Room(*(int(used[kind]) for kind in (CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS)))
+        return Room(*(int(used[kind]) for kind in (CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, PATTERNS)))
 
     @staticmethod
     def of(arena: Arena) -> Room:
         """Places that there are."""
-        return Room(len(arena.hashes), len(arena.node_hashes), len(arena.items), len(arena.edges), len(arena.next))
+        arrays: tuple[NDArray[Any], ...] = (arena.node_hashes, arena.items, arena.edges, arena.rows, arena.patterns)
+        return Room(len(arena.hashes), *map(len, arrays))
 
     def more(self, used: Room) -> Room:
-        """Twice the room for all of which more than half is in use, but half as much again for configurations and rows,
-        which take most of it. Where there is room for many, more than three quarters are to be in use. Twice the room
-        for all but rows where nothing is short: nodes that lean on each other are made many at a time, and taken back
-        where there is no room for all of them.
+        """Twice the room for all of which more than half is in use, but half as much again for configurations, which
+        take most of it. Where there is room for many, more than three quarters are to be in use. Twice the room for all
+        but rows where nothing is short: nodes that lean on each other are made many at a time, and taken back where
+        there is no room for all of them.
         """
         short = [4 * count > (3 if room > _LARGE else 2) * room for count, room in zip(used, self, strict=True)]
         if not any(short):
-            short = [True, True, True, True, False]
-        added = self._replace(configurations=self.configurations // 2, rows=self.rows // 2)
+            short = [True, True, True, True, False, False]
+        added = self._replace(configurations=self.configurations // 2)
         return Room(*(room + grows * (more + _SPARE) for room, grows, more in zip(self, short, added, strict=True)))
 
-    def reserved(self, classes: int) -> Room:
+    def reserved(self) -> Room:
         """Room in which rows, items and edges that are many have all they may need, so as not to be copied again."""
         return self._replace(
             items=_reserved(self.items, _ITEM_BYTES),
             edges=_reserved(self.edges, _ITEM_BYTES),
-            rows=_reserved(self.rows, _row_bytes(classes)),
+            rows=_reserved(self.rows, _ROW_BYTES),
         )
 
 
@@ -94,14 +101,10 @@ def _reserved(places: int, size: int) -> int:
     return max(places, _RESERVED // size) if places * size > _COPIED else places
 
 
-def _row_bytes(classes: int) -> int:
-    return 4 * classes + 4
-
-
 def held_bytes(arena: Arena) -> int:
     """Bytes of all arrays, with the room that isn't in use unless it is reserved."""
     room, used = Room.of(arena), Room.used(arena.used)
-    sizes = Room(0, 0, _ITEM_BYTES, _ITEM_BYTES, _row_bytes(arena.next.shape[1]))
+    sizes = Room(0, 0, _ITEM_BYTES, _ITEM_BYTES, _ROW_BYTES, 0)
     unused = [
         size * (there - taken) for size, there, taken in zip(sizes, room, used, strict=True) if size * there > _COPIED
     ]
@@ -111,10 +114,14 @@ def held_bytes(arena: Arena) -> int:
 def empty(classes: int, rules: int, room: Room) -> Arena:
     """Arena in which nothing is in use."""
     used = np.zeros(WIDEST + 1, np.int64)
-    used[ROWS] = 1
+    used[ROWS], used[PATTERNS] = ROW_HEAD + 1, 1
+    rows = np.zeros(max(room.rows, ROW_HEAD + 1), np.int32)
+    rows[ROW_HEAD] = DEAD
     return Arena(
-        np.full((room.rows, classes), DEAD, np.int32),
-        np.zeros(room.rows, np.int32),
+        rows,
+        np.zeros((room.patterns, classes), np.uint8),
+        np.zeros(room.patterns, np.int64),
+        _free_slots(room.patterns),
         np.empty(room.configurations, np.int32),
         np.zeros(room.configurations, np.int32),
         np.zeros(room.configurations, np.bool_),
@@ -137,12 +144,12 @@ def empty(classes: int, rules: int, room: Room) -> Arena:
 def grown(arena: Arena) -> Arena:
     """Copy of the arena with more room for what is short; other arrays are the same. Nodes, items and edges that grow
     get as many places as the scratch has columns at least: one step may take all of them, and begins anew where there
-    are too few.
+    are too few. A row that is made may take a place for each byte class.
     """
-    room, classes, columns = Room.of(arena), arena.next.shape[1], arena.scratch.shape[1]
-    more = room.more(Room.used(arena.used))
-    least = Room(0, columns, columns, columns, 0)
-    wanted = Room(*(max(after, few) for after, few in zip(more, least, strict=True))).reserved(classes)
+    room, columns, used = Room.of(arena), arena.scratch.shape[1], Room.used(arena.used)
+    more = room.more(used._replace(rows=used.rows + ROW_HEAD + arena.patterns.shape[1]))
+    least = Room(0, columns, columns, columns, 0, 0)
+    wanted = Room(*(max(after, few) for after, few in zip(more, least, strict=True))).reserved()
     short = (after > before for before, after in zip(room, more, strict=True))
     return _fitted(arena, Room(*(to if grows else now for now, to, grows in zip(room, wanted, short, strict=True))))
 
@@ -154,12 +161,15 @@ def trimmed(arena: Arena, kept: Ints) -> Arena:
     used = arena.used.copy()
     kept = kept[arena.row[kept] > 0]
     row = np.where(arena.row == 0, 0, UNKNOWN).astype(np.int32)
-    row[kept] = np.arange(1, len(kept) + 1)
-    used[ROWS] = len(kept) + 1
-    rows = np.append(0, arena.row[kept])
-    arena = arena._replace(next=arena.next[rows], work=arena.work[rows], row=row, used=used)
+    begins = np.append(0, arena.row[kept])
+    lengths = ROW_HEAD + 1 + arena.patterns[arena.rows[begins + PATTERN]].max(axis=1, initial=0).astype(np.int32)
+    ends = np.cumsum(lengths)
+    row[kept] = ends[:-1]
+    rows = arena.rows[np.repeat(begins - ends + lengths, lengths) + np.arange(ends[-1])]
+    used[ROWS] = len(rows)
+    arena = arena._replace(rows=rows, row=row, used=used)
     room = Room(*(count + count // 8 + _SPARE for count in Room.used(used)))
-    return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS).reserved(arena.next.shape[1]))
+    return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS).reserved())
 
 
 def _fitted(arena: Arena, room: Room) -> Arena:
@@ -179,6 +189,9 @@ def _fitted(arena: Arena, room: Room) -> Arena:
     if room.nodes != before.nodes:
         arena = arena._replace(node_slots=_free_slots(room.nodes))
         _fill_node_slots(arena)
+    if room.patterns != before.patterns:
+        arena = arena._replace(pattern_slots=_free_slots(room.patterns))
+        _fill_pattern_slots(arena)
     return arena
 
 
@@ -224,6 +237,12 @@ def _fill_node_slots(arena: Arena) -> None:
     for number in range(arena.used[NODES]):
         if arena.node_hashes[number] != GROUPED:
             _note(arena.node_slots, arena.node_hashes, number)
+
+
+@jit
+def _fill_pattern_slots(arena: Arena) -> None:
+    for number in range(arena.used[PATTERNS]):
+        _note(arena.pattern_slots, arena.pattern_hashes, number)
 
 
 @jit

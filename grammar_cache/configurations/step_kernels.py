@@ -18,15 +18,21 @@ from grammar_cache.configurations.arena import (
     DEAD,
     FULL,
     NOTED,
+    PATTERN,
+    PATTERNS,
+    ROW_HEAD,
     ROWS,
     SPENT,
     STOPPED,
     WIDE,
     WIDEST,
+    WORK,
     Arena,
     NetworkArrays,
     configuration_of,
+    follows,
     node_of,
+    pattern_of,
 )
 from grammar_cache.configurations.cyclic_nodes import COUNTS, ENTERED, OUTSIDE, SEEN, enter
 from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
@@ -187,7 +193,7 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 @jit_no_arrays
 def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
-    """Fills the row of `next`: 0; a status below it where it could not, and nothing is lost.
+    """Makes the row: 0; a status below it where it could not, and nothing is lost.
 
     Reading a byte costs the items that may read it, the edges noted for them, of which four take as long as an item,
     and what the byte leads to. That is the same whichever bytes are one class: grammars share what is known of their
@@ -195,8 +201,8 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """
     if rules.stop[0]:
         return STOPPED
-    classes = arena.next.shape[1]
-    if arena.used[ROWS] == len(arena.next):
+    classes, begin = arena.patterns.shape[1], arena.used[ROWS]
+    if begin + ROW_HEAD + classes > len(arena.rows) or arena.used[PATTERNS] == len(arena.patterns):
         return FULL
     if classes > arena.scratch.shape[1]:
         return CRAMPED
@@ -209,19 +215,19 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
         return int(count)
     last, codes, chosen = arena.scratch[LAST], arena.scratch[CODES], arena.scratch[CHOSEN]
     moves, older, ending = arena.scratch[MOVES], arena.scratch[MOVES_OLDER], arena.scratch[ENDING]
-    row, work, most, kinds = arena.next[arena.used[ROWS]], cost + count, np.int64(0), 0
+    pattern, work, most, kinds = arena.patterns[arena.used[PATTERNS]], cost + count, np.int64(0), 0
+    row = arena.rows[begin + ROW_HEAD :]
     for c in range(classes):
-        row[c] = DEAD
-        if last[c] < 0:
-            continue
         k = kinds - 1
         while k >= 0 and not (codes[chosen[k]] == codes[c] and _equal(moves, older, last[chosen[k]], last[c])):
             k -= 1
         if k >= 0:  # mostly the one before it
-            row[c] = row[chosen[k]]
+            pattern[c] = k
             continue
-        chosen[kinds] = c
+        pattern[c], chosen[kinds], row[kinds] = kinds, c, DEAD
         kinds += 1
+        if last[c] < 0:
+            continue
         arena.used[SPENT] = 0
         number = _closed(rules, arena, _listed(moves, older, last[c], ending), False)
         work, most = work + arena.used[SPENT], max(most, arena.used[SPENT])
@@ -229,12 +235,12 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
             return _leave_out(rules, arena, configuration)
         if number < 0:
             return int(number)
-        row[c] = number
-    arena.row[configuration] = arena.used[ROWS]
+        row[kinds - 1] = number
+    arena.rows[begin + PATTERN], arena.rows[begin + WORK] = pattern_of(arena), work
+    arena.row[configuration] = begin
     arena.costs[configuration] = cost + most
-    arena.work[arena.used[ROWS]] = work
     arena.used[WIDEST] = max(arena.used[WIDEST], cost + most)
-    arena.used[ROWS] += 1
+    arena.used[ROWS] = begin + ROW_HEAD + kinds
     return 0
 
 
@@ -288,7 +294,7 @@ def _leave_out(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Gives a configuration the row that leads nowhere, as its own would cost too much."""
     arena.row[configuration] = 0
     arena.costs[configuration] = rules.widest
-    arena.work[0] = rules.widest
+    arena.rows[WORK] = rules.widest
     arena.used[WIDEST] = rules.widest + 1
     return 0
 
@@ -306,7 +312,7 @@ def after_byte(rules: NetworkArrays, arena: Arena, configuration: int, byte: int
         status = expanded(rules, arena, configuration)
         if status < 0:
             return status
-    return int(arena.next[arena.row[configuration], rules.classes[byte]])
+    return int(follows(arena, arena.row[configuration], rules.classes[byte]))
 
 
 @jit_no_arrays

@@ -12,7 +12,7 @@ import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays, breadth
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays, breadth, follows
 from grammar_cache.configurations.step_kernels import after_byte, expanded
 from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
@@ -75,7 +75,7 @@ def few(
             return status
     alive, row = 0, arena.row[configuration]
     for c in range(len(weights)):
-        if arena.next[row, c] >= 0:
+        if follows(arena, row, c) >= 0:
             alive += weights[c]
     if alive > heavy:
         return MANY

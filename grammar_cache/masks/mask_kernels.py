@@ -18,6 +18,7 @@ from grammar_cache.configurations.arena import (
     WIDE,
     Arena,
     NetworkArrays,
+    follows,
 )
 from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.step_kernels import after_byte, at, expanded
@@ -245,7 +246,7 @@ def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> t
     alive = 0
     row = arena.row[number]
     for c in range(len(weights)):
-        if arena.next[row, c] >= 0:
+        if follows(arena, row, c) >= 0:
             alive += weights[c]
     return number, alive
 
@@ -256,11 +257,13 @@ def mostly_behind(arena: Arena, origin: int, weights: Longs) -> int:
     row, most, chosen = arena.row[origin], 0, DEAD
     for c in range(len(weights)):
         total = 0
+        if c > 0 and follows(arena, row, c) == follows(arena, row, c - 1):
+            continue
         for same in range(len(weights)):
-            if arena.next[row, same] == arena.next[row, c]:
+            if follows(arena, row, same) == follows(arena, row, c):
                 total += weights[same]
-        if arena.next[row, c] >= 0 and total > most:
-            most, chosen = total, int(arena.next[row, c])
+        if follows(arena, row, c) >= 0 and total > most:
+            most, chosen = total, follows(arena, row, c)
     return chosen
 
 
@@ -269,7 +272,7 @@ def weight_alike(arena: Arena, likeness: Likeness, one: int, other: int, weights
     """Weight of the byte classes behind which two configurations, which are expanded, go on alike."""
     mine, theirs, total = arena.row[one], arena.row[other], 0
     for c in range(len(weights)):
-        if _alike(arena, likeness, _SOME, arena.next[mine, c], arena.next[theirs, c])[0]:
+        if _alike(arena, likeness, _SOME, follows(arena, mine, c), follows(arena, theirs, c))[0]:
             total += weights[c]
     return total
 

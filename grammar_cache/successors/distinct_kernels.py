@@ -14,6 +14,7 @@ from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
+    WORK,
     Arena,
     NetworkArrays,
 )
@@ -49,7 +50,7 @@ SOURCE_COST, BREADTH_COST = 1_000, 100
 @jit_inline
 def row_cost(arena: Arena, configuration: int) -> int:
     """Fuel that going on from a configuration takes, whose row is made."""
-    return int(ROW_COST + ITEM_COST * np.int64(arena.work[arena.row[configuration]]))
+    return int(ROW_COST + ITEM_COST * np.int64(arena.rows[arena.row[configuration] + WORK]))
 
 
 @jit_no_arrays

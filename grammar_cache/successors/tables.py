@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.array_types import Flags, Ints
+from grammar_cache.configurations.arena import PATTERN, ROW_HEAD
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
@@ -108,8 +109,8 @@ class SuccessorTables:
         table, arena, words = self._configurations, self._configurations.arena, self._words
         after = np.empty(tokens.shape, np.int32)
         done = consume_known(
-            arena.next, arena.row, arena.costs, table.rules.dear, table.rules.widest, table.rules.classes,
-            words.data, words.data_offsets, configurations, tokens, after,
+            arena.rows, arena.patterns, arena.row, arena.costs, table.rules.dear, table.rules.widest,
+            table.rules.classes, words.data, words.data_offsets, configurations, tokens, after,
         )  # fmt: skip
         while done < after.size:
             done, status = consume(table.rules, table.arena, words, configurations, tokens, after, done)
@@ -126,7 +127,7 @@ class SuccessorTables:
             row = arena.row[at]
             if row < 0:
                 return self.consume_bytes(configuration, data)
-            at = arena.next[row, self._classes[byte]]
+            at = arena.rows[row + ROW_HEAD + arena.patterns[arena.rows[row + PATTERN], self._classes[byte]]]
             if at == DEAD:
                 return DEAD
         return int(at)

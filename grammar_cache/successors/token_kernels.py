@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import (
     DEAD,
+    PATTERN,
+    ROW_HEAD,
     UNKNOWN,
     Arena,
     NetworkArrays,
@@ -118,7 +120,8 @@ def consume(
 
 @jit_no_arrays
 def consume_known(
-    next_rows: Ints,
+    rows: Ints,
+    patterns: NDArray[np.uint8],
     row: Ints,
     costs: Ints,
     dear: int,
@@ -135,8 +138,8 @@ def consume_known(
 
     It takes only the arrays that it reads: handing over all of a store takes longer than most calls.
     """
-    rows, width = tokens.shape
-    for i in range(rows):
+    count, width = tokens.shape
+    for i in range(count):
         for j in range(width):
             token, at = tokens[i, j], configurations[i]
             if token < 0 or token >= len(offsets) - 1 or offsets[token] == offsets[token + 1]:
@@ -151,7 +154,9 @@ def consume_known(
                         return reached
                     if costs[at] > dear:
                         spent += costs[at]
-                    at = next_rows[row[at], classes[data[k]]] if spent <= widest else DEAD
+                    at = rows[row[at] + ROW_HEAD + patterns[rows[row[at] + PATTERN], classes[data[k]]]]
+                    if spent > widest:
+                        at = DEAD
             after[i, j] = at
     size: int = tokens.size
     return size
