@@ -123,14 +123,15 @@ class SuccessorTables:
         been, quicker than a call of a compiled loop.
         """
         arena, at = self._configurations.arena, configuration
+        row_of, rows, patterns, classes = arena.row.item, arena.rows.item, arena.patterns.item, self._classes
         for byte in data:
-            row = arena.row[at]
+            row = row_of(at)
             if row < 0:
                 return self.consume_bytes(configuration, data)
-            at = arena.rows[row + ROW_HEAD + arena.patterns[arena.rows[row + PATTERN], self._classes[byte]]]
+            at = rows(row + ROW_HEAD + patterns(rows(row + PATTERN), classes[byte]))
             if at == DEAD:
                 return DEAD
-        return int(at)
+        return at
 
     def token(self, configuration: int, data: bytes) -> int:
         """The configuration after the bytes of a token, or DEAD: where it leads nowhere, or costs too much."""
