@@ -34,7 +34,8 @@ from grammar_cache.network.states import States
 
 KINDS: Kinds = {
     "classes": ("|u1", 1),
-    **dict.fromkeys(("move_first", "move_class", "move_to", "call_first", "call_rule", "call_back"), ("<i4", 1)),
+    "move_class": ("|u1", 1),
+    **dict.fromkeys(("move_first", "move_to", "call_first", "call_rule", "call_back"), ("<i4", 1)),
     "final": ("|b1", 1),
     "entry": ("<i4", 1),
 }

@@ -102,7 +102,7 @@ def reduced_rules(
     bounds: Ints,
     classes: Octets,
     move_first: Ints,
-    move_class: Ints,
+    move_class: Octets,
     move_to: Ints,
     call_first: Ints,
     call_rule: Ints,

@@ -72,7 +72,7 @@ def common(classes: Octets) -> tuple[Octets, Ints]:
 @jit
 def joined(
     entry: Ints, first: Ints, labels: Ints, heads: Ints, classes: Octets, called_first: Ints, called: Ints
-) -> tuple[Octets, Ints, Ints, Ints, Ints, Ints, Ints]:
+) -> tuple[Octets, Ints, Octets, Ints, Ints, Ints, Ints]:
     """The automata of all rules, whose columns stand one behind the other, as one.
 
     Rule r has the states from `entry[r]` on, the byte classes `classes[r]`, uint8[rules, 256], and calls the rules
@@ -93,7 +93,7 @@ def joined(
                     calls += 1
                 t += 1
             move_first[state + 1], call_first[state + 1] = moves, calls
-    move_class, move_to = np.empty(moves, np.int32), np.empty(moves, np.int32)
+    move_class, move_to = np.empty(moves, np.uint8), np.empty(moves, np.int32)
     call_rule, call_back = np.empty(calls, np.int32), np.empty(calls, np.int32)
     after = np.full(len(begins), -1, np.int32)
     t = moves = calls = 0

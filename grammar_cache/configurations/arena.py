@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.array_types import Flags, Ints, Longs, Octets
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.network.network import Network
 
@@ -44,7 +44,7 @@ class NetworkArrays(NamedTuple):
 
     classes: NDArray[np.uint8]
     move_first: Ints
-    move_class: Ints
+    move_class: Octets
     move_to: Ints
     call_first: Ints
     call_rule: Ints

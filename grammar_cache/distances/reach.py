@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints
+from grammar_cache.array_types import Flags, Ints, Octets
 from grammar_cache.distances.reach_kernels import walked
 from grammar_cache.distances.reach_models import likes
 from grammar_cache.distances.reach_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
@@ -157,7 +157,7 @@ def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tup
 
 @jit
 def _by_state(
-    classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Ints, move_to: Ints
+    classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Octets, move_to: Ints
 ) -> tuple[Ints, Ints]:
     """Next state of each state by class, or -1, and how many bytes each state reads."""
     sizes = np.bincount(classes, minlength=count)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grammar_cache.array_types import Flags, Ints
+from grammar_cache.array_types import Flags, Ints, Octets
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class States:
     """The moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`, by byte class and by rule."""
 
     move_first: Ints
-    move_class: Ints
+    move_class: Octets
     move_to: Ints
     call_first: Ints
     call_rule: Ints

@@ -60,7 +60,7 @@ class RuleClasses:
         self._vocabulary = vocabulary
         self._tries = vocabulary.cache(ClassTrieCache)
         self._read: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]] | None] = {}
-        self._wide: dict[tuple[int, ...], Wide | None] = {}
+        self._wide: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]] | None] = {}
 
     @property
     def held_bytes(self) -> int:
@@ -80,24 +80,23 @@ class RuleClasses:
             return None
         if key not in self._wide:
             self._wide[key] = self._found(key)
-        return self._wide[key]
+        found = self._wide[key]
+        # tries are kept by the vocabulary alone, which bounds what all grammars' take
+        by_class = None if found is None else self._tries.of(self._vocabulary, found[1])
+        return None if found is None or by_class is None else Wide(np.array(key, np.int32), found[0], by_class)
 
     def within(self, wide: Wide) -> WideStates:
         """The states that are wide there, for compiled walks."""
         return WideStates(self.part_of, self._rule_of, wide.parts, wide.called)
 
-    def _found(self, key: tuple[int, ...]) -> Wide | None:
+    def _found(self, key: tuple[int, ...]) -> tuple[Flags, NDArray[np.uint8]] | None:
+        """Rules that are called around some parts, and their classes, where these save much."""
         if len(key) > _TOGETHER or any(part not in self._large for part in key):
             return None
         alone = [self._classes((part,)) for part in key]
         if any(own is None or own[1].tobytes() not in self._differing for own in alone):
             return None
-        together = self._classes(key)
-        if together is None:
-            return None
-        called, classes = together
-        by_class = self._tries.of(self._vocabulary, classes)
-        return None if by_class is None else Wide(np.array(key, np.int32), called, by_class)
+        return self._classes(key)
 
     @cached_property
     def _large(self) -> list[int]:

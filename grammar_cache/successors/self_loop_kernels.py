@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.array_types import Flags, Ints, Longs, Octets
 from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 
@@ -17,7 +17,7 @@ NOWHERE, OUT = -1, -2
 def around(
     classes: NDArray[np.uint8],
     move_first: Ints,
-    move_class: Ints,
+    move_class: Octets,
     move_to: Ints,
     call_first: Ints,
     final: Flags,
@@ -99,7 +99,7 @@ def _region(near: NDArray[np.int8], classes: NDArray[np.uint8], states: Ints, af
 
 @jit
 def moves_into(
-    classes: NDArray[np.uint8], move_first: Ints, move_class: Ints, move_to: Ints, state: int, after: Ints
+    classes: NDArray[np.uint8], move_first: Ints, move_class: Octets, move_to: Ints, state: int, after: Ints
 ) -> None:
     """Writes the next state of a state in its rule, by byte, or -1."""
     by_class = np.full(256, -1, np.int32)
