@@ -58,7 +58,7 @@ def _divides(first: Ints, parts: int, total: int) -> bool:
 
 
 @jit
-def wrong_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> int:
+def wrong_moves(first: Ints, of: Octets, to: Ints, rule: Ints, classes: int) -> int:
     """Moves are deterministic, in canonical order, and stay within their rule, or what is wrong of `MOVES`."""
     count = len(rule)
     if len(of) != len(to) or not _divides(first, count, len(to)):

@@ -233,37 +233,6 @@ def configuration_of(arena: Arena, items: Longs, accepting: bool, limit: int) ->
     return number
 
 
-@jit_inline
-def follows(arena: Arena, row: int, of: int) -> int:
-    """The configuration that follows by a byte class in a row that is made; DEAD."""
-    return int(arena.rows[row + ROW_HEAD + arena.patterns[arena.rows[row + PATTERN], of]])
-
-
-@jit_inline
-def pattern_of(arena: Arena) -> int:
-    """The number of the pattern that stands behind all others, which is one of them if it is new."""
-    fresh, classes = arena.used[PATTERNS], arena.patterns.shape[1]
-    code, before = np.int64(classes), -1
-    for c in range(classes):
-        if arena.patterns[fresh, c] != before:
-            before = arena.patterns[fresh, c]
-            code = (code ^ (c << 8 | before)) * -7046029254386353131
-            code ^= (code >> 29) & 0x7FFFFFFFF
-    slot = code & (len(arena.pattern_slots) - 1)
-    while arena.pattern_slots[slot] >= 0:
-        known = arena.pattern_slots[slot]
-        if arena.pattern_hashes[known] == code:
-            differing = 0
-            for c in range(classes):
-                differing |= arena.patterns[known, c] ^ arena.patterns[fresh, c]
-            if differing == 0:
-                return int(known)
-        slot = (slot + 1) & (len(arena.pattern_slots) - 1)
-    arena.pattern_slots[slot], arena.pattern_hashes[fresh] = fresh, code
-    arena.used[PATTERNS] = fresh + 1
-    return int(fresh)
-
-
 @jit_no_arrays
 def alone(arena: Arena, states: Ints, node: int, limit: int, into: Ints) -> int:
     """Writes the configuration of each state over a node, nothing else beside it; FULL, CROWDED or 0."""

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations import step_kernels
+from grammar_cache.configurations import row_kernels, step_kernels
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CONFIGURATIONS,
@@ -86,7 +86,7 @@ class Configurations:
         begun = Room(room, room, 4 * room, 4 * room, 4 * room, _PATTERNS)
         self.arena = empty(network.class_count, len(network.entry), begun)
         self.rules = rules._replace(
-            expand=address_of(step_kernels.expand, rules, self.arena, 0),
+            expand=address_of(row_kernels.expand, rules, self.arena, 0),
             after_byte_alone=address_of(after_byte_alone, rules, self.arena, 0, 0),
         )
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
@@ -235,7 +235,7 @@ class Configurations:
     def row(self, configuration: int) -> Ints:
         """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
         while self.arena.row[configuration] < 0:
-            status = step_kernels.expand(self.rules, self.arena, configuration)
+            status = row_kernels.expand(self.rules, self.arena, configuration)
             if status < 0:
                 self.outcome(status)
         row, arena = int(self.arena.row[configuration]), self.arena

@@ -15,34 +15,23 @@ from grammar_cache.configurations.arena import (
     BOTTOM,
     CLOCK,
     CRAMPED,
-    DEAD,
-    FULL,
     NOTED,
-    PATTERN,
-    PATTERNS,
-    ROW_HEAD,
-    ROWS,
     SPENT,
-    STOPPED,
     WIDE,
-    WIDEST,
-    WORK,
     Arena,
     NetworkArrays,
     configuration_of,
-    follows,
     node_of,
-    pattern_of,
 )
 from grammar_cache.configurations.cyclic_nodes import COUNTS, ENTERED, OUTSIDE, SEEN, enter
-from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
+from grammar_cache.jit import jit_inline, jit_no_arrays
 
 ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, CODES, CHOSEN = range(COUNTS + 1, COUNTS + 12)
 """Rows of the scratch, after those of groups."""
 
 
 @jit_inline
-def _closed(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> int:
+def closed_ending(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> int:
     """The configuration of the first items in the row ENDING, what has ended popped; or a status."""
     arena.used[CLOCK] += 1
     clock, found = arena.used[CLOCK], arena.scratch[ENDING]
@@ -80,7 +69,7 @@ def closed(rules: NetworkArrays, arena: Arena, items: Longs, accepting: bool) ->
         return CRAMPED
     for i in range(len(items)):
         arena.scratch[ENDING, i] = items[i]
-    number: int = _closed(rules, arena, len(items), accepting)
+    number: int = closed_ending(rules, arena, len(items), accepting)
     return number
 
 
@@ -192,134 +181,10 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 
 @jit_no_arrays
-def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
-    """Makes the row: 0; a status below it where it could not, and nothing is lost.
-
-    Reading a byte costs the items that may read it, the edges noted for them, of which four take as long as an item,
-    and what the byte leads to. That is the same whichever bytes are one class: grammars share what is known of their
-    rules' costs.
-    """
-    if rules.stop[0]:
-        return STOPPED
-    classes, begin = arena.patterns.shape[1], arena.used[ROWS]
-    if begin + ROW_HEAD + classes > len(arena.rows) or arena.used[PATTERNS] == len(arena.patterns):
-        return FULL
-    if classes > arena.scratch.shape[1]:
-        return CRAMPED
-    size = expansion(rules, arena, configuration)
-    if size == WIDE:
-        return _leave_out(rules, arena, configuration)
-    cost = arena.used[SPENT]
-    count = size if size < 0 else _sorted_moves(rules, arena, size, classes)
-    if count < 0:
-        return int(count)
-    last, codes, chosen = arena.scratch[LAST], arena.scratch[CODES], arena.scratch[CHOSEN]
-    moves, older, ending = arena.scratch[MOVES], arena.scratch[MOVES_OLDER], arena.scratch[ENDING]
-    pattern, work, most, kinds = arena.patterns[arena.used[PATTERNS]], cost + count, np.int64(0), 0
-    row = arena.rows[begin + ROW_HEAD :]
-    for c in range(classes):
-        k = kinds - 1
-        while k >= 0 and not (codes[chosen[k]] == codes[c] and _equal(moves, older, last[chosen[k]], last[c])):
-            k -= 1
-        if k >= 0:  # mostly the one before it
-            pattern[c] = k
-            continue
-        pattern[c], chosen[kinds], row[kinds] = kinds, c, DEAD
-        kinds += 1
-        if last[c] < 0:
-            continue
-        arena.used[SPENT] = 0
-        number = _closed(rules, arena, _listed(moves, older, last[c], ending), False)
-        work, most = work + arena.used[SPENT], max(most, arena.used[SPENT])
-        if number == WIDE or (number >= 0 and cost + most > rules.widest):
-            return _leave_out(rules, arena, configuration)
-        if number < 0:
-            return int(number)
-        row[kinds - 1] = number
-    arena.rows[begin + PATTERN], arena.rows[begin + WORK] = pattern_of(arena), work
-    arena.row[configuration] = begin
-    arena.costs[configuration] = cost + most
-    arena.used[WIDEST] = max(arena.used[WIDEST], cost + most)
-    arena.used[ROWS] = begin + ROW_HEAD + kinds
-    return 0
-
-
-@jit_inline
-def _sorted_moves(rules: NetworkArrays, arena: Arena, size: int, classes: int) -> int:
-    """Writes where the first items of READING move to MOVES: how many there are; or CRAMPED.
-
-    Those of a class are a list from LAST[class] on, through MOVES_OLDER, and CODES has a code of each list.
-    """
-    items, last, codes = arena.scratch[READING], arena.scratch[LAST], arena.scratch[CODES]
-    moves, older = arena.scratch[MOVES], arena.scratch[MOVES_OLDER]
-    for c in range(classes):
-        last[c], codes[c] = -1, 0
-    count = 0
-    for i in range(size):
-        state, node = items[i] >> 32, items[i] & 0xFFFFFFFF
-        if count + rules.move_first[state + 1] - rules.move_first[state] > len(moves):
-            return CRAMPED
-        for m in range(rules.move_first[state], rules.move_first[state + 1]):
-            c = rules.move_class[m]
-            moves[count] = (np.int64(rules.move_to[m]) << 32) | node
-            older[count] = last[c]
-            last[c] = count
-            codes[c] = (codes[c] ^ moves[count]) * -7046029254386353131
-            count += 1
-    return count
-
-
-@jit_inline
-def _equal(moves: Longs, older: Longs, a: int, b: int) -> bool:
-    """Whether two lists of moves are equal. Those of a class are in the order of the items."""
-    while a >= 0 and b >= 0 and moves[a] == moves[b]:
-        a, b = older[a], older[b]
-    return a < 0 and b < 0
-
-
-@jit_inline
-def _listed(moves: Longs, older: Longs, last: int, into: Longs) -> int:
-    """Writes a list of moves as they were met, since much of that is in order: how many there are."""
-    several, k = 0, last
-    while k >= 0:
-        several, k = several + 1, older[k]
-    k = last
-    for i in range(several - 1, -1, -1):
-        into[i], k = moves[k], older[k]
-    return several
-
-
-@jit_inline
-def _leave_out(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
-    """Gives a configuration the row that leads nowhere, as its own would cost too much."""
-    arena.row[configuration] = 0
-    arena.costs[configuration] = rules.widest
-    arena.rows[WORK] = rules.widest
-    arena.used[WIDEST] = rules.widest + 1
-    return 0
-
-
-@jit_inline
-def expanded(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
-    """Does what `expand` does, for other loops."""
-    return int(call_at(rules.expand, (rules, arena, configuration)))
-
-
-@jit_inline
-def after_byte(rules: NetworkArrays, arena: Arena, configuration: int, byte: int) -> int:
-    """The configuration behind one byte, or DEAD; a status, which is below UNKNOWN, where it could not be made."""
-    if arena.row[configuration] < 0:
-        status = expanded(rules, arena, configuration)
-        if status < 0:
-            return status
-    return int(follows(arena, arena.row[configuration], rules.classes[byte]))
-
-
-@jit_no_arrays
 def at(rules: NetworkArrays, arena: Arena, state: int) -> int:
     """The configuration of one state above the root: what its rule still has to read; or a status."""
     arena.scratch[ENDING, 0] = np.int64(state) << 32
-    number: int = _closed(rules, arena, 1, False)
+    number: int = closed_ending(rules, arena, 1, False)
     return number
 
 
@@ -336,5 +201,5 @@ def popped(rules: NetworkArrays, arena: Arena, node: int) -> int:
         if arena.edges[e] != BOTTOM:
             arena.scratch[ENDING, size] = arena.edges[e]
             size += 1
-    number: int = _closed(rules, arena, size, False)
+    number: int = closed_ending(rules, arena, size, False)
     return number

@@ -12,8 +12,8 @@ import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays, breadth, follows
-from grammar_cache.configurations.step_kernels import after_byte, expanded
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays, breadth
+from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
 from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
 from grammar_cache.vocabulary.token_set_kernels import words_of

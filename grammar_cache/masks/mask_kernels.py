@@ -18,10 +18,10 @@ from grammar_cache.configurations.arena import (
     WIDE,
     Arena,
     NetworkArrays,
-    follows,
 )
 from grammar_cache.configurations.interner import ROOT
-from grammar_cache.configurations.step_kernels import after_byte, at, expanded
+from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
+from grammar_cache.configurations.step_kernels import at
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import row_cost

@@ -21,7 +21,7 @@ from grammar_cache.configurations.arena import (
     Arena,
     NetworkArrays,
 )
-from grammar_cache.configurations.step_kernels import after_byte
+from grammar_cache.configurations.row_kernels import after_byte
 from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
 from grammar_cache.vocabulary.token_set import Bits
 from grammar_cache.vocabulary.vocabulary import Vocabulary

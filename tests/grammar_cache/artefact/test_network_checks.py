@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache import compile_grammar
-from grammar_cache.array_types import Ints
+from grammar_cache.array_types import Ints, Octets
 from grammar_cache.artefact.network_checks import CALLS, MOVES, class_count, rules_of, wrong_calls, wrong_moves
 from grammar_cache.network.network import Network
 from tests.grammar_cache.artefact.mutations import LIMITS, SOURCES, letters
 from tests.strategies import examples
-
-MOST = np.iinfo(np.int32)
 
 
 @cache
@@ -25,7 +23,7 @@ def network(name: str) -> Network:
     return compile_grammar(SOURCES[name], letters(), LIMITS).network
 
 
-def right_moves(first: Ints, of: Ints, to: Ints, rule: Ints, classes: int) -> bool:
+def right_moves(first: Ints, of: Octets, to: Ints, rule: Ints, classes: int) -> bool:
     whole = len(of) == len(to) and len(first) == len(rule) + 1 and first[0] == 0 and first[-1] == len(to)
     if not whole or (np.diff(first.astype(np.int64)) < 0).any():
         return False
@@ -58,9 +56,10 @@ def test_what_is_wrong_is_found_and_nothing_else(name: str, data: st.DataObject)
     if data.draw(st.booleans()):
         columns[number] = columns[number][:-1].copy()
     else:
-        near = st.integers(-1, s.count + 2)
+        most = np.iinfo(columns[number].dtype)
+        near = st.integers(max(most.min, -1), min(most.max, s.count + 2))
         at = data.draw(st.integers(0, len(columns[number]) - 1))
-        columns[number][at] = data.draw(near | st.sampled_from([MOST.min, MOST.max]))
+        columns[number][at] = data.draw(near | st.sampled_from([most.min, most.max]))
     wrong = wrong_moves(*moves, s.rule, net.class_count)
     assert (wrong == 0) == right_moves(moves[0], moves[1], moves[2], s.rule, net.class_count), MOVES[wrong]
     wrong = wrong_calls(*calls, s.rule, len(net.entry))
