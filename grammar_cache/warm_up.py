@@ -163,7 +163,7 @@ def _use(grammar: CompiledGrammar, beginning: bytes) -> None:
         grammar.proposals(configuration)
         grammar.distance(configuration)
         grammar.accepts(configuration)
-        moved([configuration], grammar._configurations, grammar.anew()._configurations)
+    moved([grammar.start], grammar._configurations, grammar.anew()._configurations)
     from_bytes(to_bytes(grammar), grammar.vocabulary, grammar.limits)
 
 
