@@ -35,21 +35,21 @@ from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.rule_classes import RuleClasses, Wide
-from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
+from grammar_cache.successors.self_loops import LOOPING, Loop, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _NARROW = 16
 """Part of the vocabulary, below which tokens that lead on are walked whatever other states read."""
-_LOOPING = 8
-"""Part of the vocabulary that a loop reads, at least, so as to be walked once for all grammars. Letters and digits
-begin 22 % of Llama 3.1's, 19 % of Gemma 3's and 18 % of Qwen 3's.
-"""
 _MOST_COMPARED = 2_048
 """States of a rule of which it is found out which are alike: in four milliseconds, which are in no fuel. For larger
 ones it saves no more than it takes.
 """
+_LIKE = 12
+"""Bytes of the texts that a state and the one it is walked beside read alike, at least: few tokens are longer."""
+_BEHIND = 3
+"""States behind a state among which a loop is looked for, those that most tokens lead to."""
 _NONE = np.empty(0, np.int32)
 _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
 
@@ -103,12 +103,13 @@ class InsideWalks:
         return self._insides.get(self._key(state))
 
     def _key(self, state: int) -> InsideKey:
-        by_class = self._classes.around([state]) is not None
-        return (*self._distances.place(state), self._configurations.rules.dear, by_class)
+        wide = self._classes.found([state])
+        classes = b"" if wide is None else wide.key
+        return (*self._distances.place(state), self._configurations.rules.dear, classes)
 
     def _walked_inside(self, state: int) -> Inside:
-        """Walks the tokens, but for those that stay in a loop, or go on as they do from a state walked before; classes
-        of bytes in place of bytes, where the rule tells few apart.
+        """Walks the tokens, but for those that stay in a loop, or go on as they do from another state of the rule;
+        classes of bytes in place of bytes, where the rule tells few apart.
         """
         origin, alive = self._outlook(state)
         whole = np.array([[1], [len(self._words.byte)], [origin]], np.int32)
@@ -118,11 +119,14 @@ class InsideWalks:
         loop = self._loop(state)
         if loop is not None:
             return self._walked_around(state, loop)
-        wide = self._classes.around([state])
-        if wide is not None:
-            return self._walked_by_class(wide, origin)
+        behind = self._loop_behind(origin)
         first, kinds = self._alike_in(state)
-        like, self._beside[0] = self._beside_of(origin, self._weight - alive, first, kinds)
+        other = self._first_alike(state, first, kinds) if behind is None else behind
+        if other is None:
+            wide = self._classes.around([state])
+            if wide is not None:
+                return self._walked_by_class(wide, origin)
+        like, self._beside[0] = self._beside_of(other, origin, self._weight - alive, first, kinds)
         return self._walked(like, first, kinds, *whole)
 
     def _walked_around(self, state: int, loop: Loop) -> Inside:
@@ -209,7 +213,7 @@ class InsideWalks:
         )
 
     def _loop(self, state: int) -> Loop | None:
-        return wide_loop_at(self._configurations.rules, state, self._vocabulary.byte_weights, _LOOPING)
+        return wide_loop_at(self._configurations.rules, state, self._vocabulary.byte_weights, LOOPING)
 
     def _dearest(self, states: Ints) -> int:
         return int(self._distances.state_costs[states].max(initial=-1))
@@ -220,21 +224,44 @@ class InsideWalks:
             known = self._looping[state] = self._loop(state) is not None
         return known
 
-    def _beside_of(self, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
-        """The loop beside which a state is walked, which most tokens lead to at first: its inside and configuration.
+    def _loop_behind(self, origin: int) -> int | None:
+        """The state of the loop that a configuration goes on to by the most tokens, if it is one of those that many do:
+        a key that may become a declared one goes on to the inside of any key, or with a space to more of the declared.
+        """
+        table, passed = self._configurations, np.full(_BEHIND, DEAD, np.int32)
+        for place in range(_BEHIND):
+            behind = mostly_behind(table.arena, origin, self._class_weights, passed[:place])
+            items = table.items(behind) if behind != DEAD else []
+            if len(items) == 1 and items[0][1] == ROOT and self._loops(items[0][0]):
+                return items[0][0]
+            passed[place] = behind
+        return None
+
+    def _first_alike(self, state: int, first: int, kinds: Ints) -> int | None:
+        """The first state of the rule that reads texts of some length as a state does, as long ones as can be: those of
+        a text of bounded length mostly go on alike.
+        """
+        part_of = self._classes.part_of
+        for level in range(len(LEVELS) - 1, -1, -1):
+            if LEVELS[level] < _LIKE or not kinds.shape[1]:
+                break
+            other = first + int(np.argmax(kinds[level] == kinds[level, state - first]))
+            if other < state and part_of[other] == part_of[state]:  # so that both or none may be walked by class
+                return other
+        return None
+
+    def _beside_of(self, other: int | None, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
+        """The inside and the configuration of the `other` state beside which one is walked.
 
         Nothing, and DEAD, where there is none, or where more tokens lead nowhere: `dead` of them. Which one it is
         depends on nothing that was walked before, and so neither does what a walk makes, nor whether it is too much.
         """
-        table, likeness = self._configurations, self._likeness(first, kinds)
-        behind = mostly_behind(table.arena, origin, self._class_weights)
-        items = table.items(behind) if behind != DEAD else []
-        if len(items) == 1 and items[0][1] == ROOT:
-            state = items[0][0]
-            other = self._outlook(state)[0]
-            alike = weight_alike(table.arena, likeness, origin, other, self._class_weights)
-            if alike > dead and self._loops(state):
-                return self.of(state), other
+        if other is not None:
+            beside = self._outlook(other)[0]
+            likeness = self._likeness(first, kinds)
+            alike = weight_alike(self._configurations.arena, likeness, origin, beside, self._class_weights)
+            if alike > dead:
+                return self.of(other), beside
         return self._nothing, DEAD
 
     def _likeness(self, first: int, kinds: Ints) -> Likeness:

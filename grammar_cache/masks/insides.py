@@ -16,9 +16,9 @@ KINDS_BYTES = 16 << 20
 
 Place: TypeAlias = tuple[bytes, int]
 """A state of any grammar: the key of its part, and its place in it."""
-InsideKey: TypeAlias = tuple[bytes, int, int, bool]
-"""A state of any grammar, the cost above which a byte is dear there: of what is, no more is walked; and whether its
-walk may go by classes, which depends on what else is in that grammar: walks that may be too much are equal then.
+InsideKey: TypeAlias = tuple[bytes, int, int, bytes]
+"""A state of any grammar, the cost above which a byte is dear there: of what is, no more is walked; and the classes
+that its walk may go by, which depend on what else is in that grammar: walks that may be too much are equal then.
 """
 
 

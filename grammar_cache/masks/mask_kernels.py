@@ -252,18 +252,23 @@ def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> t
 
 
 @jit_no_arrays
-def mostly_behind(arena: Arena, origin: int, weights: Longs) -> int:
-    """The configuration that byte classes of the most weight lead to from one that is expanded: DEAD if none does."""
+def mostly_behind(arena: Arena, origin: int, weights: Longs, without: Ints) -> int:
+    """The configuration, `without` some, that byte classes of the most weight lead to from one that is expanded: DEAD
+    if none does.
+    """
     row, most, chosen = arena.row[origin], 0, DEAD
     for c in range(len(weights)):
-        total = 0
-        if c > 0 and follows(arena, row, c) == follows(arena, row, c - 1):
+        after, total = follows(arena, row, c), 0
+        known = after < 0 or (c > 0 and after == follows(arena, row, c - 1))
+        for one in without:
+            known |= after == one
+        if known:
             continue
         for same in range(len(weights)):
-            if follows(arena, row, same) == follows(arena, row, c):
+            if follows(arena, row, same) == after:
                 total += weights[same]
-        if follows(arena, row, c) >= 0 and total > most:
-            most, chosen = total, follows(arena, row, c)
+        if total > most:
+            most, chosen = total, after
     return chosen
 
 

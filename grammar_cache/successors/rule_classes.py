@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.alike_labels import alike_labels
-from grammar_cache.array_types import Flags, Ints
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit, jit_inline
 from grammar_cache.successors.class_walk_kernels import WideStates
+from grammar_cache.successors.self_loops import LOOPING
 from grammar_cache.vocabulary.class_trie import MOST_CLASSES, ClassTrie, ClassTrieCache
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -29,6 +31,9 @@ some milliseconds that each takes is in no fuel.
 """
 SMALLEST = 8
 """States of a part, at least: tokens soon leave smaller ones."""
+_FINER = 2
+"""Classes more than a part has, at most, for it to take those of another part: of characters, with and without an end.
+"""
 _COMPARED = 16
 """Largest parts of a grammar that are looked at for them: mostly texts whose classes are the same."""
 _MOST_CALLED = 2_000
@@ -50,6 +55,18 @@ class Wide:
     by_class: ClassTrie
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """Some `parts`, the rules that are `called` from there, by rule, and `classes` of bytes of which these tell all or
+    most apart, and no bytes within one. `key`: equal for equal classes.
+    """
+
+    parts: Ints
+    called: Flags
+    classes: NDArray[np.uint8]
+    key: bytes
+
+
 class RuleClasses:
     """Classes of one grammar's rules, and the vocabulary by them. Made where they are first asked for."""
 
@@ -60,7 +77,7 @@ class RuleClasses:
         self._vocabulary = vocabulary
         self._tries = vocabulary.cache(ClassTrieCache)
         self._read: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]] | None] = {}
-        self._wide: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]] | None] = {}
+        self._wide: dict[tuple[int, ...], Together | None] = {}
 
     @property
     def held_bytes(self) -> int:
@@ -73,47 +90,67 @@ class RuleClasses:
         """Part of each state, its least state; -1 for narrow ones."""
         return parts(self._rules)
 
-    def around(self, states: list[int]) -> Wide | None:
-        """Finds what is wide around some states. None where one of them is narrow, or classes would save little."""
+    def found(self, states: list[int]) -> Together | None:
+        """What is wide around some states, and its classes, for which there may be a trie. None where one of the states
+        is narrow, or classes would save little.
+        """
         key = tuple(sorted({int(self.part_of[state]) for state in states}))
         if not key or key[0] < 0:
             return None
         if key not in self._wide:
             self._wide[key] = self._found(key)
-        found = self._wide[key]
+        return self._wide[key]
+
+    def around(self, states: list[int]) -> Wide | None:
+        """Finds what is wide around some states, as `found` does, and where a trie of its classes is small enough."""
+        found = self.found(states)
         # tries are kept by the vocabulary alone, which bounds what all grammars' take
-        by_class = None if found is None else self._tries.of(self._vocabulary, found[1])
-        return None if found is None or by_class is None else Wide(np.array(key, np.int32), found[0], by_class)
+        by_class = None if found is None else self._tries.of(self._vocabulary, found.classes)
+        return None if found is None or by_class is None else Wide(found.parts, found.called, by_class)
 
     def within(self, wide: Wide) -> WideStates:
         """The states that are wide there, for compiled walks."""
         return WideStates(self.part_of, self._rule_of, wide.parts, wide.called)
 
-    def _found(self, key: tuple[int, ...]) -> tuple[Flags, NDArray[np.uint8]] | None:
-        """Rules that are called around some parts, and their classes, where these save much."""
+    def _found(self, key: tuple[int, ...]) -> Together | None:
+        """What is called around some parts, and their classes, where these save much."""
         if len(key) > _TOGETHER or any(part not in self._large for part in key):
             return None
         alone = [self._classes((part,)) for part in key]
-        if any(own is None or own[1].tobytes() not in self._differing for own in alone):
+        if any(own is None or self._as_chosen(own[1]) is None for own in alone):
             return None
-        return self._classes(key)
+        together = self._classes(key)
+        if together is None:
+            return None
+        chosen = self._as_chosen(together[1])
+        classes = together[1] if chosen is None else chosen
+        digest = blake2b(classes.tobytes(), digest_size=8).digest()
+        return Together(np.array(key, np.int32), together[0], classes, digest)
+
+    def _as_chosen(self, classes: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
+        """The chosen classes that are these, or tell little more apart."""
+        return next((chosen for chosen in self._chosen if _finer(chosen, classes)), None)
 
     @cached_property
     def _large(self) -> list[int]:
-        """Parts that are large enough, the largest first."""
+        """Parts that are large enough: those without loops first, then the largest. What has a loop is mostly walked
+        beside it.
+        """
         own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
-        order = np.argsort(-sizes, kind="stable")
+        weights = np.bincount(self._rules.classes, self._vocabulary.byte_weights).astype(np.int64)
+        looping = np.isin(own, looping_parts(self._rules, self.part_of, weights, int(weights.sum()) // LOOPING))
+        order = np.lexsort((own, -sizes, looping))
         large: list[int] = own[order[sizes[order] >= SMALLEST]].tolist()
         return large
 
     @cached_property
-    def _differing(self) -> set[bytes]:
+    def _chosen(self) -> list[NDArray[np.uint8]]:
         """Classes of the largest parts, of so many as differ: to make a trie for each of any number takes too long."""
-        found: set[bytes] = set()
+        found: list[NDArray[np.uint8]] = []
         for part in self._large[:_COMPARED]:
             read = self._classes((part,))
-            if read is not None:
-                found.add(read[1].tobytes())
+            if read is not None and not any(_finer(chosen, read[1]) for chosen in found):
+                found.append(read[1])
             if len(found) == MOST:
                 break
         return found
@@ -122,6 +159,16 @@ class RuleClasses:
         if key not in self._read:
             self._read[key] = part_classes(self._rules, self.part_of, np.array(key, np.int32))
         return self._read[key]
+
+
+def _finer(classes: NDArray[np.uint8], others: NDArray[np.uint8]) -> bool:
+    """Whether some classes tell apart what others do, and little more."""
+    count, least = int(classes.max()) + 1, int(others.max()) + 1
+    if not least <= count <= least + _FINER:
+        return False
+    of_class = np.zeros(count, np.uint8)
+    of_class[classes] = others
+    return bool((of_class[classes] == others).all())
 
 
 @jit
@@ -153,6 +200,21 @@ def parts(rules: NetworkArrays) -> Ints:
         if part[entry] < 0:
             part[entry] = entry
     return part
+
+
+@jit
+def looping_parts(rules: NetworkArrays, part_of: Ints, weights: Longs, least: int) -> Ints:
+    """Parts that have a state from which byte classes of more than the `least` weight lead to itself."""
+    found, count = np.empty(len(part_of), np.int32), 0
+    for s in range(len(part_of)):
+        stays = 0
+        for m in range(rules.move_first[s], rules.move_first[s + 1]):
+            if rules.move_to[m] == s:
+                stays += weights[rules.move_class[m]]
+        if stays > least and part_of[s] >= 0:
+            found[count] = part_of[s]
+            count += 1
+    return found[:count]
 
 
 @jit_inline
