@@ -17,6 +17,7 @@ from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.class_kernels import inside_by_class
 from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
 from grammar_cache.masks.mask_kernels import (
+    CHANGED,
     DEARER,
     EXITS,
     LEFT,
@@ -79,6 +80,7 @@ class InsideWalks:
         self._weight = vocabulary.trie.size - 1
         self._class_weights = class_weights
         self._looping: dict[int, bool] = {}
+        self._by_class: dict[int, bytes] = {}  # by state that is walked by classes if at all: their key
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, _NONE)
 
@@ -103,30 +105,51 @@ class InsideWalks:
         return self._insides.get(self._key(state))
 
     def _key(self, state: int) -> InsideKey:
-        wide = self._classes.found([state])
-        classes = b"" if wide is None else wide.key
+        classes = self._by_class.get(state, b"")
         return (*self._distances.place(state), self._configurations.rules.dear, classes)
 
     def _walked_inside(self, state: int) -> Inside:
-        """Walks the tokens, but for those that stay in a loop, or go on as they do from another state of the rule;
-        classes of bytes in place of bytes, where the rule tells few apart.
-        """
+        """Walks the tokens, but for those that stay in a loop, or go on as they do from a state behind this one."""
         origin, alive = self._outlook(state)
-        whole = np.array([[1], [len(self._words.byte)], [origin]], np.int32)
         if _NARROW * alive < self._weight:  # walked as quickly as others are compared
-            self._beside[0] = DEAD
-            return self._walked(self._nothing, 0, _NO_KINDS, *whole)
+            return self._walked_beside(None, origin, 0, 0, _NO_KINDS)
         loop = self._loop(state)
         if loop is not None:
             return self._walked_around(state, loop)
         behind = self._loop_behind(origin)
+        if behind is None:
+            return self._walked_alike(state, origin, self._weight - alive)
+        return self._walked_beside(behind, origin, self._weight - alive, *self._alike_in(state))
+
+    def _walked_alike(self, state: int, origin: int, dead: int) -> Inside:
+        """Walks the tokens beside those of the first state that reads alike, or else by classes of bytes."""
+        wide = self._classes.found([state])
+        if wide is not None and state not in self._by_class:
+            self._by_class[state] = wide.key
+            known = self._known(state)
+            if known is not None:
+                return known
         first, kinds = self._alike_in(state)
-        other = self._first_alike(state, first, kinds) if behind is None else behind
-        if other is None:
-            wide = self._classes.around([state])
-            if wide is not None:
-                return self._walked_by_class(wide, origin)
-        like, self._beside[0] = self._beside_of(other, origin, self._weight - alive, first, kinds)
+        other = self._first_alike(state, first, kinds)
+        around = self._classes.around([state]) if other is None else None
+        if around is not None:
+            return self._walked_by_class(around, origin)
+        return self._walked_beside(other, origin, dead, first, kinds)
+
+    def _walked_beside(self, other: int | None, origin: int, dead: int, first: int, kinds: Ints) -> Inside:
+        """Walks the tokens beside another state, if there is one, and more go on as from there than are `dead`.
+
+        Which one it is depends on nothing that was walked before, and so neither does what a walk makes, nor whether it
+        is too much.
+        """
+        like, self._beside[0] = self._nothing, DEAD
+        if other is not None:
+            beside = self._outlook(other)[0]
+            likeness = self._likeness(first, kinds)
+            if weight_alike(self._configurations.arena, likeness, origin, beside, self._class_weights) > dead:
+                like = self.of(other)
+                self._beside[0] = beside
+        whole = np.array([[1], [len(self._words.byte)], [origin]], np.int32)
         return self._walked(like, first, kinds, *whole)
 
     def _walked_around(self, state: int, loop: Loop) -> Inside:
@@ -158,7 +181,7 @@ class InsideWalks:
         )
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         exits, parted = np.empty(trie.size, np.int32), np.empty((2, trie.size), np.int32)
-        progress, status = np.zeros(LEFT + 1, np.int64), -1
+        progress, status = np.zeros(CHANGED + 1, np.int64), -1
         progress[LEFT] = PART_FUEL
         self._path[0] = origin
         while status < 0 and status != WIDE:
@@ -195,7 +218,7 @@ class InsideWalks:
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), Reached(table, self._distances)
         exits = np.empty(len(self._words.byte), np.int32)
-        progress = np.zeros(LEFT + 1, np.int64)
+        progress = np.zeros(CHANGED + 1, np.int64)
         progress[WIDEST], progress[LEFT] = like.widest, PART_FUEL
         while progress[NUMBER] < len(begin):
             found = InsideFound(bits, reached.with_room(), exits)
@@ -206,7 +229,7 @@ class InsideWalks:
                 table.outcome(status)
         farthest = like.farthest + int(progress[DEARER]) if like.farthest >= 0 else -1
         return Inside(
-            self._sets.shared(TokenBits.of(bits)),
+            self._sets.shared(TokenBits.of(bits)) if progress[CHANGED] else like.tokens,
             reached.farthest(farthest),
             exits[: progress[EXITS]].copy(),
             int(progress[WIDEST]),
@@ -249,20 +272,6 @@ class InsideWalks:
             if other < state and part_of[other] == part_of[state]:  # so that both or none may be walked by class
                 return other
         return None
-
-    def _beside_of(self, other: int | None, origin: int, dead: int, first: int, kinds: Ints) -> tuple[Inside, int]:
-        """The inside and the configuration of the `other` state beside which one is walked.
-
-        Nothing, and DEAD, where there is none, or where more tokens lead nowhere: `dead` of them. Which one it is
-        depends on nothing that was walked before, and so neither does what a walk makes, nor whether it is too much.
-        """
-        if other is not None:
-            beside = self._outlook(other)[0]
-            likeness = self._likeness(first, kinds)
-            alike = weight_alike(self._configurations.arena, likeness, origin, beside, self._class_weights)
-            if alike > dead:
-                return self.of(other), beside
-        return self._nothing, DEAD
 
     def _likeness(self, first: int, kinds: Ints) -> Likeness:
         return Likeness(self._vocabulary.deepest, kinds, first, LEVELS, self._distances.state_costs)

@@ -69,7 +69,7 @@ class InsideFound(NamedTuple):
     exits: Ints
 
 
-NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST, LEFT = range(7)
+NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST, LEFT, CHANGED = range(8)
 """Places of the progress of `inside`."""
 PART_FUEL = 1 << 20
 """Fuel for going on from the configurations of one walk, in units of `row_cost`."""
@@ -93,8 +93,8 @@ def inside(
     `found.bits` are those of the path beside so far, whose exits are `known`: where both go on alike for as long as
     tokens do, everything stays as it is, though it may be dearer. Progress: the number k and the node to go on at (0:
     at its begin), how many exits there are now, how many known ones were passed, by how much what stayed is dearer,
-    what reading a byte costs at most, and the fuel that is left. Returns 0, or a status below it, after which it goes
-    on, unless that is WIDE: a byte is dear, or there is no fuel left.
+    what reading a byte costs at most, the fuel that is left, and whether the bits are others than they were. Returns 0,
+    or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or there is no fuel left.
     """
     number, node = progress[NUMBER], progress[NODE]
     while number < len(walk.begin):
@@ -121,7 +121,7 @@ def inside(
         elif after < 0:
             _pass_exits(known, here, node, False, found.exits, progress)
             for dead in range(here, node):
-                write(words, words.string[dead], found.bits, False)
+                progress[CHANGED] |= write(words, words.string[dead], found.bits, False)
         else:
             walk.beside[words.depth[here]] = other
             note(arena, words, here, after, found, progress)
@@ -183,7 +183,7 @@ def _pass_exits(known: Ints, node: int, past: int, alive: bool, exits: Ints, pro
 def note(arena: Arena, words: TokenArrays, node: int, after: int, found: InsideFound, progress: Longs) -> None:
     """Notes a node that is alive: its string, and whether the rule may end there with longer tokens below."""
     if words.string[node] >= 0:
-        write(words, words.string[node], found.bits, True)
+        progress[CHANGED] |= write(words, words.string[node], found.bits, True)
         found.marks[after] |= REACHED
     if arena.accepts[after] and words.skip[node] > node + 1:
         found.exits[progress[EXITS]] = node

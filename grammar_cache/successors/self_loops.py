@@ -58,22 +58,28 @@ def loop_at(rules: NetworkArrays, state: int) -> Loop | None:
 
     States that call a rule, or that a rule may end in, are outside.
     """
-    states = np.empty(_LARGEST, np.int32)
-    after = np.empty((_LARGEST, 256), np.int8)
-    size = around(
-        rules.classes, rules.move_first, rules.move_class, rules.move_to, rules.call_first, rules.final,
-        state, states, after,
-    )  # fmt: skip
-    if not size:
-        return None
-    return Loop(states[:size].copy(), after[:size].copy(), blake2b(after[:size].tobytes(), digest_size=16).digest())
+    after, states = _around(rules, state)
+    return _loop(after, states) if len(states) else None
 
 
 def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64], share: int = 2) -> Loop | None:
     """The region of a state, if more than one of `share` tokens stay in it at first."""
-    loop = loop_at(rules, state)
-    stays = 0 if loop is None else weights[loop.after[0] >= 0].sum()
-    return loop if stays * share > weights.sum() else None
+    after, states = _around(rules, state)
+    wide = len(states) > 0 and weights[after[0] >= 0].sum() * share > weights.sum()
+    return _loop(after, states) if wide else None
+
+
+def _around(rules: NetworkArrays, state: int) -> tuple[NDArray[np.int8], Ints]:
+    states, after = np.empty(_LARGEST, np.int32), np.empty((_LARGEST, 256), np.int8)
+    size = around(
+        rules.classes, rules.move_first, rules.move_class, rules.move_to, rules.call_first, rules.final,
+        state, states, after,
+    )  # fmt: skip
+    return after[:size], states[:size]
+
+
+def _loop(after: NDArray[np.int8], states: Ints) -> Loop:
+    return Loop(states.copy(), after.copy(), blake2b(after.tobytes(), digest_size=16).digest())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

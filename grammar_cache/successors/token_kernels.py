@@ -190,15 +190,18 @@ def read(rules: NetworkArrays, arena: Arena, words: TokenArrays, path: Ints, spe
 
 
 @jit_inline
-def write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> None:
-    """Sets or clears the bits of a string's tokens, if there is one."""
+def write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> bool:
+    """Sets or clears the bits of a string's tokens, if there is one: whether that changed any."""
+    changed = False
     if string >= 0:
         for t in range(words.offsets[string], words.offsets[string + 1]):
             bit = np.uint8(1 << (words.ids[t] & 7))
+            changed |= (bits[words.ids[t] >> 3] & bit > 0) != alive
             if alive:
                 bits[words.ids[t] >> 3] |= bit
             else:
                 bits[words.ids[t] >> 3] &= ~bit
+    return changed
 
 
 @jit_no_arrays
