@@ -51,6 +51,10 @@ _LIKE = 12
 """Bytes of the texts that a state and the one it is walked beside read alike, at least: few tokens are longer."""
 _BEHIND = 3
 """States behind a state among which a loop is looked for, those that most tokens lead to."""
+_WHATEVER, _BY_BYTE = b"", b"bytes"
+"""Instead of a key of classes: of states that are walked alike in every grammar; of those that are walked by classes in
+others.
+"""
 _NONE = np.empty(0, np.int32)
 _NO_KINDS = np.zeros((len(LEVELS), 0), np.int32)
 
@@ -80,7 +84,7 @@ class InsideWalks:
         self._weight = vocabulary.trie.size - 1
         self._class_weights = class_weights
         self._looping: dict[int, bool] = {}
-        self._by_class: dict[int, bytes] = {}  # by state that is walked by classes if at all: their key
+        self._by_class: dict[int, bytes] = {}  # by state without a loop: key of the classes that it may be walked by
         self._bytes = mask_bytes(vocabulary.size)
         self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, _NONE)
 
@@ -105,7 +109,7 @@ class InsideWalks:
         return self._insides.get(self._key(state))
 
     def _key(self, state: int) -> InsideKey:
-        classes = self._by_class.get(state, b"")
+        classes = self._by_class.get(state, _WHATEVER)
         return (*self._distances.place(state), self._configurations.rules.dear, classes)
 
     def _walked_inside(self, state: int) -> Inside:
@@ -119,13 +123,13 @@ class InsideWalks:
         behind = self._loop_behind(origin)
         if behind is None:
             return self._walked_alike(state, origin, self._weight - alive)
-        return self._walked_beside(behind, origin, self._weight - alive, *self._alike_in(state))
+        return self._walked_beside(behind, origin, self._weight - alive, 0, _NO_KINDS)
 
     def _walked_alike(self, state: int, origin: int, dead: int) -> Inside:
         """Walks the tokens beside those of the first state that reads alike, or else by classes of bytes."""
-        wide = self._classes.found([state])
-        if wide is not None and state not in self._by_class:
-            self._by_class[state] = wide.key
+        if state not in self._by_class:
+            wide = self._classes.found([state])
+            self._by_class[state] = _BY_BYTE if wide is None else wide.key
             known = self._known(state)
             if known is not None:
                 return known
@@ -155,7 +159,6 @@ class InsideWalks:
     def _walked_around(self, state: int, loop: Loop) -> Inside:
         """Walks the tokens that leave the loop that a state is in."""
         table = self._configurations
-        first, kinds = self._alike_in(state)
         found = region(loop, self._vocabulary)
         self._beside[:] = DEAD
         before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
@@ -165,7 +168,7 @@ class InsideWalks:
             np.empty(0, np.int32),
             max(table.cost(table.at(one)) for one in loop.states.tolist()),
         )
-        return self._walked(like, first, kinds, found.exits, self._words.skip[found.exits], before)
+        return self._walked(like, 0, _NO_KINDS, found.exits, self._words.skip[found.exits], before)
 
     def _walked_by_class(self, wide: Wide, origin: int) -> Inside:
         """Walks classes of bytes, and bytes behind narrow states."""

@@ -106,25 +106,31 @@ class Masks:
 
     def _made(self, configuration: int, tokens: int) -> Mask:
         """Mask of a configuration, without parts where a byte may be dear, read from all items together, or where some
-        token is seen to need more than `tokens` behind it. What reading a byte costs from all items is no more than
-        from each over its node, and what rules that end lead to.
+        token is seen to need more than `tokens` behind it.
         """
-        parts: list[TokenBits] = []
-        table, farthest = self._configurations, 0
-        dear = table.rules.dear
-        items = table.items(configuration)
-        if len(items) > dear:  # each costs one at least
+        items = self._configurations.items(configuration)
+        if len(items) > self._configurations.rules.dear:  # each costs one at least
             return self._dear
         first = items[0][0] if items else -1
         found = None if first in self._wide else self._few(configuration)
         if found is not None:
             return found
         self._wide.add(first)
-        if self._walks_much(items):
-            return self._dear
+        return self._dear if self._walks_much(items) else self._of_parts(configuration, items, tokens)
+
+    def _of_parts(self, configuration: int, items: list[Item], tokens: int) -> Mask:
+        """Mask of what each item may read. What reading a byte costs from all items is no more than from each over its
+        node, and what rules that end lead to.
+        """
+        parts: list[TokenBits] = []
+        table, farthest = self._configurations, 0
+        dear = table.rules.dear
         self._distances.update()
         factors = [self._factor(state, node) for state, node in items]
-        least = [factor * self._insides.least(state) for factor, (state, _) in zip(factors, items, strict=True)]
+        several = len(items) > 1  # one alone is walked, whatever it may cost
+        least = [
+            several and factor * self._insides.least(state) for factor, (state, _) in zip(factors, items, strict=True)
+        ]
         widest = sum(least)
         for factor, (state, node), own in zip(factors, items, least, strict=True):
             if widest > dear:

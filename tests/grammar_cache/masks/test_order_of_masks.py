@@ -93,29 +93,32 @@ def test_masks_depend_on_nothing_that_was_asked_before(seed: int) -> None:
     assert narrow < asked
 
 
-CALLING = """b ::= "{" [a-z]+ a? "}" | "(" b ")" b
+CALLING = """b ::= "{" [a-z]{9} a? "}" | "(" b ")" b
 a ::= "{" [b-z]{2,7} "}"
 """
-"""A rule that is walked by classes of bytes where no larger one has others, else beside its loop."""
+"""A rule that is walked by classes of bytes where no larger one has others, else byte by byte: which may be
+too much.
+"""
 LARGER = """c ::= "{" [a-y]{20} "}"
 """
 
 
-def farthest(grammar: CompiledGrammar) -> dict[tuple[bytes, int], int]:
-    """Tokens up to the end of its rule, at most, behind a token from each state, as parts of masks know it."""
+def dearest(grammar: CompiledGrammar) -> dict[tuple[bytes, int], int]:
+    """What reading a byte costs from each state at most, as parts of masks know it: too much where a walk was too long."""
     states = range(grammar.network.states.count)
-    return {grammar._distances.place(state): grammar._masks._insides.of(state).farthest for state in states}
+    return {grammar._distances.place(state): grammar._masks._insides.of(state).widest for state in states}
 
 
 def test_parts_are_not_those_of_a_grammar_that_walks_them_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rule_classes, "MOST", 1)
+    monkeypatch.setattr(inside_walks, "PART_FUEL", 800)
     letters = b"abcdefghijklmnopqrstuvwxyz"
     strings = [bytes(one) for length in (1, 2) for one in product(letters, repeat=length)]
     strings += [b"{", b"}", b"(", b")", *((letters * 2)[at : at + length] for at in range(26) for length in (3, 5, 12))]
 
     def found(texts: list[str], order: list[int]) -> list[dict[tuple[bytes, int], int]]:
         shared = Vocabulary(strings, [len(strings)])
-        by_number = {one: farthest(compile_grammar(Constraint("gbnf", texts[one]), shared)) for one in order}
+        by_number = {one: dearest(compile_grammar(Constraint("gbnf", texts[one]), shared)) for one in order}
         return [by_number[one] for one in sorted(order)]
 
     texts = [f"root ::= b\n{CALLING}", f"root ::= b | c\n{CALLING}{LARGER}"]
