@@ -127,10 +127,7 @@ class Masks:
         dear = table.rules.dear
         self._distances.update()
         factors = [self._factor(state, node) for state, node in items]
-        several = len(items) > 1  # one alone is walked, whatever it may cost
-        least = [
-            several and factor * self._insides.least(state) for factor, (state, _) in zip(factors, items, strict=True)
-        ]
+        least = [factor * self._insides.least(state) for factor, (state, _) in zip(factors, items, strict=True)]
         widest = sum(least)
         for factor, (state, node), own in zip(factors, items, least, strict=True):
             if widest > dear:
