@@ -133,7 +133,7 @@ class RuleClasses:
 
     @cached_property
     def _large(self) -> list[int]:
-        """Parts that are large enough, the largest first. Those with loops aren't among them: they are walked beside these."""
+        """Parts that are large enough, the largest first, but not those with loops: they are walked beside these."""
         own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
         weights = np.bincount(self._rules.classes, self._vocabulary.byte_weights).astype(np.int64)
         looping = np.isin(own, looping_parts(self._rules, self.part_of, weights, int(weights.sum()) // LOOPING))
