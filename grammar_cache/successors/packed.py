@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 
 import numpy as np
 
@@ -17,12 +18,12 @@ class PackedSuccessors:
     """
 
     def __init__(self, known: Iterable[tuple[int, Successors]] = ()) -> None:
-        ordered = sorted(known, key=lambda one: one[0])
+        ordered, nothing = sorted(known, key=lambda one: one[0]), np.empty(0, np.int32)
         of = [successors for _, successors in ordered]
         self.configurations: Ints = np.array([source for source, _ in ordered], np.int32)
-        self.first: Ints = np.cumsum([0, *(len(one.configurations) for one in of)], dtype=np.int32)
-        self.following: Ints = np.concatenate([np.empty(0, np.int32), *(one.configurations for one in of)])
-        self._strings: Ints = np.concatenate([np.empty(0, np.int32), *(one.strings for one in of)])
+        self.first: Ints = np.array([0, *accumulate(len(one.configurations) for one in of)], np.int32)
+        self.following: Ints = np.concatenate([nothing, *(one.configurations for one in of)]) if of else nothing
+        self._strings: Ints = np.concatenate([nothing, *(one.strings for one in of)]) if of else nothing
         self.costs: Longs = np.array([one.cost for one in of], np.int64)
         self._whole: Flags = np.array([one.whole for one in of], np.bool_)
 
