@@ -36,13 +36,17 @@ from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.rule_classes import RuleClasses, Wide
-from grammar_cache.successors.self_loops import LOOPING, Loop, region, wide_loop_at
+from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _NARROW = 16
 """Part of the vocabulary, below which tokens that lead on are walked whatever other states read."""
+_LOOPING = 8
+"""Part of the vocabulary that a loop reads, at least, so as to be walked once for all grammars. Letters and digits
+begin 22 % of Llama 3.1's, 19 % of Gemma 3's and 18 % of Qwen 3's.
+"""
 _MOST_COMPARED = 2_048
 """States of a rule of which it is found out which are alike: in four milliseconds, which are in no fuel. For larger
 ones it saves no more than it takes.
@@ -116,16 +120,16 @@ class InsideWalks:
         """Walks the tokens, but for those that stay in a loop, or go on as they do from a state behind this one."""
         origin, alive = self._outlook(state)
         if _NARROW * alive < self._weight:  # walked as quickly as others are compared
-            return self._walked_beside(None, origin, 0, 0, _NO_KINDS)
+            return self._walked_beside(None, origin, 0, _NO_KINDS)
         loop = self._loop(state)
         if loop is not None:
             return self._walked_around(state, loop)
-        behind = self._loop_behind(origin)
+        behind = self._loop_behind(origin, self._weight - alive)
         if behind is None:
-            return self._walked_alike(state, origin, self._weight - alive)
-        return self._walked_beside(behind, origin, self._weight - alive, 0, _NO_KINDS)
+            return self._walked_alike(state, origin)
+        return self._walked_beside(behind, origin, 0, _NO_KINDS)
 
-    def _walked_alike(self, state: int, origin: int, dead: int) -> Inside:
+    def _walked_alike(self, state: int, origin: int) -> Inside:
         """Walks the tokens beside those of the first state that reads alike, or else by classes of bytes."""
         if state not in self._by_class:
             wide = self._classes.found([state])
@@ -138,21 +142,16 @@ class InsideWalks:
         around = self._classes.around([state]) if other is None else None
         if around is not None:
             return self._walked_by_class(around, origin)
-        return self._walked_beside(other, origin, dead, first, kinds)
+        return self._walked_beside(other, origin, first, kinds)
 
-    def _walked_beside(self, other: int | None, origin: int, dead: int, first: int, kinds: Ints) -> Inside:
-        """Walks the tokens beside another state, if there is one, and more go on as from there than are `dead`.
+    def _walked_beside(self, other: int | None, origin: int, first: int, kinds: Ints) -> Inside:
+        """Walks the tokens beside another state, if there is one.
 
         Which one it is depends on nothing that was walked before, and so neither does what a walk makes, nor whether it
         is too much.
         """
-        like, self._beside[0] = self._nothing, DEAD
-        if other is not None:
-            beside = self._outlook(other)[0]
-            likeness = self._likeness(first, kinds)
-            if weight_alike(self._configurations.arena, likeness, origin, beside, self._class_weights) > dead:
-                like = self.of(other)
-                self._beside[0] = beside
+        like, beside = (self._nothing, DEAD) if other is None else (self.of(other), self._outlook(other)[0])
+        self._beside[0] = beside
         whole = np.array([[1], [len(self._words.byte)], [origin]], np.int32)
         return self._walked(like, first, kinds, *whole)
 
@@ -239,7 +238,7 @@ class InsideWalks:
         )
 
     def _loop(self, state: int) -> Loop | None:
-        return wide_loop_at(self._configurations.rules, state, self._vocabulary.byte_weights, LOOPING)
+        return wide_loop_at(self._configurations.rules, state, self._vocabulary.byte_weights, _LOOPING)
 
     def _dearest(self, states: Ints) -> int:
         return int(self._distances.state_costs[states].max(initial=-1))
@@ -250,16 +249,19 @@ class InsideWalks:
             known = self._looping[state] = self._loop(state) is not None
         return known
 
-    def _loop_behind(self, origin: int) -> int | None:
-        """The state of the loop that a configuration goes on to by the most tokens, if it is one of those that many do:
-        a key that may become a declared one goes on to the inside of any key, or with a space to more of the declared.
+    def _loop_behind(self, origin: int, dead: int) -> int | None:
+        """The state of a loop that a configuration goes on to by many tokens, by the most of those from which more
+        tokens go on alike than are `dead`. From a key that may become a declared one that is the inside of any key,
+        though more tokens may lead to more of the declared, with a space.
         """
-        table, passed = self._configurations, np.full(_BEHIND, DEAD, np.int32)
+        table, weights, passed = self._configurations, self._class_weights, np.full(_BEHIND, DEAD, np.int32)
         for place in range(_BEHIND):
-            behind = mostly_behind(table.arena, origin, self._class_weights, passed[:place])
+            behind = mostly_behind(table.arena, origin, weights, passed[:place])
             items = table.items(behind) if behind != DEAD else []
             if len(items) == 1 and items[0][1] == ROOT and self._loops(items[0][0]):
-                return items[0][0]
+                other = self._outlook(items[0][0])[0]
+                if weight_alike(table.arena, origin, other, weights) > dead:
+                    return items[0][0]
             passed[place] = behind
         return None
 

@@ -30,8 +30,6 @@ from grammar_cache.vocabulary.token_set import Bits
 
 Marks: TypeAlias = NDArray[np.uint8]
 """Marks by configuration, of one walk."""
-_SOME = 1
-"""The level at which states are compared before they are walked."""
 
 
 class Likeness(NamedTuple):
@@ -273,11 +271,11 @@ def mostly_behind(arena: Arena, origin: int, weights: Longs, without: Ints) -> i
 
 
 @jit_no_arrays
-def weight_alike(arena: Arena, likeness: Likeness, one: int, other: int, weights: Longs) -> int:
-    """Weight of the byte classes behind which two configurations, which are expanded, go on alike."""
+def weight_alike(arena: Arena, one: int, other: int, weights: Longs) -> int:
+    """Weight of the byte classes that lead to the same from two configurations, which are expanded."""
     mine, theirs, total = arena.row[one], arena.row[other], 0
     for c in range(len(weights)):
-        if _alike(arena, likeness, _SOME, follows(arena, mine, c), follows(arena, theirs, c))[0]:
+        if follows(arena, mine, c) == follows(arena, theirs, c):
             total += weights[c]
     return total
 

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.alike_labels import alike_labels
-from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit, jit_inline
 from grammar_cache.successors.class_walk_kernels import WideStates
-from grammar_cache.successors.self_loops import LOOPING
 from grammar_cache.vocabulary.class_trie import MOST_CLASSES, ClassTrie, ClassTrieCache
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -133,11 +132,10 @@ class RuleClasses:
 
     @cached_property
     def _large(self) -> list[int]:
-        """Parts that are large enough, the largest first, but not those with loops: they are walked beside these."""
+        """Parts that are large enough, the largest first, but not those of loops: they are walked beside these."""
         own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
-        weights = np.bincount(self._rules.classes, self._vocabulary.byte_weights).astype(np.int64)
-        looping = np.isin(own, looping_parts(self._rules, self.part_of, weights, int(weights.sum()) // LOOPING))
-        own, sizes = own[~looping], sizes[~looping]
+        looping = np.bincount(self.part_of[into_loops(self._rules) & (self.part_of >= 0)], minlength=len(self.part_of))
+        own, sizes = own[2 * looping[own] <= sizes], sizes[2 * looping[own] <= sizes]
         order = np.argsort(-sizes, kind="stable")
         large: list[int] = own[order[sizes[order] >= SMALLEST]].tolist()
         return large
@@ -202,18 +200,24 @@ def parts(rules: NetworkArrays) -> Ints:
 
 
 @jit
-def looping_parts(rules: NetworkArrays, part_of: Ints, weights: Longs, least: int) -> Ints:
-    """Parts that have a state from which byte classes of more than the `least` weight lead to itself."""
-    found, count = np.empty(len(part_of), np.int32), 0
-    for s in range(len(part_of)):
-        stays = 0
-        for m in range(rules.move_first[s], rules.move_first[s + 1]):
-            if rules.move_to[m] == s:
-                stays += weights[rules.move_class[m]]
-        if stays > least and part_of[s] >= 0:
-            found[count] = part_of[s]
-            count += 1
-    return found[:count]
+def into_loops(rules: NetworkArrays) -> Flags:
+    """Flags of the states from which most bytes that are read lead to a state where most stay, as those amid a key do
+    that may be a declared one or any other.
+    """
+    sizes = np.bincount(rules.classes)
+    stay, into = np.zeros(len(rules.final), np.bool_), np.zeros(len(rules.final), np.bool_)
+    for further in (False, True):
+        for s in range(len(into)):
+            read = looping = 0
+            for m in range(rules.move_first[s], rules.move_first[s + 1]):
+                size, to = sizes[rules.move_class[m]], rules.move_to[m]
+                read += size
+                looping += size * (stay[to] if further else to == s)
+            if further:
+                into[s] = 2 * looping > read
+            else:
+                stay[s] = 2 * looping > read
+    return into
 
 
 @jit_inline
