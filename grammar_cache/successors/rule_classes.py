@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.alike_labels import alike_labels
-from grammar_cache.array_types import Flags, Ints
+from grammar_cache.algorithms.counting_sort import by_key
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.arena import NetworkArrays
 from grammar_cache.jit import jit, jit_inline
 from grammar_cache.successors.class_walk_kernels import WideStates
@@ -34,7 +35,11 @@ _FINER = 2
 """Classes more than a part has, at most, for it to take those of another part: of characters, with and without an end.
 """
 _COMPARED = 16
-"""Largest parts of a grammar that are looked at for them: mostly texts whose classes are the same."""
+"""Largest parts of a grammar that are looked at for them, mostly texts whose classes are the same: not those of loops,
+which are walked beside these.
+"""
+_LOOKED_AT = 16
+"""States of a part, the first ones, of which most lead into loops where the part is one of loops."""
 _MOST_CALLED = 2_000
 """States of the rules that a part calls, at most: with more of them it tells too many bytes apart."""
 _TOGETHER = 2
@@ -113,7 +118,7 @@ class RuleClasses:
 
     def _found(self, key: tuple[int, ...]) -> Together | None:
         """What is called around some parts, and their classes, where these save much."""
-        if len(key) > _TOGETHER or any(part not in self._large for part in key):
+        if len(key) > _TOGETHER:
             return None
         alone = [self._classes((part,)) for part in key]
         if any(own is None or self._as_chosen(own[1]) is None for own in alone):
@@ -131,30 +136,27 @@ class RuleClasses:
         return next((chosen for chosen in self._chosen if _finer(chosen, classes)), None)
 
     @cached_property
-    def _large(self) -> list[int]:
-        """Parts that are large enough, the largest first, but not those of loops: they are walked beside these."""
-        own, sizes = np.unique(self.part_of[self.part_of >= 0], return_counts=True)
-        looping = np.bincount(self.part_of[into_loops(self._rules) & (self.part_of >= 0)], minlength=len(self.part_of))
-        own, sizes = own[2 * looping[own] <= sizes], sizes[2 * looping[own] <= sizes]
-        order = np.argsort(-sizes, kind="stable")
-        large: list[int] = own[order[sizes[order] >= SMALLEST]].tolist()
-        return large
-
-    @cached_property
     def _chosen(self) -> list[NDArray[np.uint8]]:
         """Classes of the largest parts, of so many as differ: to make a trie for each of any number takes too long."""
-        found: list[NDArray[np.uint8]] = []
-        for part in self._large[:_COMPARED]:
+        found, compared = list[NDArray[np.uint8]](), 0
+        first, order = by_key(self.part_of + 1, len(self.part_of) + 1)  # narrow states come first
+        sizes = np.diff(first)[1:]
+        for part in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes >= SMALLEST)].tolist():
+            if into_loops(self._rules, order[first[part + 1] :][:_LOOKED_AT]):
+                continue
             read = self._classes((part,))
             if read is not None and not any(_finer(chosen, read[1]) for chosen in found):
                 found.append(read[1])
-            if len(found) == MOST:
+            compared += 1
+            if len(found) == MOST or compared == _COMPARED:
                 break
         return found
 
     def _classes(self, key: tuple[int, ...]) -> tuple[Flags, NDArray[np.uint8]] | None:
         if key not in self._read:
-            self._read[key] = part_classes(self._rules, self.part_of, np.array(key, np.int32))
+            states = np.flatnonzero((self.part_of[:, None] == key).any(axis=1)).astype(np.int32)
+            little = len(states) < SMALLEST or into_loops(self._rules, states[:_LOOKED_AT])
+            self._read[key] = None if little and len(key) == 1 else part_classes(self._rules, self.part_of, states)
         return self._read[key]
 
 
@@ -200,24 +202,33 @@ def parts(rules: NetworkArrays) -> Ints:
 
 
 @jit
-def into_loops(rules: NetworkArrays) -> Flags:
-    """Flags of the states from which most bytes that are read lead to a state where most stay, as those amid a key do
-    that may be a declared one or any other.
+def into_loops(rules: NetworkArrays, states: Ints) -> bool:
+    """Whether from most of some states most bytes that are read lead to a state where most stay, as from those amid a
+    key that may be a declared one or any other.
     """
     sizes = np.bincount(rules.classes)
-    stay, into = np.zeros(len(rules.final), np.bool_), np.zeros(len(rules.final), np.bool_)
-    for further in (False, True):
-        for s in range(len(into)):
-            read = looping = 0
-            for m in range(rules.move_first[s], rules.move_first[s + 1]):
-                size, to = sizes[rules.move_class[m]], rules.move_to[m]
-                read += size
-                looping += size * (stay[to] if further else to == s)
-            if further:
-                into[s] = 2 * looping > read
-            else:
-                stay[s] = 2 * looping > read
-    return into
+    into = 0
+    for s in states:
+        read = looping = 0
+        last, stays = -1, False
+        for m in range(rules.move_first[s], rules.move_first[s + 1]):
+            to = rules.move_to[m]
+            if to != last:
+                last, stays = to, _stays(rules, sizes, to)
+            read += sizes[rules.move_class[m]]
+            looping += sizes[rules.move_class[m]] * stays
+        into += 2 * looping > read
+    return bool(2 * into > len(states))
+
+
+@jit_inline
+def _stays(rules: NetworkArrays, sizes: Longs, state: int) -> bool:
+    """Whether most bytes that are read lead back to a state."""
+    read = looping = 0
+    for m in range(rules.move_first[state], rules.move_first[state + 1]):
+        read += sizes[rules.move_class[m]]
+        looping += sizes[rules.move_class[m]] * (rules.move_to[m] == state)
+    return 2 * looping > read
 
 
 @jit_inline
@@ -236,12 +247,12 @@ def _join(part: Ints, state: int, other: int) -> None:
         part[max(one, two)] = min(one, two)
 
 
-def part_classes(rules: NetworkArrays, part_of: Ints, own: Ints) -> tuple[Flags, NDArray[np.uint8]] | None:
-    """Flags of the rules that some parts call, and they call; the class of each byte, numbered by the least bytes of
-    the classes: from no wide state of those parts and rules, two bytes of a class lead to different states. None where
-    there are too many classes for a trie, or states that are called.
+def part_classes(rules: NetworkArrays, part_of: Ints, states: Ints) -> tuple[Flags, NDArray[np.uint8]] | None:
+    """Flags of the rules that the `states` of some parts call, and they call; the class of each byte, numbered by the
+    least bytes of the classes: from no wide state of those parts and rules, two bytes of a class lead to different
+    states. None where there are too many classes for a trie, or states that are called.
     """
-    called, of_class = _alike(rules, part_of, own, int(rules.classes.max()) + 1, _MOST_CALLED)
+    called, of_class = _alike(rules, part_of, states, int(rules.classes.max()) + 1, _MOST_CALLED)
     if not len(of_class):
         return None
     _, least, inverse = np.unique(of_class[rules.classes], return_index=True, return_inverse=True)
@@ -253,17 +264,14 @@ def part_classes(rules: NetworkArrays, part_of: Ints, own: Ints) -> tuple[Flags,
 
 
 @jit
-def _alike(rules: NetworkArrays, part_of: Ints, own: Ints, count: int, most: int) -> tuple[Flags, Ints]:
-    """Flags of the rules that are called; by class, the first one that leads everywhere where that class leads: nothing
-    where rules of more than `most` states are called.
+def _alike(rules: NetworkArrays, part_of: Ints, states: Ints, count: int, most: int) -> tuple[Flags, Ints]:
+    """Flags of the rules that some states call, and they call; by class, the first one that leads everywhere where that
+    class leads: nothing where rules of more than `most` states are called.
     """
     called, among = np.zeros(len(rules.entry), np.bool_), np.zeros(len(part_of), np.bool_)
-    todo, size = np.empty(len(part_of), np.int32), 0
-    for s in range(len(part_of)):
-        for part in own:
-            if part_of[s] == part:
-                todo[size], among[s] = s, True
-                size += 1
+    todo, size = np.empty(len(states) + most, np.int32), len(states)
+    todo[:size] = states
+    among[states] = True
     done, moves = 0, 0
     while done < size:
         s = todo[done]
@@ -284,9 +292,8 @@ def _alike(rules: NetworkArrays, part_of: Ints, own: Ints, count: int, most: int
                     size += 1
     label, tail, head = np.empty(moves, np.int32), np.empty(moves, np.int32), np.empty(moves, np.int32)
     moves = 0
-    for s in range(len(part_of)):
-        if among[s]:
-            for m in range(rules.move_first[s], rules.move_first[s + 1]):
-                label[moves], tail[moves], head[moves] = rules.move_class[m], s, rules.move_to[m]
-                moves += 1
+    for s in np.sort(todo[:size]):
+        for m in range(rules.move_first[s], rules.move_first[s + 1]):
+            label[moves], tail[moves], head[moves] = rules.move_class[m], s, rules.move_to[m]
+            moves += 1
     return called, alike_labels(tail, label, head, count, count)

@@ -54,7 +54,7 @@ def test_parts_that_call_many_states_have_no_classes(monkeypatch: pytest.MonkeyP
     grammar = compile_grammar(Constraint("gbnf", text), known)
     rules = grammar._configurations.rules
     part_of = parts(rules)
-    own = np.array([part_of[rules.entry[0]]], np.int32)
+    own = np.flatnonzero(part_of == part_of[rules.entry[0]]).astype(np.int32)
     assert part_classes(rules, part_of, own) is not None
     monkeypatch.setattr(rule_classes, "_MOST_CALLED", 5)
     assert part_classes(rules, part_of, own) is None
