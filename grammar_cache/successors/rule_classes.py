@@ -142,7 +142,7 @@ class RuleClasses:
         first, order = by_key(self.part_of + 1, len(self.part_of) + 1)  # narrow states come first
         sizes = np.diff(first)[1:]
         for part in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes >= SMALLEST)].tolist():
-            if into_loops(self._rules, order[first[part + 1] :][:_LOOKED_AT]):
+            if into_loops(self._rules, order[first[part + 1] : first[part + 2]][:_LOOKED_AT]):
                 continue
             read = self._classes((part,))
             if read is not None and not any(_finer(chosen, read[1]) for chosen in found):
