@@ -302,7 +302,8 @@ def test_a_master_that_is_lost_is_followed_by_its_replica(tmp_path) -> None:
                 opened.learn("grammar", {KEY: CLAIM})
                 until(lambda: found(opened))
                 with master.client() as client:
-                    until(lambda: client.wait(1, 1000))  # for the replica to have it
+                    written = client.info("replication")["master_repl_offset"]
+                    until(lambda: client.info("replication")["slave0"]["offset"] >= written)
                 master.kill()
                 opened.keep("later", b"after the master was lost")
                 until(lambda: opened.load("later").artefact == b"after the master was lost")
