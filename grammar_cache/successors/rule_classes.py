@@ -95,8 +95,8 @@ class RuleClasses:
         return parts(self._rules)
 
     def found(self, states: list[int]) -> Together | None:
-        """What is wide around some states, and its classes, for which there may be a trie. None where one of the states
-        is narrow, or classes would save little.
+        """The parts of some states, and their classes, for which there may be a trie. None where one of the states is
+        narrow, or classes would save little.
         """
         key = tuple(sorted({int(self.part_of[state]) for state in states}))
         if not key or key[0] < 0:
@@ -117,7 +117,7 @@ class RuleClasses:
         return WideStates(self.part_of, self._rule_of, wide.parts, wide.called)
 
     def _found(self, key: tuple[int, ...]) -> Together | None:
-        """What is called around some parts, and their classes, where these save much."""
+        """Some parts with what they call, and their classes, where these save much."""
         if len(key) > _TOGETHER:
             return None
         alone = [self._classes((part,)) for part in key]

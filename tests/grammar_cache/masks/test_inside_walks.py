@@ -1,4 +1,4 @@
-"""What a state's tokens are walked beside: a loop behind it, or a state of its rule that reads alike."""
+"""States that another one's tokens are walked beside: a loop behind it, or one of its rule that reads alike."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compiled(schema: object, known: Vocabulary) -> CompiledGrammar:
 
 
 def walks(grammar: CompiledGrammar, texts: list[bytes]) -> list[Inside]:
-    """What each walk of a mask behind some texts is beside; the masks are those of all tokens."""
+    """Insides that the walks of masks behind some texts are beside; the masks are those of all tokens."""
     found: list[Inside] = []
     walked = InsideWalks._walked
 
