@@ -65,7 +65,7 @@ def test_a_key_that_goes_on_with_what_most_tokens_begin_with_is_walked_beside_an
 
 @pytest.mark.parametrize("most", [40, 90])
 def test_characters_of_a_text_are_walked_beside_its_first(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for those near its end: long tokens don't fit there."""
+    """Characters near its end are others: long tokens don't fit there."""
     monkeypatch.setattr(RuleClasses, "found", lambda *_: None)
     grammar = compiled({"type": "string", "maxLength": most}, vocabulary())
     grammar.mask(grammar.consume_bytes(grammar.start, b'"') or 0)

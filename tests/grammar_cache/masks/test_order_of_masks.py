@@ -104,7 +104,7 @@ LARGER = """c ::= "{" [a-y]{20} "}"
 
 
 def dearest(grammar: CompiledGrammar) -> dict[tuple[bytes, int], int]:
-    """Costs of reading a byte from each state, at most, as parts of masks know them: too much behind too long a walk."""
+    """Costs of reading a byte from each state, as parts of masks know them: too much where a walk was too long."""
     states = range(grammar.network.states.count)
     return {grammar._distances.place(state): grammar._masks._insides.of(state).widest for state in states}
 
