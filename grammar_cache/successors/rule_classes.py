@@ -155,8 +155,9 @@ class RuleClasses:
     def _classes(self, key: tuple[int, ...]) -> tuple[Flags, NDArray[np.uint8]] | None:
         if key not in self._read:
             states = np.flatnonzero((self.part_of[:, None] == key).any(axis=1)).astype(np.int32)
-            little = len(states) < SMALLEST or into_loops(self._rules, states[:_LOOKED_AT])
-            self._read[key] = None if little and len(key) == 1 else part_classes(self._rules, self.part_of, states)
+            alone = len(key) == 1
+            little = alone and (len(states) < SMALLEST or into_loops(self._rules, states[:_LOOKED_AT]))
+            self._read[key] = None if little else part_classes(self._rules, self.part_of, states)
         return self._read[key]
 
 

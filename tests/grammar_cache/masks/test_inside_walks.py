@@ -32,19 +32,12 @@ def compiled(schema: object, known: Vocabulary) -> CompiledGrammar:
 
 def walks(grammar: CompiledGrammar, texts: list[bytes]) -> list[Inside]:
     """Insides that the walks of masks behind some texts are beside; the masks are those of all tokens."""
-    found: list[Inside] = []
-    walked = InsideWalks._walked
-
-    def noting(self: InsideWalks, like: Inside, *rest: object) -> Inside:
-        found.append(like)
-        return walked(self, like, *rest)  # type: ignore[arg-type]
-
-    with mock.patch.object(InsideWalks, "_walked", noting):
+    with mock.patch.object(InsideWalks, "_walked", autospec=True, side_effect=InsideWalks._walked) as walked:
         for text in texts:
             at = grammar.consume_bytes(grammar.start, text)
             assert at is not None
             assert grammar.mask(at).tolist() == expected(grammar, at, None)
-    return found
+    return [call.args[1] for call in walked.call_args_list]
 
 
 def test_a_key_that_goes_on_with_what_most_tokens_begin_with_is_walked_beside_any_key() -> None:
@@ -69,10 +62,10 @@ def test_characters_of_a_text_are_walked_beside_its_first(most: int, monkeypatch
     monkeypatch.setattr(RuleClasses, "found", lambda *_: None)
     grammar = compiled({"type": "string", "maxLength": most}, vocabulary())
     grammar.mask(grammar.consume_bytes(grammar.start, b'"') or 0)
-    first = grammar._masks._insides
+    nothing = grammar._masks._insides._nothing
     found = walks(grammar, [b'"' + b"x" * count for count in range(1, 20)])
     assert found
-    assert all(one is not first._nothing for one in found)
+    assert all(one is not nothing for one in found)
 
 
 def test_parts_take_classes_that_tell_little_more_apart(monkeypatch: pytest.MonkeyPatch) -> None:
