@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,3 +12,6 @@ Octets: TypeAlias = NDArray[np.uint8]
 Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
+OctetRows: TypeAlias = Annotated[NDArray[np.uint8], 2]
+IntRows: TypeAlias = Annotated[NDArray[np.int32], 2]
+LongRows: TypeAlias = Annotated[NDArray[np.int64], 2]

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs, Octets
+from grammar_cache.array_types import Flags, Ints, LongRows, Longs, OctetRows, Octets
+from grammar_cache.blocks import Block, Layout
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.network.network import Network
 
@@ -109,7 +110,7 @@ class Arena(NamedTuple):
     """
 
     rows: Ints
-    patterns: NDArray[np.uint8]
+    patterns: OctetRows
     pattern_hashes: Longs
     pattern_slots: Ints
     row: Ints
@@ -127,7 +128,11 @@ class Arena(NamedTuple):
     rule_stamp: Longs
     rule_last: Ints
     used: Longs
-    scratch: NDArray[np.int64]
+    scratch: LongRows
+
+
+NETWORK, ARENA = Layout(NetworkArrays), Layout(Arena)
+rules_in, arena_in = NETWORK.reader(), ARENA.reader()
 
 
 @jit_inline
@@ -234,8 +239,9 @@ def configuration_of(arena: Arena, items: Longs, accepting: bool, limit: int) ->
 
 
 @jit_no_arrays
-def alone(arena: Arena, states: Ints, node: int, limit: int, into: Ints) -> int:
+def alone(arena_block: Block, states: Ints, node: int, limit: int, into: Ints) -> int:
     """Writes the configuration of each state over a node, nothing else beside it; FULL, CROWDED or 0."""
+    arena = arena_in(arena_block)
     item = arena.scratch[0, :1]
     for i in range(len(states)):
         item[0] = np.int64(states[i]) << 32 | node
@@ -247,21 +253,19 @@ def alone(arena: Arena, states: Ints, node: int, limit: int, into: Ints) -> int:
 
 
 @jit_inline
-def breadth(item_first: Longs, items: Longs, edge_first: Longs, configuration: int) -> int:
+def breadth(arena: Arena, configuration: int) -> int:
     """Items of a configuration, and edges that they can pop: what a step from there has to look at."""
-    first, past = item_first[configuration], item_first[configuration + 1]
+    first, past = arena.item_first[configuration], arena.item_first[configuration + 1]
     count = past - first
     for i in range(first, past):
-        node = items[i] & 0xFFFFFFFF
-        count += edge_first[node + 1] - edge_first[node]
+        node = arena.items[i] & 0xFFFFFFFF
+        count += arena.edge_first[node + 1] - arena.edge_first[node]
     return int(count)
 
 
 @jit_no_arrays
-def breadths(item_first: Longs, items: Longs, edge_first: Longs, configurations: Ints, into: Longs) -> None:
-    """Writes the breadth of each configuration.
-
-    The arrays are those of `Arena`: handing over all of them takes longer.
-    """
+def breadths(arena_block: Block, configurations: Ints, into: Longs) -> None:
+    """Writes the breadth of each configuration."""
+    arena = arena_in(arena_block)
     for k in range(len(configurations)):
-        into[k] = breadth(item_first, items, edge_first, configurations[k])
+        into[k] = breadth(arena, configurations[k])

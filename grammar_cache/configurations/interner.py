@@ -23,6 +23,7 @@ import numpy as np
 from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations import row_kernels, step_kernels
 from grammar_cache.configurations.arena import (
+    ARENA,
     BOTTOM,
     CONFIGURATIONS,
     CRAMPED,
@@ -31,6 +32,7 @@ from grammar_cache.configurations.arena import (
     EDGES,
     FULL,
     ITEMS,
+    NETWORK,
     NODES,
     PATTERN,
     PATTERNS,
@@ -38,6 +40,7 @@ from grammar_cache.configurations.arena import (
     ROWS,
     WIDE,
     WIDEST,
+    Arena,
     NetworkArrays,
     alone,
     breadths,
@@ -84,13 +87,36 @@ class Configurations:
         self._interrupt = interrupt or Interrupt()
         rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
         begun = Room(room, room, 4 * room, 4 * room, 4 * room, _PATTERNS)
-        self.arena = empty(network.class_count, len(network.entry), begun)
-        self.rules = rules._replace(
-            expand=address_of(row_kernels.expand, rules, self.arena, 0),
-            after_byte_alone=address_of(after_byte_alone, rules, self.arena, 0, 0),
+        arena = empty(network.class_count, len(network.entry), begun)
+        rules = rules._replace(
+            expand=address_of(row_kernels.expand, rules, arena, 0),
+            after_byte_alone=address_of(after_byte_alone, rules, arena, 0, 0),
         )
+        self._arena, self._rules = ARENA.packed(arena), NETWORK.packed(rules)
+        self._endless_rules = NETWORK.packed(rules._replace(widest=UNLIMITED))
+        self.arena_block = self._arena.block
+        self.blocks = self._rules.block, self.arena_block
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()
+
+    @property
+    def arena(self) -> Arena:
+        """Nodes and configurations: other arrays once there is more room."""
+        return self._arena.values
+
+    @arena.setter
+    def arena(self, arena: Arena) -> None:
+        self._arena.replace(arena)
+
+    @property
+    def rules(self) -> NetworkArrays:
+        """The network, with the limits that stand."""
+        return self._rules.values
+
+    @rules.setter
+    def rules(self, rules: NetworkArrays) -> None:
+        self._rules.replace(rules)
+        self._endless_rules.replace(rules._replace(widest=UNLIMITED))
 
     @property
     def count(self) -> int:
@@ -154,7 +180,7 @@ class Configurations:
     def breadths(self, configurations: Ints) -> Longs:
         """Items of each, and edges that they can pop: what a step from there has to look at."""
         found = np.empty(len(configurations), np.int64)
-        breadths(self.arena.item_first, self.arena.items, self.arena.edge_first, configurations, found)
+        breadths(self.arena_block, configurations, found)
         return found
 
     def cost(self, configuration: int) -> int:
@@ -209,7 +235,7 @@ class Configurations:
     def alone(self, states: Ints, node: int) -> Ints:
         """The configuration of each state over a node, nothing else beside it. Raises LimitExceeded(configurations)."""
         found = np.empty(len(states), np.int32)
-        while (status := alone(self.arena, states, node, self.limit, found)) < 0:
+        while (status := alone(self.arena_block, states, node, self.limit, found)) < 0:
             self.outcome(status)
         return found
 
@@ -235,7 +261,7 @@ class Configurations:
     def row(self, configuration: int) -> Ints:
         """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
         while self.arena.row[configuration] < 0:
-            status = row_kernels.expand(self.rules, self.arena, configuration)
+            status = row_kernels.make_row(*self.blocks, configuration)
             if status < 0:
                 self.outcome(status)
         row, arena = int(self.arena.row[configuration]), self.arena
@@ -244,20 +270,19 @@ class Configurations:
 
     def at(self, state: int) -> int:
         """The configuration of one state above the root: what its rule still has to read."""
-        while (number := step_kernels.at(self.rules, self.arena, state)) < 0:
+        while (number := step_kernels.at(*self.blocks, state)) < 0:
             self.outcome(number)
         return int(number)
 
     def popped(self, node: int) -> int:
         """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
-        rules = self.rules._replace(widest=UNLIMITED)
-        while (number := step_kernels.popped(rules, self.arena, node)) < 0:
+        while (number := step_kernels.popped(self._endless_rules.block, self.arena_block, node)) < 0:
             self.outcome(number)
         return int(number)
 
     def expansion(self, configuration: int) -> list[Item]:
         """The items with the entries of all rules that they may call before the next byte."""
-        rules = self.rules._replace(widest=UNLIMITED)
+        rules = self._endless_rules.values
         while True:
             size = step_kernels.expansion(rules, self.arena, configuration)
             if size >= 0:
@@ -296,7 +321,7 @@ class Configurations:
 
     def _begin(self) -> int:
         item = np.full(1, np.int64(self.network.entry[0]) << 32 | ROOT, np.int64)
-        rules = self.rules._replace(widest=UNLIMITED)
+        rules = self._endless_rules.values
         while (number := step_kernels.closed(rules, self.arena, item, self.network.nullable)) < 0:
             self.outcome(number)
         return int(number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.array_types import Longs
+from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     CRAMPED,
     DEAD,
@@ -23,6 +24,8 @@ from grammar_cache.configurations.arena import (
     WORK,
     Arena,
     NetworkArrays,
+    arena_in,
+    rules_in,
 )
 from grammar_cache.configurations.step_kernels import (
     CHOSEN,
@@ -181,6 +184,12 @@ def _leave_out(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 def expanded(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Does what `expand` does, for other loops."""
     return int(call_at(rules.expand, (rules, arena, configuration)))
+
+
+@jit_no_arrays
+def make_row(rules_block: Block, arena_block: Block, configuration: int) -> int:
+    """Does what `expand` does, for Python."""
+    return int(expanded(rules_in(rules_block), arena_in(arena_block), configuration))
 
 
 @jit_inline

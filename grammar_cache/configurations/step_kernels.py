@@ -11,6 +11,7 @@ import numpy as np
 from grammar_cache.algorithms.heap import pop, push
 from grammar_cache.algorithms.sorting import many_distinct
 from grammar_cache.array_types import Longs
+from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CLOCK,
@@ -20,8 +21,10 @@ from grammar_cache.configurations.arena import (
     WIDE,
     Arena,
     NetworkArrays,
+    arena_in,
     configuration_of,
     node_of,
+    rules_in,
 )
 from grammar_cache.configurations.cyclic_nodes import COUNTS, ENTERED, OUTSIDE, SEEN, enter
 from grammar_cache.jit import jit_inline, jit_no_arrays
@@ -181,7 +184,13 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 
 @jit_no_arrays
-def at(rules: NetworkArrays, arena: Arena, state: int) -> int:
+def at(rules_block: Block, arena_block: Block, state: int) -> int:
+    """The configuration that `above_root` tells."""
+    return int(above_root(rules_in(rules_block), arena_in(arena_block), state))
+
+
+@jit_inline
+def above_root(rules: NetworkArrays, arena: Arena, state: int) -> int:
     """The configuration of one state above the root: what its rule still has to read; or a status."""
     arena.scratch[ENDING, 0] = np.int64(state) << 32
     number: int = closed_ending(rules, arena, 1, False)
@@ -189,12 +198,12 @@ def at(rules: NetworkArrays, arena: Arena, state: int) -> int:
 
 
 @jit_no_arrays
-def popped(rules: NetworkArrays, arena: Arena, node: int) -> int:
+def popped(rules_block: Block, arena_block: Block, node: int) -> int:
     """The configuration behind the end of a rule whose node it is, text that may end there not counted; or a status.
 
     Items and edges are written alike.
     """
-    size = 0
+    rules, arena, size = rules_in(rules_block), arena_in(arena_block), 0
     for e in range(arena.edge_first[node], arena.edge_first[node + 1]):
         if size == arena.scratch.shape[1]:
             return CRAMPED

@@ -31,7 +31,7 @@ from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
 from grammar_cache.network.rule_groups import Part, parts
-from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.successors.token_kernels import WORDS, TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 INFINITE = 1 << 29
@@ -48,7 +48,7 @@ class Distances:
     ) -> None:
         """Costs of states above `most` count as that. Raises LimitExceeded(configurations), Interrupted."""
         self._configurations = configurations
-        self._words = TokenArrays.of(vocabulary)
+        self._words = WORDS.packed(TokenArrays.of(vocabulary))
         self._parts = parts(configurations.network)
         self._places: tuple[list[int], list[int]] | None = None  # by rule: part, shift to places in it
         self._states, self._witness = _solved(
@@ -71,7 +71,15 @@ class Distances:
             self.additive = _longer(self.additive, len(arena.hashes))
         if len(self._nodes) < len(arena.node_hashes):
             self._nodes = _longer(self._nodes, len(arena.node_hashes))
-        extend(arena, self._states, self._nodes, self._node_count, self.additive, self._count, INFINITE)
+        extend(
+            self._configurations.arena_block,
+            self._states,
+            self._nodes,
+            self._node_count,
+            self.additive,
+            self._count,
+            INFINITE,
+        )
         self._count, self._node_count = count, node_count
 
     @property
@@ -120,7 +128,7 @@ class Distances:
             self.update()
             into = np.empty(min(self.additive[configuration], left - len(found), _FOLLOWED), np.int32)
             done, configuration, status = follow_least(
-                table.rules, table.arena, self._words, self._states, self._witness, self._nodes, self.additive,
+                *table.blocks, self._words.block, self._states, self._witness, self._nodes, self.additive,
                 INFINITE, configuration, left - len(found), ways, into,
             )  # fmt: skip
             found += into[:done].tolist()

@@ -9,10 +9,11 @@ import numpy as np
 
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, NetworkArrays
+from grammar_cache.blocks import Block
+from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, arena_in, rules_in
 from grammar_cache.distances.reach import Reach
 from grammar_cache.jit import call_at, jit, jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.successors.token_kernels import words_in
 
 
 @jit
@@ -118,6 +119,14 @@ def _prefer(string: int, walk: int, strings: Ints, lengths: Ints) -> bool:
 
 @jit_no_arrays
 def extend(
+    arena_block: Block, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
+) -> None:
+    """Writes what `write_costs` does."""
+    write_costs(arena_in(arena_block), states, nodes, node_count, configurations, count, infinite)
+
+
+@jit_inline
+def write_costs(
     arena: Arena, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
 ) -> None:
     """The costs of nodes and configurations from these numbers on, given those of all states."""
@@ -200,9 +209,9 @@ def _on_way(ways: KnownWays, place: int, left: int) -> int:
 
 @jit
 def follow_least(
-    rules: NetworkArrays,
-    arena: Arena,
-    words: TokenArrays,
+    rules_block: Block,
+    arena_block: Block,
+    words_block: Block,
     states: Ints,
     strings: Ints,
     nodes: Ints,
@@ -219,6 +228,7 @@ def follow_least(
 
     `costs` of configurations and `nodes` are those up to now, and what is met on the way is added.
     """
+    rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     known, node_count, done = arena.used[CONFIGURATIONS], arena.used[NODES], 0
     while done < len(into) and costs[place] > 0:
         if costs[place] <= left - done:
@@ -233,7 +243,7 @@ def follow_least(
             at = call_at(rules.after_byte_alone, (rules, arena, at, words.data[k]))
             if at == DEAD or at < UNKNOWN:
                 return done, place, at
-        extend(arena, states, nodes, node_count, costs, known, infinite)
+        write_costs(arena, states, nodes, node_count, costs, known, infinite)
         known, node_count = arena.used[CONFIGURATIONS], arena.used[NODES]
         into[done], done, place = token, done + 1, at
     return done, place, 0

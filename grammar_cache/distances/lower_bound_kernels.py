@@ -9,7 +9,8 @@ import numpy as np
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.algorithms.heap import pop, push
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, Arena
+from grammar_cache.blocks import Block
+from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, arena_in
 from grammar_cache.distances.reach import Reach
 from grammar_cache.distances.reach_tables import LEFT_OUT, OVER, WHOLE, WHOLE_LEFT_OUT, WHOLE_OVER
 from grammar_cache.jit import jit, jit_inline, jit_no_arrays
@@ -142,9 +143,10 @@ def _lower(counts: _Counts, way: int, place: int, count: int, at_hand: int) -> N
 
 @jit_no_arrays
 def bounds_from(
-    arena: Arena, fewest: Ints, nodes: Ints, node_count: int, bounds: Ints, count: int, infinite: int
+    arena_block: Block, fewest: Ints, nodes: Ints, node_count: int, bounds: Ints, count: int, infinite: int
 ) -> None:
     """The bounds of nodes, [how the text begins, node], and of configurations from these numbers on."""
+    arena = arena_in(arena_block)
     nodes[:, node_count : arena.used[NODES]] = infinite
     changed = True
     while changed:  # nodes of one group lean on each other; all others are settled by the first pass

@@ -103,7 +103,15 @@ class LowerBounds:
             self._bounds = _longer(self._bounds, len(arena.hashes))
         if self._nodes.shape[1] < node_count:
             self._nodes = _longer(self._nodes, len(arena.node_hashes))
-        bounds_from(arena, self._fewest, self._nodes, self._node_count, self._bounds, self._count, INFINITE)
+        bounds_from(
+            self._configurations.arena_block,
+            self._fewest,
+            self._nodes,
+            self._node_count,
+            self._bounds,
+            self._count,
+            INFINITE,
+        )
         self._count, self._node_count = count, node_count
 
 

@@ -7,10 +7,11 @@ in `token_kernels`, a loop that can't go on returns a status below 0, and goes o
 from __future__ import annotations
 
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
+from grammar_cache.blocks import Block
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, arena_in, rules_in
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.masks.mask_kernels import REACHED, Marks, cost_once
-from grammar_cache.successors.token_kernels import TokenArrays, visit, write
+from grammar_cache.successors.token_kernels import TokenArrays, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
 
 EXIT, NODE, COST, OUTERMOST, PLACE, LEFT = range(6)
@@ -19,9 +20,9 @@ EXIT, NODE, COST, OUTERMOST, PLACE, LEFT = range(6)
 
 @jit_no_arrays
 def below(
-    rules: NetworkArrays,
-    arena: Arena,
-    words: TokenArrays,
+    rules_block: Block,
+    arena_block: Block,
+    words_block: Block,
     path: Ints,
     exits: Ints,
     after_exit: int,
@@ -36,6 +37,7 @@ def below(
     at most, the outermost exit with its place in `sums`: see `_weigh`, and the fuel that is left.
     Returns 0, or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or no fuel is left.
     """
+    rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     while progress[EXIT] < len(exits):
         leaving, node = exits[progress[EXIT]], progress[NODE]
         if leaving >= words.skip[progress[OUTERMOST]]:

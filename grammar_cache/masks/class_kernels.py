@@ -6,7 +6,8 @@ As in `token_kernels`, a loop that can't go on returns a status below 0, and goe
 from __future__ import annotations
 
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays
+from grammar_cache.blocks import Block
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, arena_in, rules_in
 from grammar_cache.jit import jit_no_arrays
 from grammar_cache.masks.mask_kernels import NODE, NUMBER, InsideFound, is_dear, note
 from grammar_cache.successors.class_walk_kernels import WideStates, is_wide
@@ -15,8 +16,8 @@ from grammar_cache.successors.token_kernels import TokenArrays, visit
 
 @jit_no_arrays
 def inside_by_class(
-    rules: NetworkArrays,
-    arena: Arena,
+    rules_block: Block,
+    arena_block: Block,
     words: TokenArrays,
     wide: WideStates,
     path: Ints,
@@ -28,6 +29,7 @@ def inside_by_class(
     root. Below nodes behind which some state isn't `wide` nothing is walked: these, and where they lead, are
     `parted`, two rows. Progress: how many those are, and the others as for `inside`, whose statuses it has.
     """
+    rules, arena = rules_in(rules_block), arena_in(arena_block)
     node = max(progress[NODE], 1)
     while node < len(words.byte):
         here = node

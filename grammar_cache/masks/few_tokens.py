@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct
-from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, NetworkArrays, breadth
+from grammar_cache.array_types import IntRows, Ints, Longs
+from grammar_cache.blocks import Block, Layout
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, arena_in, breadth, rules_in
 from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
 from grammar_cache.jit import jit, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
@@ -44,7 +45,7 @@ class FewFound(NamedTuple):
 
     tokens: Ints
     reached: Ints
-    path: Ints
+    path: IntRows
 
     @staticmethod
     def room(longest: int) -> FewFound:
@@ -52,16 +53,20 @@ class FewFound(NamedTuple):
         return FewFound(np.empty(MOST, np.int32), np.empty(MOST, np.int32), np.empty((3, longest + 1), np.int32))
 
 
+SPELLINGS, FOUND = Layout(Spellings), Layout(FewFound)
+spellings_in, found_in = SPELLINGS.reader(), FOUND.reader()
+
+
 @jit_no_arrays
 def few(
-    rules: NetworkArrays,
-    arena: Arena,
+    rules_block: Block,
+    arena_block: Block,
     weights: Longs,
     heavy: int,
     fuel: int,
-    spellings: Spellings,
+    spellings_block: Block,
     configuration: int,
-    found: FewFound,
+    found_block: Block,
 ) -> int:
     """Notes the tokens that lead on from a configuration: how many there are.
 
@@ -69,6 +74,8 @@ def few(
     lead on whose `weights` are more than `heavy`; WIDE where a byte is dear; another status below 0, after which it
     begins anew.
     """
+    rules, arena = rules_in(rules_block), arena_in(arena_block)
+    spellings, found = spellings_in(spellings_block), found_in(found_block)
     if arena.row[configuration] < 0:
         status = expanded(rules, arena, configuration)
         if status < 0:
@@ -81,7 +88,7 @@ def few(
         return MANY
     children, path = spellings.children, found.path
     path[_CONFIGURATION, 0], path[_NODE, 0], path[_CHILD, 0] = configuration, 0, children.first[0]
-    breadth_here = breadth(arena.item_first, arena.items, arena.edge_first, configuration)
+    breadth_here = breadth(arena, configuration)
     fuel -= SOURCE_COST + BREADTH_COST * breadth_here
     depth = count = 0
     while depth >= 0:

@@ -37,7 +37,7 @@ from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.rule_classes import RuleClasses, Wide
 from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
-from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.successors.token_kernels import WORDS, TokenArrays
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -78,7 +78,7 @@ class InsideWalks:
         self._configurations = configurations
         self._distances = distances
         self._vocabulary = vocabulary
-        self._words = TokenArrays.of(vocabulary)
+        self._words = WORDS.packed(TokenArrays.of(vocabulary))
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
         self._insides = vocabulary.cache(InsideCache)
@@ -152,7 +152,7 @@ class InsideWalks:
         """
         like, beside = (self._nothing, DEAD) if other is None else (self.of(other), self._outlook(other)[0])
         self._beside[0] = beside
-        whole = np.array([[1], [len(self._words.byte)], [origin]], np.int32)
+        whole = np.array([[1], [len(self._words.values.byte)], [origin]], np.int32)
         return self._walked(like, first, kinds, *whole)
 
     def _walked_around(self, state: int, loop: Loop) -> Inside:
@@ -167,13 +167,13 @@ class InsideWalks:
             np.empty(0, np.int32),
             max(table.cost(table.at(one)) for one in loop.states.tolist()),
         )
-        return self._walked(like, 0, _NO_KINDS, found.exits, self._words.skip[found.exits], before)
+        return self._walked(like, 0, _NO_KINDS, found.exits, self._words.values.skip[found.exits], before)
 
     def _walked_by_class(self, wide: Wide, origin: int) -> Inside:
         """Walks classes of bytes, and bytes behind narrow states."""
-        table, by_class, skip = self._configurations, wide.by_class, self._words.skip
+        table, by_class, skip = self._configurations, wide.by_class, self._words.values.skip
         trie, within = by_class.trie, self._classes.within(wide)
-        words = self._words._replace(
+        words = self._words.values._replace(
             byte=trie.byte,
             depth=trie.depth,
             skip=trie.skip,
@@ -188,7 +188,7 @@ class InsideWalks:
         self._path[0] = origin
         while status < 0 and status != WIDE:
             found = InsideFound(bits, reached.with_room(), exits)
-            status = inside_by_class(table.rules, table.arena, words, within, self._path, found, parted, progress)
+            status = inside_by_class(*table.blocks, words, within, self._path, found, parted, progress)
             if status < 0 and status != WIDE:
                 table.outcome(status)
         farthest, widest = reached.farthest(-1), int(progress[WIDEST])
@@ -206,7 +206,7 @@ class InsideWalks:
         """The configuration of a state by itself, and how much of the vocabulary begins with bytes that lead on."""
         table = self._configurations
         while True:
-            origin, alive = outlook(table.rules, table.arena, state, self._class_weights)
+            origin, alive = outlook(*table.blocks, state, self._class_weights)
             if origin >= 0:
                 return int(origin), int(alive)
             table.outcome(origin)
@@ -219,12 +219,12 @@ class InsideWalks:
         table, likeness = self._configurations, self._likeness(first, kinds)
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), Reached(table, self._distances)
-        exits = np.empty(len(self._words.byte), np.int32)
+        exits = np.empty(len(self._words.values.byte), np.int32)
         progress = np.zeros(CHANGED + 1, np.int64)
         progress[WIDEST], progress[LEFT] = like.widest, PART_FUEL
         while progress[NUMBER] < len(begin):
             found = InsideFound(bits, reached.with_room(), exits)
-            status = inside(table.rules, table.arena, self._words, likeness, walk, like.exits, found, progress)
+            status = inside(*table.blocks, self._words.block, likeness, walk, like.exits, found, progress)
             if status == WIDE:
                 break
             if status < 0:
@@ -256,11 +256,11 @@ class InsideWalks:
         """
         table, weights, passed = self._configurations, self._class_weights, np.full(_BEHIND, DEAD, np.int32)
         for place in range(_BEHIND):
-            behind = mostly_behind(table.arena, origin, weights, passed[:place])
+            behind = mostly_behind(table.arena_block, origin, weights, passed[:place])
             items = table.items(behind) if behind != DEAD else []
             if len(items) == 1 and items[0][1] == ROOT and self._loops(items[0][0]):
                 other = self._outlook(items[0][0])[0]
-                if weight_alike(table.arena, origin, other, weights) > dead:
+                if weight_alike(table.arena_block, origin, other, weights) > dead:
                     return items[0][0]
             passed[place] = behind
         return None

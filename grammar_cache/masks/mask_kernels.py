@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints, Longs
+from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     BOTTOM,
     DEAD,
@@ -18,14 +19,16 @@ from grammar_cache.configurations.arena import (
     WIDE,
     Arena,
     NetworkArrays,
+    arena_in,
+    rules_in,
 )
 from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
-from grammar_cache.configurations.step_kernels import at
+from grammar_cache.configurations.step_kernels import above_root
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import row_cost
-from grammar_cache.successors.token_kernels import TokenArrays, visit, write
+from grammar_cache.successors.token_kernels import TokenArrays, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
 
 Marks: TypeAlias = NDArray[np.uint8]
@@ -77,9 +80,9 @@ WALKED, REACHED = 1, 2
 
 @jit_no_arrays
 def inside(
-    rules: NetworkArrays,
-    arena: Arena,
-    words: TokenArrays,
+    rules_block: Block,
+    arena_block: Block,
+    words_block: Block,
     likeness: Likeness,
     walk: InsideWalk,
     known: Ints,
@@ -94,6 +97,7 @@ def inside(
     what reading a byte costs at most, the fuel that is left, and whether the bits are others than they were. Returns 0,
     or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or there is no fuel left.
     """
+    rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     number, node = progress[NUMBER], progress[NODE]
     while number < len(walk.begin):
         if max(node, walk.begin[number]) >= walk.past[number]:
@@ -229,12 +233,13 @@ def _places(arena: Arena, item: int) -> tuple[int, int]:
 
 
 @jit_no_arrays
-def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> tuple[int, int]:
+def outlook(rules_block: Block, arena_block: Block, state: int, weights: Longs) -> tuple[int, int]:
     """The configuration of a state above the root, expanded, and the weight of the byte classes that lead on from it.
 
     A status in place of the first, and nothing is lost, where that can't be.
     """
-    number = at(rules, arena, state)
+    rules, arena = rules_in(rules_block), arena_in(arena_block)
+    number = above_root(rules, arena, state)
     if number >= 0 and arena.row[number] < 0:
         status = expanded(rules, arena, number)
         if status < 0:
@@ -250,10 +255,11 @@ def outlook(rules: NetworkArrays, arena: Arena, state: int, weights: Longs) -> t
 
 
 @jit_no_arrays
-def mostly_behind(arena: Arena, origin: int, weights: Longs, without: Ints) -> int:
+def mostly_behind(arena_block: Block, origin: int, weights: Longs, without: Ints) -> int:
     """The configuration, `without` some, that byte classes of the most weight lead to from one that is expanded: DEAD
     if none does.
     """
+    arena = arena_in(arena_block)
     row, most, chosen = arena.row[origin], 0, DEAD
     for c in range(len(weights)):
         after, total = follows(arena, row, c), 0
@@ -271,8 +277,9 @@ def mostly_behind(arena: Arena, origin: int, weights: Longs, without: Ints) -> i
 
 
 @jit_no_arrays
-def weight_alike(arena: Arena, one: int, other: int, weights: Longs) -> int:
+def weight_alike(arena_block: Block, one: int, other: int, weights: Longs) -> int:
     """Weight of the byte classes that lead to the same from two configurations, which are expanded."""
+    arena = arena_in(arena_block)
     mine, theirs, total = arena.row[one], arena.row[other], 0
     for c in range(len(weights)):
         if follows(arena, mine, c) == follows(arena, theirs, c):

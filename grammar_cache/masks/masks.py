@@ -21,14 +21,14 @@ from grammar_cache.configurations.arena import WIDE
 from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.masks.below_kernels import COST, EXIT, LEFT, OUTERMOST, below, room_below
-from grammar_cache.masks.few_tokens import MANY, FewFound, Spellings, few, few_words
+from grammar_cache.masks.few_tokens import FOUND, MANY, SPELLINGS, FewFound, Spellings, few, few_words
 from grammar_cache.masks.inside_walks import InsideWalks
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.mask_kernels import PART_FUEL
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.successors.rule_classes import RuleClasses
-from grammar_cache.successors.token_kernels import TokenArrays
+from grammar_cache.successors.token_kernels import WORDS, TokenArrays
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -65,9 +65,9 @@ class Masks:
         self._configurations = configurations
         self._distances = distances
         self._vocabulary = vocabulary
-        self._words = TokenArrays.of(vocabulary)
-        self._spellings = Spellings.of(vocabulary)
-        self._found = FewFound.room(vocabulary.longest)
+        self._words = WORDS.packed(TokenArrays.of(vocabulary))
+        self._spellings = SPELLINGS.packed(Spellings.of(vocabulary))
+        self._found = FOUND.packed(FewFound.room(vocabulary.longest))
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._sets = vocabulary.cache(SharedSets)
         self._weight = vocabulary.trie.size - 1
@@ -169,7 +169,7 @@ class Masks:
         table, found, heavy = self._configurations, self._found, self._weight // 2
         while True:
             count = few(
-                table.rules, table.arena, self._class_weights, heavy, self._fuel, self._spellings, configuration, found
+                *table.blocks, self._class_weights, heavy, self._fuel, self._spellings.block, configuration, found.block
             )
             if count >= 0:
                 break
@@ -180,7 +180,7 @@ class Masks:
             table.outcome(count)
         self._distances.update()
         stops = self._stop_ids if table.accepts(configuration) else _NONE
-        places, words, farthest = few_words(found, count, stops, self._distances.additive)
+        places, words, farthest = few_words(found.values, count, stops, self._distances.additive)
         own = TokenBits(words, places, self._bytes // 4)
         return Mask((own,), self._bytes, farthest, own_bytes=own.size_bytes)
 
@@ -194,11 +194,11 @@ class Masks:
     def _walked_below(self, exits: Ints, after: int) -> _Some:
         table = self._configurations
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
-        progress, sums = np.zeros(LEFT + 1, np.int64), np.zeros(room_below(self._words.skip, exits), np.int32)
+        progress, sums = np.zeros(LEFT + 1, np.int64), np.zeros(room_below(self._words.values.skip, exits), np.int32)
         progress[OUTERMOST], progress[LEFT], status = exits[0], PART_FUEL, 0
         while progress[EXIT] < len(exits) and status != WIDE:
             flags = reached.with_room()
-            status = below(table.rules, table.arena, self._words, self._path, exits, after, progress, bits, flags, sums)
+            status = below(*table.blocks, self._words.block, self._path, exits, after, progress, bits, flags, sums)
             if status < 0 and status != WIDE:
                 table.outcome(status)
         widest = INFINITE if status == WIDE else int(progress[COST])

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.configurations.arena import UNKNOWN, Arena, NetworkArrays
+from grammar_cache.blocks import Block
+from grammar_cache.configurations.arena import UNKNOWN, Arena, arena_in, rules_in
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import NO_FUEL, NODE_COST, note_string, row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, visit
@@ -30,8 +31,8 @@ class WideStates(NamedTuple):
 
 @jit_no_arrays
 def reached_by_class(
-    rules: NetworkArrays,
-    arena: Arena,
+    rules_block: Block,
+    arena_block: Block,
     words: TokenArrays,
     wide: WideStates,
     path: Ints,
@@ -50,6 +51,7 @@ def reached_by_class(
     behind which some state isn't `wide` nothing is walked: these, and where they lead, are `parted`, two rows. Costs
     are counted as for `distinct_successors`.
     """
+    rules, arena = rules_in(rules_block), arena_in(arena_block)
     node = max(progress[NODE], 1)
     while node < len(words.byte):
         here = node
@@ -93,10 +95,11 @@ def is_wide(arena: Arena, wide: WideStates, configuration: int) -> bool:
 
 
 @jit_no_arrays
-def wide_sources(item_first: Longs, items: Longs, part_of: Ints, configurations: Ints, found: Flags) -> None:
-    """Writes whether all states of each configuration are wide. The first two arrays are those of `Arena`."""
+def wide_sources(arena_block: Block, part_of: Ints, configurations: Ints, found: Flags) -> None:
+    """Writes whether all states of each configuration are wide."""
+    arena = arena_in(arena_block)
     for k in range(len(configurations)):
-        first, past = item_first[configurations[k]], item_first[configurations[k] + 1]
+        first, past = arena.item_first[configurations[k]], arena.item_first[configurations[k] + 1]
         found[k] = first < past
         for i in range(first, past):
-            found[k] &= part_of[items[i] >> 32] >= 0
+            found[k] &= part_of[arena.items[i] >> 32] >= 0

@@ -50,8 +50,7 @@ class ClassWalks:
     def wide(self, configurations: Ints) -> Flags:
         """Flags of those all of whose states are wide: few tokens go on from others, and are walked byte by byte."""
         found = np.empty(len(configurations), np.bool_)
-        arena = self._configurations.arena
-        wide_sources(arena.item_first, arena.items, self._classes.part_of, configurations, found)
+        wide_sources(self._configurations.arena_block, self._classes.part_of, configurations, found)
         return found
 
     def around(self, configuration: int, fuel: int) -> Around | None:
@@ -77,7 +76,7 @@ class ClassWalks:
             while status < 0:
                 scratch.make_room(len(table.arena.accepts))
                 status = reached_by_class(
-                    table.rules, table.arena, words, within, self._path, scratch.shortest, scratch.found,
+                    *table.blocks, words, within, self._path, scratch.shortest, scratch.found,
                     scratch.walked, scratch.serial, parted, fuel, progress,
                 )  # fmt: skip
                 if status < 0:

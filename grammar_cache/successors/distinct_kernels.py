@@ -11,15 +11,18 @@ import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct as sorted_distinct
 from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
     WORK,
     Arena,
     NetworkArrays,
+    arena_in,
+    rules_in,
 )
 from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays, read
+from grammar_cache.successors.token_kernels import TokenArrays, read, words_in
 
 
 class Walks(NamedTuple):
@@ -55,9 +58,9 @@ def row_cost(arena: Arena, configuration: int) -> int:
 
 @jit_no_arrays
 def distinct_successors(
-    rules: NetworkArrays,
-    arena: Arena,
-    words: TokenArrays,
+    rules_block: Block,
+    arena_block: Block,
+    words_block: Block,
     path: Ints,
     spent: Ints,
     walks: Walks,
@@ -79,6 +82,7 @@ def distinct_successors(
     `progress`, which counts sources on. Returns 0; NO_FUEL, where there is too little for the source that `progress`
     stands at; a status below 0, or NO_ROOM in `keys`, after which it goes on.
     """
+    rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     while progress[SOURCE] < len(costs):
         if costs[progress[SOURCE]] > progress[FUEL]:
             return NO_FUEL

@@ -35,11 +35,11 @@ from grammar_cache.successors.scratch import Scratch
 from grammar_cache.successors.self_loops import LoopExits
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
+    WORDS,
     TokenArrays,
     TokenWalks,
     clear,
     consume,
-    consume_known,
     follow,
     tokens_into,
 )
@@ -70,7 +70,7 @@ class SuccessorTables:
         self._successors: LruCache[int, Successors] = LruCache(limit_bytes // 2)
         self._narrow = NarrowPlaces(vocabulary, fuel)
         self.packed = PackedSuccessors()
-        self._words = TokenArrays.of(vocabulary)
+        self._words = WORDS.packed(TokenArrays.of(vocabulary))
         self._classes: list[int] = configurations.network.classes.tolist()
         self._exits = KnownExits(configurations, vocabulary)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
@@ -106,14 +106,9 @@ class SuccessorTables:
 
     def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         """The configuration after each token: int32[rows, k] from int32[rows] and int32[rows, k]; DEAD where none."""
-        table, arena, words = self._configurations, self._configurations.arena, self._words
-        after = np.empty(tokens.shape, np.int32)
-        done = consume_known(
-            arena.rows, arena.patterns, arena.row, arena.costs, table.rules.dear, table.rules.widest,
-            table.rules.classes, words.data, words.data_offsets, configurations, tokens, after,
-        )  # fmt: skip
+        table, after, done = self._configurations, np.empty(tokens.shape, np.int32), 0
         while done < after.size:
-            done, status = consume(table.rules, table.arena, words, configurations, tokens, after, done)
+            done, status = consume(*table.blocks, self._words.block, configurations, tokens, after, done)
             if status < 0:
                 table.outcome(status)
         return after
@@ -157,7 +152,7 @@ class SuccessorTables:
         table, done, status = self._configurations, 0, -1
         text, behind = np.frombuffer(data, np.uint8), np.full(len(data), DEAD, np.int32)
         while status < 0:
-            done, configuration, status = follow(table.rules, table.arena, text, once, done, configuration, behind)
+            done, configuration, status = follow(*table.blocks, text, once, done, configuration, behind)
             if status < 0:
                 table.outcome(status)
         return behind
@@ -189,20 +184,20 @@ class SuccessorTables:
         if configuration in self._narrow:
             tokens = [*also, *self._narrow.tokens_into(configuration, targets, self.consume)]
             return allowed(tokens, mask_bytes(self._vocabulary.size))
-        table, words = self._configurations, self._words
+        table = self._configurations
         known = self._exits.around(configuration) if len(targets) else None
         chosen = np.zeros(table.count, np.bool_)
         chosen[targets] = True
         if known is None:
             bits = np.zeros(mask_bytes(self._vocabulary.size), np.uint8)
-            whole = np.array([[1], [len(words.byte)], [configuration]], np.int32)
+            whole = np.array([[1], [len(self._words.values.byte)], [configuration]], np.int32)
             walks = TokenWalks(*(whole if len(targets) else whole[:, :0]))
         else:
             bits, walks = self._staying(*known, chosen)
         number, node, status = 0, 0, -1
         while status < 0:
             number, node, status = tokens_into(
-                table.rules, table.arena, words, self._path, self._spent, walks, chosen, bits, number, node
+                *table.blocks, self._words.block, self._path, self._spent, walks, chosen, bits, number, node
             )
             if status < 0:
                 table.outcome(status)
@@ -213,7 +208,7 @@ class SuccessorTables:
         inside = [tokens for tokens, end in zip(loop.tokens, chosen[places[loop.ends]].tolist(), strict=True) if end]
         bits = union(inside, mask_bytes(self._vocabulary.size)).copy()
         if loop.apart:
-            clear(self._words, loop.begin[-loop.apart :], loop.past[-loop.apart :], bits)
+            clear(self._words.block, loop.begin[-loop.apart :], loop.past[-loop.apart :], bits)
         return bits, TokenWalks(loop.begin, loop.past, places[loop.before])
 
     def successors(self, configuration: int) -> Successors:
@@ -270,7 +265,7 @@ class SuccessorTables:
         sources = np.array(configurations, np.int32)
         costs = SOURCE_COST + BREADTH_COST * table.breadths(sources)
         around = self._around.of(sources, costs, fuel)
-        walks = remaining_walks(sources, around, len(self._words.byte))
+        walks = remaining_walks(sources, around, len(self._words.values.byte))
         costs += np.array([0 if known is None else known.cost for known in around], np.int64)
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)
         progress = np.array([0, 0, 0, 0, 0, fuel, scratch.serial], np.int64)
@@ -283,7 +278,7 @@ class SuccessorTables:
                     table.outcome(status)
                 scratch.make_room(len(table.arena.accepts))
                 status = distinct_successors(
-                    table.rules, table.arena, self._words, self._path, self._spent, walks, progress, scratch.shortest,
+                    *table.blocks, self._words.block, self._path, self._spent, walks, progress, scratch.shortest,
                     scratch.found, scratch.walked, costs, complete, keys, ends,
                 )  # fmt: skip
         finally:

@@ -12,14 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints
+from grammar_cache.array_types import Flags, Ints, Octets
+from grammar_cache.blocks import Block, Layout
 from grammar_cache.configurations.arena import (
     DEAD,
-    PATTERN,
-    ROW_HEAD,
     UNKNOWN,
     Arena,
     NetworkArrays,
+    arena_in,
+    rules_in,
 )
 from grammar_cache.configurations.row_kernels import after_byte
 from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
@@ -58,13 +59,18 @@ class TokenArrays(NamedTuple):
         )
 
 
+WORDS = Layout(TokenArrays)
+words_in = WORDS.reader()
+
+
 @jit_no_arrays
 def follow(
-    rules: NetworkArrays, arena: Arena, data: NDArray[np.uint8], once: bool, done: int, configuration: int, behind: Ints
+    rules_block: Block, arena_block: Block, data: Octets, once: bool, done: int, configuration: int, behind: Ints
 ) -> tuple[int, int, int]:
     """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status. What is
     `behind` each byte is noted. `once`: nothing else is made on the way that hasn't to be.
     """
+    rules, arena = rules_in(rules_block), arena_in(arena_block)
     while done < len(data) and configuration >= 0:
         if once:
             after = call_at(rules.after_byte_alone, (rules, arena, configuration, data[done]))
@@ -86,12 +92,19 @@ def dearness(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 @jit_no_arrays
 def consume(
-    rules: NetworkArrays, arena: Arena, words: TokenArrays, configurations: Ints, tokens: Ints, after: Ints, done: int
+    rules_block: Block,
+    arena_block: Block,
+    words_block: Block,
+    configurations: Ints,
+    tokens: Ints,
+    after: Ints,
+    done: int,
 ) -> tuple[int, int]:
     """Fills `after` [rows, tokens a row] from entry number `done` on: how many are done, and the status.
 
     Ids outside the vocabulary, ids without bytes, and tokens that cost too much lead nowhere.
     """
+    rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     rows, width = tokens.shape
     while done < rows * width:
         i, j = done // width, done % width
@@ -116,50 +129,6 @@ def consume(
         after[i, j] = at
         done += 1
     return done, 0
-
-
-@jit_no_arrays
-def consume_known(
-    rows: Ints,
-    patterns: NDArray[np.uint8],
-    row: Ints,
-    costs: Ints,
-    dear: int,
-    widest: int,
-    classes: NDArray[np.uint8],
-    data: NDArray[np.uint8],
-    offsets: Ints,
-    configurations: Ints,
-    tokens: Ints,
-    after: Ints,
-) -> int:
-    """Follows the bytes as `consume` does, from the first entry on, up to one that needs a configuration expanded; how
-    many are done.
-
-    It takes only the arrays that it reads: handing over all of a store takes longer than most calls.
-    """
-    count, width = tokens.shape
-    for i in range(count):
-        for j in range(width):
-            token, at = tokens[i, j], configurations[i]
-            if token < 0 or token >= len(offsets) - 1 or offsets[token] == offsets[token + 1]:
-                at = DEAD
-            else:
-                spent = 0
-                for k in range(offsets[token], offsets[token + 1]):
-                    if at < 0:
-                        break
-                    if row[at] < 0:
-                        reached: int = i * width + j
-                        return reached
-                    if costs[at] > dear:
-                        spent += costs[at]
-                    at = rows[row[at] + ROW_HEAD + patterns[rows[row[at] + PATTERN], classes[data[k]]]]
-                    if spent > widest:
-                        at = DEAD
-            after[i, j] = at
-    size: int = tokens.size
-    return size
 
 
 @jit_inline
@@ -205,8 +174,9 @@ def write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> bool:
 
 
 @jit_no_arrays
-def clear(words: TokenArrays, begin: Ints, past: Ints, bits: Bits) -> None:
+def clear(words_block: Block, begin: Ints, past: Ints, bits: Bits) -> None:
     """Clears the bits of the tokens from each of some nodes of the trie to before another one."""
+    words = words_in(words_block)
     for k in range(len(begin)):
         for here in range(begin[k], past[k]):
             write(words, words.string[here], bits, False)
@@ -222,9 +192,9 @@ class TokenWalks(NamedTuple):
 
 @jit_no_arrays
 def tokens_into(
-    rules: NetworkArrays,
-    arena: Arena,
-    words: TokenArrays,
+    rules_block: Block,
+    arena_block: Block,
+    words_block: Block,
     path: Ints,
     spent: Ints,
     walks: TokenWalks,
@@ -237,6 +207,7 @@ def tokens_into(
 
     Begun again from a walk and its node; node 0 is where a walk begins.
     """
+    rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     while number < len(walks.begin):
         if node == 0:
             node = walks.begin[number]
