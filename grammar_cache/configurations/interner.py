@@ -162,6 +162,11 @@ class Configurations:
         first = self.arena.item_first
         return _pairs(self.arena.items[first[configuration] : first[configuration + 1]])
 
+    def first_state(self, configuration: int) -> tuple[int, int]:
+        """The state of the first item, -1 if there is none, and how many items there are."""
+        first, past = self.arena.item_first[configuration : configuration + 2].tolist()
+        return self.arena.items.item(first) >> 32 if first < past else -1, past - first
+
     def edges(self, node: int) -> list[Edge]:
         """Pairs (return state, parent), ascending; (-1, -1) at the bottom."""
         first = self.arena.edge_first
@@ -185,7 +190,7 @@ class Configurations:
 
     def cost(self, configuration: int) -> int:
         """Items and edges that reading a byte from there costs. Raises LimitExceeded(configurations), Interrupted."""
-        self.row(configuration)
+        self.make_row(configuration)
         return int(self.arena.costs[configuration])
 
     def dear_cost(self, configuration: int, data: bytes) -> int:
@@ -199,19 +204,14 @@ class Configurations:
 
     def left_out(self, configuration: int) -> bool:
         """Whether a byte from there would cost too much. Raises LimitExceeded(configurations), Interrupted."""
-        self.row(configuration)
+        self.make_row(configuration)
         return int(self.arena.row[configuration]) == 0
 
     def pops(self, node: int, most: int) -> int:
         """Items that the end of a rule whose node it is leads to, counted up to where there are more than `most`."""
-        count, todo, seen = 0, [node], {node}
-        while todo and count <= most:
-            edges = self.edges(todo.pop())
-            count += len(edges)
-            ended = {parent for back, parent in edges if back >= 0 and self.rules.final[back]} - seen
-            seen |= ended
-            todo += ended
-        return count
+        while (count := step_kernels.pops(*self.blocks, node, most)) < 0:
+            self.outcome(count)
+        return int(count)
 
     def at_end(self, state: int) -> bool:
         """Whether the rule of an item may end here: then what it returns to is an item of its own."""
@@ -258,12 +258,16 @@ class Configurations:
             self.outcome(number)
         return int(number)
 
-    def row(self, configuration: int) -> Ints:
-        """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
+    def make_row(self, configuration: int) -> None:
+        """Finds out what follows a configuration. Raises LimitExceeded(configurations), Interrupted."""
         while self.arena.row[configuration] < 0:
             status = row_kernels.make_row(*self.blocks, configuration)
             if status < 0:
                 self.outcome(status)
+
+    def row(self, configuration: int) -> Ints:
+        """The configurations after it by byte class, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
+        self.make_row(configuration)
         row, arena = int(self.arena.row[configuration]), self.arena
         found: Ints = arena.rows[row + ROW_HEAD :].take(arena.patterns[arena.rows[row + PATTERN]])
         return found

@@ -198,6 +198,29 @@ def above_root(rules: NetworkArrays, arena: Arena, state: int) -> int:
 
 
 @jit_no_arrays
+def pops(rules_block: Block, arena_block: Block, node: int, most: int) -> int:
+    """Counts the edges of a node, and of all nodes whose rules end with it, up to `most` and one; or a status."""
+    rules, arena = rules_in(rules_block), arena_in(arena_block)
+    arena.used[CLOCK] += 1
+    clock, todo = arena.used[CLOCK], arena.scratch[ENDING]
+    todo[0], arena.popped[node] = node, clock
+    size, count = 1, 0
+    while size > 0 and count <= most:
+        size -= 1
+        first, past = arena.edge_first[todo[size]], arena.edge_first[todo[size] + 1]
+        count += past - first
+        for e in range(first, past):
+            back, parent = arena.edges[e] >> 32, arena.edges[e] & 0xFFFFFFFF
+            if arena.edges[e] != BOTTOM and rules.final[back] and arena.popped[parent] != clock:
+                if size == len(todo):
+                    return CRAMPED
+                arena.popped[parent] = clock
+                todo[size] = parent
+                size += 1
+    return int(count)
+
+
+@jit_no_arrays
 def popped(rules_block: Block, arena_block: Block, node: int) -> int:
     """The configuration behind the end of a rule whose node it is, text that may end there not counted; or a status.
 

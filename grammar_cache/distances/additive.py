@@ -15,9 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import CONFIGURATIONS, CROWDED, DEAD, NODES
+from grammar_cache.array_types import Ints
+from grammar_cache.blocks import Block
+from grammar_cache.configurations.arena import CROWDED, DEAD
 from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.cost_kernels import (
+    COSTS,
+    Costs,
     KnownWays,
     extend,
     follow_least,
@@ -31,61 +35,56 @@ from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import Network
 from grammar_cache.network.rule_groups import Part, parts
-from grammar_cache.successors.token_kernels import WORDS, TokenArrays
+from grammar_cache.successors.token_kernels import PackedWords, TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 INFINITE = 1 << 29
 """No completion is known. Two of them added still fit an int32."""
 _FOLLOWED = 1 << 14
 """Tokens that are followed at once."""
+_NONE = np.empty(0, np.int32)
 
 
 class Distances:
-    """`additive` int32[capacity]: d of every configuration up to the last `update`; INFINITE where none is known."""
+    """Additive distances of the configurations of one grammar, and what they are made of."""
 
     def __init__(
         self, configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt, most: int = INFINITE
     ) -> None:
         """Costs of states above `most` count as that. Raises LimitExceeded(configurations), Interrupted."""
         self._configurations = configurations
-        self._words = WORDS.packed(TokenArrays.of(vocabulary))
+        self._words = vocabulary.cache(PackedWords).of(vocabulary)
         self._parts = parts(configurations.network)
         self._places: tuple[list[int], list[int]] | None = None  # by rule: part, shift to places in it
         self._states, self._witness = _solved(
             configurations.network, self._parts, configurations.limit, vocabulary, interrupt, most
         )
-        self._nodes: NDArray[np.int32] = np.empty(0, np.int32)
-        self.additive: NDArray[np.int32] = np.empty(0, np.int32)
-        self._node_count = 0
-        self._count = 0
+        self._costs = COSTS.packed(Costs(self._states, _NONE, _NONE, np.zeros(2, np.int64)))
         self.update()
 
     def update(self) -> None:
         """Extends the tables to all configurations interned so far."""
-        arena = self._configurations.arena
-        count, node_count = int(arena.used[CONFIGURATIONS]), int(arena.used[NODES])
-        room = len(self.additive) >= len(arena.hashes) and len(self._nodes) >= len(arena.node_hashes)
-        if room and count == self._count and node_count == self._node_count:
-            return
-        if len(self.additive) < len(arena.hashes):
-            self.additive = _longer(self.additive, len(arena.hashes))
-        if len(self._nodes) < len(arena.node_hashes):
-            self._nodes = _longer(self._nodes, len(arena.node_hashes))
-        extend(
-            self._configurations.arena_block,
-            self._states,
-            self._nodes,
-            self._node_count,
-            self.additive,
-            self._count,
-            INFINITE,
-        )
-        self._count, self._node_count = count, node_count
+        while not extend(self._configurations.arena_block, self._costs.block, INFINITE):
+            arena, costs = self._configurations.arena, self._costs.values
+            nodes = _longer(costs.nodes, len(arena.node_hashes))
+            self._costs.replace(
+                costs._replace(nodes=nodes, configurations=_longer(costs.configurations, len(arena.hashes)))
+            )
+
+    @property
+    def additive(self) -> Ints:
+        """By configuration, up to the last `update`: d, or INFINITE where none is known."""
+        return self._costs.values.configurations
+
+    @property
+    def block(self) -> Block:
+        """The tables, for compiled loops: see `Costs`."""
+        return self._costs.block
 
     @property
     def held_bytes(self) -> int:
         """Bytes of the tables."""
-        return sum(table.nbytes for table in (self._states, self._witness, self._nodes, self.additive))
+        return self._witness.nbytes + sum(table.nbytes for table in self._costs.values)
 
     @property
     def state_costs(self) -> NDArray[np.int32]:
@@ -108,7 +107,7 @@ class Distances:
 
     def node_cost(self, node: int) -> int:
         """The fewest tokens from the end of a rule whose node it is to the end of the text, as of the last update."""
-        return int(self._nodes[node])
+        return int(self._costs.values.nodes[node])
 
     def witness(self, configuration: int) -> int:
         """The string whose consumption lowers d, given 0 < d < INFINITE. The least one where several items tie.
@@ -117,7 +116,7 @@ class Distances:
         """
         arena, d = self._configurations.arena, self.additive[configuration]
         first, past = arena.item_first[configuration : configuration + 2]
-        return int(least_string(arena.items[first:past], self._states, self._nodes, self._witness, d))
+        return int(least_string(arena.items[first:past], self._states, self._costs.values.nodes, self._witness, d))
 
     def follow(self, configuration: int, left: int, ways: KnownWays) -> tuple[list[int], int]:
         """Tokens of the witnesses from a configuration on, or of the `ways` where d is more than what is `left`, and
@@ -128,8 +127,8 @@ class Distances:
             self.update()
             into = np.empty(min(self.additive[configuration], left - len(found), _FOLLOWED), np.int32)
             done, configuration, status = follow_least(
-                *table.blocks, self._words.block, self._states, self._witness, self._nodes, self.additive,
-                INFINITE, configuration, left - len(found), ways, into,
+                *table.blocks, self._words.block, self._costs.block, self._witness, INFINITE, configuration,
+                left - len(found), ways, into,
             )  # fmt: skip
             found += into[:done].tolist()
             if status in (0, DEAD, CROWDED):
@@ -138,8 +137,8 @@ class Distances:
 
     def least_items(self, configuration: int) -> list[Item]:
         """Items whose distance is that of the configuration."""
-        d = self.additive[configuration]
-        return [(s, n) for s, n in self._configurations.items(configuration) if self._states[s] + self._nodes[n] == d]
+        d, nodes = self.additive[configuration], self._costs.values.nodes
+        return [(s, n) for s, n in self._configurations.items(configuration) if self._states[s] + nodes[n] == d]
 
     def proposals(self, configuration: int) -> list[int]:
         """The witness string of every way to go on from here, ascending."""
@@ -179,8 +178,8 @@ def _solved(
     return costs, witness
 
 
-def _longer(costs: NDArray[np.int32], size: int) -> NDArray[np.int32]:
-    return np.concatenate([costs, np.full(size - len(costs), INFINITE, np.int32)])
+def _longer(costs: Ints, size: int) -> Ints:
+    return costs if size <= len(costs) else np.append(costs, np.full(size - len(costs), INFINITE, np.int32))
 
 
 def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.blocks import Block
+from grammar_cache.blocks import Block, Layout
 from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, arena_in, rules_in
 from grammar_cache.distances.reach import Reach
 from grammar_cache.jit import call_at, jit, jit_inline, jit_no_arrays
@@ -117,19 +117,37 @@ def _prefer(string: int, walk: int, strings: Ints, lengths: Ints) -> bool:
     return True
 
 
+class Costs(NamedTuple):
+    """Fewest tokens, by state to the end of its rule, by node and by configuration to the end of the text. `solved`
+    counts the nodes and the configurations for which they are known.
+    """
+
+    states: Ints
+    nodes: Ints
+    configurations: Ints
+    solved: Longs
+
+
+COSTS = Layout(Costs)
+costs_in = COSTS.reader()
+
+
 @jit_no_arrays
-def extend(
-    arena_block: Block, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
-) -> None:
-    """Writes what `write_costs` does."""
-    write_costs(arena_in(arena_block), states, nodes, node_count, configurations, count, infinite)
+def extend(arena_block: Block, costs_block: Block, infinite: int) -> bool:
+    """Solves the costs of all nodes and configurations, unless there isn't room for as many as the arena has room for:
+    whether there is.
+    """
+    arena, costs = arena_in(arena_block), costs_in(costs_block)
+    if len(costs.nodes) < len(arena.node_hashes) or len(costs.configurations) < len(arena.hashes):
+        return False
+    _solve(arena, costs, infinite)
+    return True
 
 
 @jit_inline
-def write_costs(
-    arena: Arena, states: Ints, nodes: Ints, node_count: int, configurations: Ints, count: int, infinite: int
-) -> None:
-    """The costs of nodes and configurations from these numbers on, given those of all states."""
+def _solve(arena: Arena, costs: Costs, infinite: int) -> None:
+    """Solves costs of nodes and configurations that aren't known, given those of all states."""
+    states, nodes, (node_count, count) = costs.states, costs.nodes, costs.solved
     nodes[node_count : arena.used[NODES]] = infinite
     changed = True
     while changed:  # nodes of one group lean on each other; all others are settled by the first pass
@@ -140,7 +158,8 @@ def write_costs(
                 nodes[n] = value
                 changed = True
     for x in range(count, arena.used[CONFIGURATIONS]):
-        configurations[x] = 0 if arena.accepts[x] else min(infinite, _of_items(arena, states, nodes, x))
+        costs.configurations[x] = 0 if arena.accepts[x] else min(infinite, _of_items(arena, states, nodes, x))
+    costs.solved[0], costs.solved[1] = arena.used[NODES], arena.used[CONFIGURATIONS]
 
 
 @jit_inline
@@ -212,10 +231,8 @@ def follow_least(
     rules_block: Block,
     arena_block: Block,
     words_block: Block,
-    states: Ints,
+    costs_block: Block,
     strings: Ints,
-    nodes: Ints,
-    costs: Ints,
     infinite: int,
     place: int,
     left: int,
@@ -226,10 +243,11 @@ def follow_least(
     is `left`, of the ways that are known: as many as there is room for and as fit. Returns how many, where they lead,
     and a status: that of the byte that couldn't be read, DEAD where it leads nowhere.
 
-    `costs` of configurations and `nodes` are those up to now, and what is met on the way is added.
+    Costs are known of all there is, and those of what is met on the way are added.
     """
     rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
-    known, node_count, done = arena.used[CONFIGURATIONS], arena.used[NODES], 0
+    solved, done = costs_in(costs_block), 0
+    states, nodes, costs = solved.states, solved.nodes, solved.configurations
     while done < len(into) and costs[place] > 0:
         if costs[place] <= left - done:
             items = arena.items[arena.item_first[place] : arena.item_first[place + 1]]
@@ -243,7 +261,6 @@ def follow_least(
             at = call_at(rules.after_byte_alone, (rules, arena, at, words.data[k]))
             if at == DEAD or at < UNKNOWN:
                 return done, place, at
-        write_costs(arena, states, nodes, node_count, costs, known, infinite)
-        known, node_count = arena.used[CONFIGURATIONS], arena.used[NODES]
+        _solve(arena, solved, infinite)
         into[done], done, place = token, done + 1, at
     return done, place, 0

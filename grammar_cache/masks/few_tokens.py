@@ -15,9 +15,10 @@ from grammar_cache.array_types import IntRows, Ints, Longs
 from grammar_cache.blocks import Block, Layout
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, arena_in, breadth, rules_in
 from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
-from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.distances.cost_kernels import costs_in
+from grammar_cache.jit import jit_no_arrays
 from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
-from grammar_cache.vocabulary.token_set_kernels import words_of
+from grammar_cache.vocabulary.token_set_kernels import write_words_of
 from grammar_cache.vocabulary.trie import Children
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -41,16 +42,21 @@ class Spellings(NamedTuple):
 
 
 class FewFound(NamedTuple):
-    """Room for `tokens`, and for what each has `reached`. `path`: int32[3, the longest token + 1]."""
+    """Room for `tokens`, and for what each has `reached`. `path`: int32[3, the longest token + 1]. `places` and `words`
+    are those of `TokenBits`.
+    """
 
     tokens: Ints
     reached: Ints
     path: IntRows
+    places: Ints
+    words: Ints
 
     @staticmethod
-    def room(longest: int) -> FewFound:
-        """Room for tokens of at most so many bytes."""
-        return FewFound(np.empty(MOST, np.int32), np.empty(MOST, np.int32), np.empty((3, longest + 1), np.int32))
+    def room(longest: int, stops: int) -> FewFound:
+        """Room for tokens of at most so many bytes, and so many stop ids."""
+        tokens, places, words = np.empty((3, MOST + stops), np.int32)
+        return FewFound(tokens, np.empty(MOST, np.int32), np.empty((3, longest + 1), np.int32), places, words)
 
 
 SPELLINGS, FOUND = Layout(Spellings), Layout(FewFound)
@@ -111,7 +117,7 @@ def few(
         if children.ends[child]:
             string = spellings.string[node]
             for t in range(spellings.offsets[string], spellings.offsets[string + 1]):
-                if count == len(found.tokens):
+                if count == MOST:
                     return MANY
                 found.tokens[count], found.reached[count] = spellings.ids[t], after
                 count += 1
@@ -120,15 +126,15 @@ def few(
     return count
 
 
-@jit
-def few_words(found: FewFound, count: int, stops: Ints, costs: Ints) -> tuple[Ints, Ints, int]:
-    """The set of the first `count` tokens that were found and of `stops`: places of words and words, as in `TokenBits`.
-    The last item is the largest of `costs`, by configuration, of what those tokens reached.
+@jit_no_arrays
+def few_words(found_block: Block, costs_block: Block, count: int, stops: Ints) -> tuple[int, int]:
+    """Writes the set of the first `count` tokens that were found and of `stops` as places and words: how many of these
+    there are, and the largest cost of a configuration that the tokens reached.
     """
-    tokens, farthest = np.empty(count + len(stops), np.int32), 0
+    found, costs, farthest = found_in(found_block), costs_in(costs_block).configurations, 0
     for i in range(count):
-        tokens[i] = found.tokens[i]
         farthest = max(farthest, costs[found.reached[i]])
-    tokens[count:] = stops
-    places, words = words_of(tokens[: distinct(tokens, len(tokens))])
-    return places, words, farthest
+    for i in range(len(stops)):
+        found.tokens[count + i] = stops[i]
+    size = distinct(found.tokens, count + len(stops))
+    return write_words_of(found.tokens[:size], found.places, found.words), int(farthest)

@@ -27,6 +27,7 @@ from grammar_cache.masks.mask_kernels import (
     InsideFound,
     InsideWalk,
     Likeness,
+    dearest,
     inside,
     mostly_behind,
     outlook,
@@ -37,7 +38,7 @@ from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike
 from grammar_cache.successors.rule_classes import RuleClasses, Wide
 from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
-from grammar_cache.successors.token_kernels import WORDS, TokenArrays
+from grammar_cache.successors.token_kernels import PackedWords
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -78,12 +79,14 @@ class InsideWalks:
         self._configurations = configurations
         self._distances = distances
         self._vocabulary = vocabulary
-        self._words = WORDS.packed(TokenArrays.of(vocabulary))
+        self._words = vocabulary.cache(PackedWords).of(vocabulary)
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._beside = np.empty(vocabulary.longest + 1, np.int32)
         self._insides = vocabulary.cache(InsideCache)
         self._kinds = vocabulary.cache(KindsCache)
         self._sets = vocabulary.cache(SharedSets)
+        self._behind = np.empty(_BEHIND, np.int32)
+        self._dear = configurations.rules.dear
         self._classes = classes
         self._weight = vocabulary.trie.size - 1
         self._class_weights = class_weights
@@ -94,7 +97,7 @@ class InsideWalks:
 
     def of(self, state: int) -> Inside:
         """Tokens inside of a state's rule from there on."""
-        known = self._known(state)
+        known = self.known(state)
         if known is None:
             known = self._walked_inside(state)
             self._insides.keep(self._key(state), known, known.size_bytes)
@@ -102,19 +105,19 @@ class InsideWalks:
 
     def least(self, state: int) -> int:
         """No more than what reading a byte of a token inside of a state's rule costs at most."""
-        known = self._known(state)
-        return self._configurations.cost(self._outlook(state)[0]) if known is None else known.widest
+        return self._configurations.cost(self._outlook(state)[0])
 
     def weight(self, state: int) -> int:
         """Weight of the vocabulary that begins with bytes that lead on from a state in its rule: no more is walked."""
         return self._outlook(state)[1]
 
-    def _known(self, state: int) -> Inside | None:
+    def known(self, state: int) -> Inside | None:
+        """What `of` returns, if it is there."""
         return self._insides.get(self._key(state))
 
     def _key(self, state: int) -> InsideKey:
         classes = self._by_class.get(state, _WHATEVER)
-        return (*self._distances.place(state), self._configurations.rules.dear, classes)
+        return (*self._distances.place(state), self._dear, classes)
 
     def _walked_inside(self, state: int) -> Inside:
         """Walks the tokens, but for those that stay in a loop, or go on as they do from a state behind this one."""
@@ -134,7 +137,7 @@ class InsideWalks:
         if state not in self._by_class:
             wide = self._classes.found([state])
             self._by_class[state] = _BY_BYTE if wide is None else wide.key
-            known = self._known(state)
+            known = self.known(state)
             if known is not None:
                 return known
         first, kinds = self._alike_in(state)
@@ -160,13 +163,16 @@ class InsideWalks:
         table = self._configurations
         found = region(loop, self._vocabulary)
         self._beside[:] = DEAD
-        before = np.array([table.at(one) for one in loop.states.tolist()], np.int32)[found.leaving]
+        inside = table.alone(loop.states, ROOT)
+        while (widest := dearest(*table.blocks, inside)) < 0:
+            table.outcome(widest)
         like = Inside(
             found.tokens,
             self._dearest(loop.states[(found.shortest >= 0).any(axis=0)]),
-            np.empty(0, np.int32),
-            max(table.cost(table.at(one)) for one in loop.states.tolist()),
+            _NONE,
+            widest,
         )
+        before = inside[found.leaving]
         return self._walked(like, 0, _NO_KINDS, found.exits, self._words.values.skip[found.exits], before)
 
     def _walked_by_class(self, wide: Wide, origin: int) -> Inside:
@@ -254,15 +260,13 @@ class InsideWalks:
         tokens go on alike than are `dead`. From a key that may become a declared one that is the inside of any key,
         though more tokens may lead to more of the declared, with a space.
         """
-        table, weights, passed = self._configurations, self._class_weights, np.full(_BEHIND, DEAD, np.int32)
-        for place in range(_BEHIND):
-            behind = mostly_behind(table.arena_block, origin, weights, passed[:place])
-            items = table.items(behind) if behind != DEAD else []
-            if len(items) == 1 and items[0][1] == ROOT and self._loops(items[0][0]):
-                other = self._outlook(items[0][0])[0]
+        table, weights = self._configurations, self._class_weights
+        count = mostly_behind(table.arena_block, origin, weights, self._behind)
+        for state in self._behind[:count].tolist():
+            if state >= 0 and self._loops(state):
+                other = self._outlook(state)[0]
                 if weight_alike(table.arena_block, origin, other, weights) > dead:
-                    return items[0][0]
-            passed[place] = behind
+                    return int(state)
         return None
 
     def _first_alike(self, state: int, first: int, kinds: Ints) -> int | None:

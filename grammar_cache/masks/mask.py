@@ -41,12 +41,14 @@ class Mask:
         is mostly one that other masks share, and a few others have few. In one part where there are more, its own
         unless it is among the `sets` already.
         """
-        own = self.own_bytes
-        parts = tuple(sorted(self.parts, key=lambda part: part.places is not None))
-        if len(parts) > _MOST_PARTS or any(part.places is None for part in parts[1:]):
-            parts = (sets.shared(TokenBits.of(union(parts, self.size))),)
-            own = parts[0].size_bytes
-        return Mask(parts, self.size, self.farthest, self.narrowed, own)
+        many = [part for part in self.parts if part.places is None]
+        if len(self.parts) > _MOST_PARTS or len(many) > 1:
+            whole = sets.shared(TokenBits.of(union(self.parts, self.size)))
+            return Mask((whole,), self.size, self.farthest, self.narrowed, whole.size_bytes)
+        if many and many[0] is not self.parts[0]:
+            few = [part for part in self.parts if part.places is not None]
+            return Mask((*many, *few), self.size, self.farthest, self.narrowed, self.own_bytes)
+        return self
 
     def whole(self) -> Bits:
         """All bits; read-only."""

@@ -26,6 +26,7 @@ from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
 from grammar_cache.configurations.step_kernels import above_root
 from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.cost_kernels import costs_in
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, visit, words_in, write
@@ -255,12 +256,22 @@ def outlook(rules_block: Block, arena_block: Block, state: int, weights: Longs) 
 
 
 @jit_no_arrays
-def mostly_behind(arena_block: Block, origin: int, weights: Longs, without: Ints) -> int:
-    """The configuration, `without` some, that byte classes of the most weight lead to from one that is expanded: DEAD
-    if none does.
+def mostly_behind(arena_block: Block, origin: int, weights: Longs, into: Ints) -> int:
+    """Writes the states that byte classes of the most weight lead to from a configuration that is expanded, of the most
+    first: how many there are. -1 stands for a configuration that isn't one state above the root.
     """
     arena = arena_in(arena_block)
-    row, most, chosen = arena.row[origin], 0, DEAD
+    for place in range(len(into)):
+        into[place] = _heaviest(arena, arena.row[origin], weights, into[:place])
+        if into[place] == DEAD:
+            return _states_alone(arena, into[:place])
+    return _states_alone(arena, into)
+
+
+@jit_inline
+def _heaviest(arena: Arena, row: int, weights: Longs, without: Ints) -> int:
+    """The configuration, `without` some, that byte classes of the most weight lead to: DEAD if none does."""
+    most, chosen = 0, DEAD
     for c in range(len(weights)):
         after, total = follows(arena, row, c), 0
         known = after < 0 or (c > 0 and after == follows(arena, row, c - 1))
@@ -276,6 +287,29 @@ def mostly_behind(arena_block: Block, origin: int, weights: Longs, without: Ints
     return chosen
 
 
+@jit_inline
+def _states_alone(arena: Arena, places: Ints) -> int:
+    """Writes the state of each configuration in place of it, -1 where that isn't all: how many there are."""
+    for k in range(len(places)):
+        first, past = arena.item_first[places[k]], arena.item_first[places[k] + 1]
+        alone = past == first + 1 and arena.items[first] & 0xFFFFFFFF == ROOT
+        places[k] = arena.items[first] >> 32 if alone else -1
+    return len(places)
+
+
+@jit_no_arrays
+def dearest(rules_block: Block, arena_block: Block, configurations: Ints) -> int:
+    """The most that reading a byte costs from one of some configurations; or a status, and nothing is lost."""
+    rules, arena, most = rules_in(rules_block), arena_in(arena_block), 0
+    for configuration in configurations:
+        if arena.row[configuration] < 0:
+            status = expanded(rules, arena, configuration)
+            if status < 0:
+                return status
+        most = max(most, arena.costs[configuration])
+    return int(most)
+
+
 @jit_no_arrays
 def weight_alike(arena_block: Block, one: int, other: int, weights: Longs) -> int:
     """Weight of the byte classes that lead to the same from two configurations, which are expanded."""
@@ -288,8 +322,9 @@ def weight_alike(arena_block: Block, one: int, other: int, weights: Longs) -> in
 
 
 @jit_no_arrays
-def largest(costs: Ints, marks: Marks, least: int) -> int:
+def largest(costs_block: Block, marks: Marks, least: int) -> int:
     """The largest cost of a configuration that a token has reached, `least` at least."""
+    costs = costs_in(costs_block).configurations
     for configuration in range(len(marks)):
         if marks[configuration] & REACHED:
             least = max(least, costs[configuration])

@@ -28,7 +28,7 @@ from grammar_cache.masks.mask_kernels import PART_FUEL
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.successors.rule_classes import RuleClasses
-from grammar_cache.successors.token_kernels import WORDS, TokenArrays
+from grammar_cache.successors.token_kernels import PackedWords
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -65,9 +65,9 @@ class Masks:
         self._configurations = configurations
         self._distances = distances
         self._vocabulary = vocabulary
-        self._words = WORDS.packed(TokenArrays.of(vocabulary))
+        self._words = vocabulary.cache(PackedWords).of(vocabulary)
         self._spellings = SPELLINGS.packed(Spellings.of(vocabulary))
-        self._found = FOUND.packed(FewFound.room(vocabulary.longest))
+        self._found = FOUND.packed(FewFound.room(vocabulary.longest, len(vocabulary.stop_ids)))
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._sets = vocabulary.cache(SharedSets)
         self._weight = vocabulary.trie.size - 1
@@ -108,14 +108,14 @@ class Masks:
         """Mask of a configuration, without parts where a byte may be dear, read from all items together, or where some
         token is seen to need more than `tokens` behind it.
         """
-        items = self._configurations.items(configuration)
-        if len(items) > self._configurations.rules.dear:  # each costs one at least
+        first, count = self._configurations.first_state(configuration)
+        if count > self._configurations.rules.dear:  # each item costs one at least
             return self._dear
-        first = items[0][0] if items else -1
         found = None if first in self._wide else self._few(configuration)
         if found is not None:
             return found
         self._wide.add(first)
+        items = self._configurations.items(configuration)
         return self._dear if self._walks_much(items) else self._of_parts(configuration, items, tokens)
 
     def _of_parts(self, configuration: int, items: list[Item], tokens: int) -> Mask:
@@ -127,14 +127,18 @@ class Masks:
         dear = table.rules.dear
         self._distances.update()
         factors = [self._factor(state, node) for state, node in items]
-        least = [factor * self._insides.least(state) for factor, (state, _) in zip(factors, items, strict=True)]
+        insides = [self._insides.known(state) for state, _ in items]
+        least = [
+            factor * (self._insides.least(state) if known is None else known.widest)
+            for factor, (state, _), known in zip(factors, items, insides, strict=True)
+        ]
         widest = sum(least)
-        for factor, (state, node), own in zip(factors, items, least, strict=True):
+        for factor, (state, node), own, known in zip(factors, items, least, insides, strict=True):
             if widest > dear:
                 return self._dear
             if farthest > tokens:
                 return Mask((), self._bytes, farthest)
-            known = self._insides.of(state)
+            known = self._insides.of(state) if known is None else known
             parts.append(known.tokens)
             widest += factor * known.widest - own + table.pops(node, dear)
             if known.farthest >= 0:
@@ -180,8 +184,8 @@ class Masks:
             table.outcome(count)
         self._distances.update()
         stops = self._stop_ids if table.accepts(configuration) else _NONE
-        places, words, farthest = few_words(found.values, count, stops, self._distances.additive)
-        own = TokenBits(words, places, self._bytes // 4)
+        size, farthest = few_words(found.block, self._distances.block, count, stops)
+        own = TokenBits(found.values.words[:size].copy(), found.values.places[:size].copy(), self._bytes // 4)
         return Mask((own,), self._bytes, farthest, own_bytes=own.size_bytes)
 
     def _under(self, state: int, exits: Ints, after: int) -> _Some:

@@ -21,10 +21,12 @@ class Reached:
         """The marks, as many as there is room for configurations."""
         room = len(self._configurations.arena.accepts)
         if len(self._marks) < room:
-            self._marks = np.concatenate([self._marks, np.zeros(room - len(self._marks), np.uint8)])
+            marks = np.zeros(room, np.uint8)
+            marks[: len(self._marks)] = self._marks
+            self._marks = marks
         return self._marks
 
     def farthest(self, least: int) -> int:
         """The largest additive distance of a configuration that is reached, `least` at least."""
         self._distances.update()
-        return int(largest(self._distances.additive, self._marks, least))
+        return int(largest(self._distances.block, self._marks, least))

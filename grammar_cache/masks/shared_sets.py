@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from weakref import WeakValueDictionary
 
-import numpy as np
-
 from grammar_cache.vocabulary.token_set import TokenBits
+from grammar_cache.vocabulary.token_set_kernels import equal, sum_of
 
 
 class SharedSets:
@@ -24,9 +23,9 @@ class SharedSets:
         """
         if tokens.places is not None:
             return tokens
-        key = int(tokens.words.sum(dtype=np.int64))  # where unequal sets have equal sums, only the last is shared
+        key = sum_of(tokens.words)  # where unequal sets have equal sums, only the last is shared
         known = self._by_sum.get(key)
-        if known is not None and np.array_equal(known.words, tokens.words):
+        if known is not None and equal(known.words, tokens.words):
             return known
         self._by_sum[key] = tokens
         return tokens

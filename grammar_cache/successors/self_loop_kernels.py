@@ -31,7 +31,7 @@ def around(
     """
     order = _by_first_byte(classes)
     near = np.full((len(states), classes.max() + 1), NOWHERE, np.int8)
-    row, size, i = np.empty(classes.max() + 1, np.int32), 1, 0
+    row, size, i, returns = np.empty(classes.max() + 1, np.int32), 1, 0, False
     states[0] = state
     while i < size:
         s = states[i]
@@ -40,21 +40,25 @@ def around(
             i += 1
             continue
         row[:] = -1
+        last, near_last = -1, OUT
         for m in range(move_first[s], move_first[s + 1]):
             row[move_class[m]] = move_to[m]
         for c in order:
             to = row[c]
             if to < 0:
                 continue
-            place = 0
-            while place < size and states[place] != to:
-                place += 1
-            if place == size and size < len(states):
-                states[size] = to
-                size += 1
-            near[i, c] = place if place < size else OUT
+            if to != last:  # most classes lead to where the one before them does
+                place, last = 0, to
+                while place < size and states[place] != to:
+                    place += 1
+                if place == size and size < len(states):
+                    states[size] = to
+                    size += 1
+                near_last = place if place < size else OUT
+            near[i, c] = near_last
+            returns |= near_last == 0
         i += 1
-    return _region(near[:size], classes, states, after)
+    return _region(near[:size], classes, states, after) if returns else 0
 
 
 @jit

@@ -35,8 +35,7 @@ from grammar_cache.successors.scratch import Scratch
 from grammar_cache.successors.self_loops import LoopExits
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
-    WORDS,
-    TokenArrays,
+    PackedWords,
     TokenWalks,
     clear,
     consume,
@@ -70,7 +69,7 @@ class SuccessorTables:
         self._successors: LruCache[int, Successors] = LruCache(limit_bytes // 2)
         self._narrow = NarrowPlaces(vocabulary, fuel)
         self.packed = PackedSuccessors()
-        self._words = WORDS.packed(TokenArrays.of(vocabulary))
+        self._words = vocabulary.cache(PackedWords).of(vocabulary)
         self._classes: list[int] = configurations.network.classes.tolist()
         self._exits = KnownExits(configurations, vocabulary)
         self._path = np.empty(vocabulary.longest + 1, np.int32)

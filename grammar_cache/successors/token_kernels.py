@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Flags, Ints, Octets
-from grammar_cache.blocks import Block, Layout
+from grammar_cache.blocks import Block, Layout, Packed
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
@@ -59,8 +59,21 @@ class TokenArrays(NamedTuple):
         )
 
 
-WORDS = Layout(TokenArrays)
-words_in = WORDS.reader()
+_WORDS = Layout(TokenArrays)
+words_in = _WORDS.reader()
+
+
+class PackedWords:
+    """Arrays of one vocabulary, packed once: see `Vocabulary.cache`."""
+
+    def __init__(self) -> None:
+        self._packed: Packed[TokenArrays] | None = None
+
+    def of(self, vocabulary: Vocabulary) -> Packed[TokenArrays]:
+        """The arrays of the vocabulary that this is a cache of."""
+        if self._packed is None:
+            self._packed = _WORDS.packed(TokenArrays.of(vocabulary))
+        return self._packed
 
 
 @jit_no_arrays

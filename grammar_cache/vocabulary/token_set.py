@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints
-from grammar_cache.vocabulary.token_set_kernels import add_words, mark_all, mark_some, some_of, words_of, write_words
+from grammar_cache.vocabulary.token_set_kernels import (
+    add_words,
+    mark_all,
+    mark_some,
+    some_of,
+    write_words,
+    write_words_of,
+)
 
 Bits = NDArray[np.uint8]
 
@@ -29,14 +36,18 @@ class TokenBits:
     def of(bits: Bits) -> TokenBits:
         """Takes the array over: nobody writes to it any more."""
         words = bits.view(np.int32)
-        sparse, places, some = some_of(words, len(words) // _SPARSE)
-        return TokenBits(some, places, len(words)) if sparse else TokenBits(words, None, len(words))
+        places, some = np.empty((2, len(words) // _SPARSE), np.int32)
+        count = some_of(words, places, some)
+        if count < 0:
+            return TokenBits(words, None, len(words))
+        return TokenBits(some[:count].copy(), places[:count].copy(), len(words))
 
     @staticmethod
     def of_tokens(tokens: Ints, size_bytes: int) -> TokenBits:
         """A set by its members, ascending, in so many bytes: quicker than `of` where they are few."""
-        places, words = words_of(tokens)
-        return TokenBits(words, places, size_bytes // 4)
+        places, words = np.empty((2, len(tokens)), np.int32)
+        count = write_words_of(tokens, places, words)
+        return TokenBits(words[:count].copy(), places[:count].copy(), size_bytes // 4)
 
     @property
     def size_bytes(self) -> int:

@@ -6,35 +6,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.jit import jit_inline, jit_no_arrays
 
 
-@jit
-def words_of(tokens: Ints) -> tuple[Ints, Ints]:
-    """Places of the words that hold tokens, which ascend, and these words."""
-    places, words = np.empty(len(tokens), np.int32), np.zeros(len(tokens), np.uint32)
+@jit_no_arrays
+def write_words_of(tokens: Ints, places: Ints, words: Ints) -> int:
+    """Writes the places of the words that hold tokens, which ascend, and these words: how many there are."""
     count = 0
     for token in tokens:
         if count == 0 or places[count - 1] != token >> 5:
-            places[count] = token >> 5
+            places[count], words[count] = token >> 5, 0
             count += 1
-        words[count - 1] |= np.uint32(1) << np.uint32(token & 31)
-    return places[:count].copy(), words[:count].copy().view(np.int32)
+        words[count - 1] |= np.int32(1) << np.int32(token & 31)
+    return count
 
 
-@jit
-def some_of(words: NDArray[np.int32], most: int) -> tuple[bool, Ints, NDArray[np.int32]]:
-    """Places of the words that aren't 0, and these words; the first item says whether they are no more than `most`,
-    without which the others mean nothing.
-    """
-    places, some, count = np.empty(most, np.int32), np.empty(most, np.int32), 0
+@jit_no_arrays
+def some_of(words: Ints, places: Ints, some: Ints) -> int:
+    """Writes the places of the words that aren't 0, and these words: how many there are; -1 where there is no room."""
+    count = 0
     for place in range(len(words)):
         if words[place] != 0:
-            if count == most:
-                return False, places, some
+            if count == len(places):
+                return -1
             places[count], some[count] = place, words[place]
             count += 1
-    return True, places[:count].copy(), some[:count].copy()
+    return count
+
+
+@jit_no_arrays
+def sum_of(words: Ints) -> int:
+    """The sum of all words."""
+    total = np.int64(0)
+    for word in words:
+        total += word
+    return int(total)
+
+
+@jit_no_arrays
+def equal(words: Ints, others: Ints) -> bool:
+    """Whether as many words are the same."""
+    differing = np.int32(0)
+    for place in range(len(words)):
+        differing |= words[place] ^ others[place]
+    return bool(differing == 0)
 
 
 @jit_no_arrays
