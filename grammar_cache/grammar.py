@@ -187,12 +187,10 @@ class CompiledGrammar(SearchedMasks):
 
     def consume(self, configuration: int, token: int) -> int | None:
         """The configuration after a token; None where no text of the language begins so, and for a stop id."""
-        data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
-        if data is None:
-            return None
-        after = self._tables.token(configuration, data)
+        after = self._tables.token(configuration, token)
         if after == DEAD and self._configurations.cut:
-            after = self._behind_cut(configuration, data)
+            data = self.vocabulary.spelling[token] if 0 <= token < self.vocabulary.size else None
+            after = DEAD if data is None else self._behind_cut(configuration, data)
         return None if after == DEAD else after
 
     def take(self, configuration: int, token: int) -> int:
@@ -320,6 +318,3 @@ class CompiledGrammar(SearchedMasks):
     def learned(self) -> dict[bytes, Finding]:
         """Findings of this grammar, and of those that were begun anew from it."""
         return super().learned() | ({} if self._anew is None else self._anew.learned())
-
-    def _token(self, string: int) -> int:
-        return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])

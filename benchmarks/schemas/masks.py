@@ -24,6 +24,7 @@ from benchmarks.schemas.corpus import Item, read_items
 from benchmarks.schemas.order import in_schema_order
 from benchmarks.vllm.workers import Caps, Failed, Worker, resident_bytes
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from grammar_cache.vocabulary.token_set import mask_bytes
 from server.commands.garbage import keep_what_is_loaded
 
 OURS = "swyb"
@@ -78,7 +79,7 @@ class _OurSession(Session):
     def __init__(self, grammar: CompiledGrammar) -> None:
         self._grammar = grammar
         self._configuration = grammar.start
-        self._mask = np.zeros(0, np.uint8)
+        self._row = np.zeros(mask_bytes(grammar.vocabulary.size) // 4, np.int32)
 
     def accept(self, token: int) -> bool:
         after = self._grammar.consume(self._configuration, token)
@@ -87,10 +88,10 @@ class _OurSession(Session):
         return after is not None
 
     def fill(self) -> None:
-        self._mask = self._grammar.bitmask(self._configuration)
+        self._grammar.token_mask(self._configuration).fill(self._row)  # as hosts have it, and peers here
 
     def allows(self, token: int) -> bool:
-        return has(self._mask.view(np.int32), token)
+        return has(self._row, token)
 
     def accepts(self) -> bool:
         return self._grammar.accepts(self._configuration)

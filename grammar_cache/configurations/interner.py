@@ -193,15 +193,6 @@ class Configurations:
         self.make_row(configuration)
         return int(self.arena.costs[configuration])
 
-    def dear_cost(self, configuration: int, data: bytes) -> int:
-        """Items and edges that reading those of some bytes costs that are dear, given that they can be read."""
-        cost = 0
-        for byte in data:
-            own = self.cost(configuration)
-            cost += own if own > self.rules.dear else 0
-            configuration = self.step(configuration, byte)
-        return cost
-
     def left_out(self, configuration: int) -> bool:
         """Whether a byte from there would cost too much. Raises LimitExceeded(configurations), Interrupted."""
         self.make_row(configuration)

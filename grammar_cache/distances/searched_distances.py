@@ -294,7 +294,7 @@ class SearchedDistances:
         if additive < known:
             string = self._distances.witness(configuration)
         data = self.vocabulary.strings[string]
-        if not readable and self._tables.token(configuration, data) != DEAD:
+        if not readable and self._tables.token(configuration, self._token(string)) != DEAD:
             return None
         after = self._tables.follow(configuration, data)
         if after != DEAD:
@@ -310,3 +310,6 @@ class SearchedDistances:
             return DEAD
         cut = self._cut_witness(configuration)
         return cut[1] if cut is not None and self.vocabulary.strings[cut[0]] == data else DEAD
+
+    def _token(self, string: int) -> int:
+        return int(self.vocabulary.token_list[self.vocabulary.token_offsets[string]])

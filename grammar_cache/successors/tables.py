@@ -37,6 +37,7 @@ from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.token_kernels import (
     PackedWords,
     TokenWalks,
+    after_token,
     clear,
     consume,
     follow,
@@ -127,11 +128,12 @@ class SuccessorTables:
                 return DEAD
         return at
 
-    def token(self, configuration: int, data: bytes) -> int:
-        """The configuration after the bytes of a token, or DEAD: where it leads nowhere, or costs too much."""
-        after, table = self.follow(configuration, data), self._configurations
-        dear = after != DEAD and table.cut and table.dear_cost(configuration, data) > table.rules.widest
-        return DEAD if dear else after
+    def token(self, configuration: int, token: int) -> int:
+        """The configuration after a token, or DEAD: where it leads nowhere, or costs too much."""
+        table = self._configurations
+        while (after := after_token(*table.blocks, self._words.block, configuration, token)) < DEAD:
+            table.outcome(after)
+        return int(after)
 
     def consume_bytes(self, configuration: int, data: bytes) -> int:
         """The configuration after these bytes, or DEAD."""

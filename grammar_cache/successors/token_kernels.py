@@ -121,27 +121,36 @@ def consume(
     rows, width = tokens.shape
     while done < rows * width:
         i, j = done // width, done % width
-        token = tokens[i, j]
-        at = configurations[i]
-        if token < 0 or token >= len(words.data_offsets) - 1:
-            at = DEAD
-        else:
-            begin, past = words.data_offsets[token], words.data_offsets[token + 1]
-            if begin == past:
-                at = DEAD
-            spent = 0
-            while begin < past and at >= 0:
-                before = at
-                at = after_byte(rules, arena, before, words.data[begin])
-                if at < UNKNOWN:
-                    return done, at
-                spent += dearness(rules, arena, before)
-                if spent > rules.widest:
-                    at = DEAD
-                begin += 1
+        at = _after_token(rules, arena, words, configurations[i], tokens[i, j])
+        if at < UNKNOWN:
+            return done, at
         after[i, j] = at
         done += 1
     return done, 0
+
+
+@jit_no_arrays
+def after_token(rules_block: Block, arena_block: Block, words_block: Block, configuration: int, token: int) -> int:
+    """The configuration behind one token, as `consume` has it; or a status below UNKNOWN."""
+    rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
+    return int(_after_token(rules, arena, words, configuration, token))
+
+
+@jit_inline
+def _after_token(rules: NetworkArrays, arena: Arena, words: TokenArrays, at: int, token: int) -> int:
+    if token < 0 or token >= len(words.data_offsets) - 1 or words.data_offsets[token] == words.data_offsets[token + 1]:
+        return DEAD
+    spent = 0
+    for k in range(words.data_offsets[token], words.data_offsets[token + 1]):
+        if at < 0:
+            return at
+        before = at
+        at = after_byte(rules, arena, before, words.data[k])
+        if at >= UNKNOWN:
+            spent += dearness(rules, arena, before)
+        if spent > rules.widest:
+            return DEAD
+    return at
 
 
 @jit_inline

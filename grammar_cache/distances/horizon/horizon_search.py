@@ -166,8 +166,7 @@ class HorizonSearch:
         for way in ways:
             on_way = [configuration]
             for token in way:
-                data = self._vocabulary.spelling[token] if 0 <= token < self._vocabulary.size else None
-                on_way.append(DEAD if data is None else self._tables.token(on_way[-1], data))
+                on_way.append(self._tables.token(on_way[-1], token))
                 if on_way[-1] == DEAD:
                     return None
             if len(way) < 2 or on_way[1] not in first or on_way[1] in found:

@@ -130,6 +130,9 @@ class _BoundedTables(SuccessorTables):
     def consume(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
         return self._least.of(super().consume(configurations, tokens))
 
+    def token(self, configuration: int, token: int) -> int:
+        return self._least.of_one(super().token(configuration, token))
+
     def follow(self, configuration: int, data: bytes) -> int:
         return self._least.of_one(super().follow(configuration, data))
 
