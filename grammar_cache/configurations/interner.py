@@ -164,8 +164,9 @@ class Configurations:
 
     def first_state(self, configuration: int) -> tuple[int, int]:
         """The state of the first item, -1 if there is none, and how many items there are."""
-        first, past = self.arena.item_first[configuration : configuration + 2].tolist()
-        return self.arena.items.item(first) >> 32 if first < past else -1, past - first
+        arena = self._arena.values
+        first, past = arena.item_first.item(configuration), arena.item_first.item(configuration + 1)
+        return arena.items.item(first) >> 32 if first < past else -1, past - first
 
     def edges(self, node: int) -> list[Edge]:
         """Pairs (return state, parent), ascending; (-1, -1) at the bottom."""

@@ -26,7 +26,7 @@ from grammar_cache.configurations.arena import (
     WIDEST,
     Arena,
 )
-from grammar_cache.jit import jit
+from grammar_cache.jit import jit_no_arrays
 
 _SCRATCH = 128
 """Columns of the scratch at first."""
@@ -40,8 +40,9 @@ room for all of `_RESERVED` beyond, where memory that isn't touched costs nothin
 """
 _RESERVED = 64 << 20
 """Bytes for rows, items and edges each: as much as a grammar may usually take in all."""
-_SPARE_ROWS = 512
-"""Numbers in rows that there is room for behind the search for the minimum: about what masks of an answer need first.
+_SPARE_ROWS, _SPARE_CONFIGURATIONS = 512, 256
+"""Numbers in rows, and configurations, that there is room for behind the search for the minimum: about what masks of an
+answer need first.
 """
 _ITEM_BYTES, _ROW_BYTES = 8, 4
 _PLACES = {
@@ -169,7 +170,8 @@ def trimmed(arena: Arena, kept: Ints) -> Arena:
     used[ROWS] = len(rows)
     arena = arena._replace(rows=rows, row=row, used=used)
     room = Room(*(count + count // 8 + _SPARE for count in Room.used(used)))
-    return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS).reserved())
+    many = {kind: getattr(room, kind) + _SPARE_CONFIGURATIONS for kind in ("configurations", "items")}
+    return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS, **many).reserved())
 
 
 def _fitted(arena: Arena, room: Room) -> Arena:
@@ -185,13 +187,13 @@ def _fitted(arena: Arena, room: Room) -> Arena:
     )
     if room.configurations != before.configurations:
         arena = arena._replace(slots=_free_slots(room.configurations))
-        _fill_slots(arena)
+        _fill_slots(arena.slots, arena.hashes[: used.configurations])
     if room.nodes != before.nodes:
         arena = arena._replace(node_slots=_free_slots(room.nodes))
-        _fill_node_slots(arena)
+        _fill_slots(arena.node_slots, arena.node_hashes[: used.nodes])
     if room.patterns != before.patterns:
         arena = arena._replace(pattern_slots=_free_slots(room.patterns))
-        _fill_pattern_slots(arena)
+        _fill_slots(arena.pattern_slots, arena.pattern_hashes[: used.patterns])
     return arena
 
 
@@ -226,28 +228,12 @@ def widened(arena: Arena) -> Arena:
     return arena._replace(scratch=np.empty((rows, 4 * width), np.int64))
 
 
-@jit
-def _fill_slots(arena: Arena) -> None:
-    for number in range(arena.used[CONFIGURATIONS]):
-        _note(arena.slots, arena.hashes, number)
-
-
-@jit
-def _fill_node_slots(arena: Arena) -> None:
-    for number in range(arena.used[NODES]):
-        if arena.node_hashes[number] != GROUPED:
-            _note(arena.node_slots, arena.node_hashes, number)
-
-
-@jit
-def _fill_pattern_slots(arena: Arena) -> None:
-    for number in range(arena.used[PATTERNS]):
-        _note(arena.pattern_slots, arena.pattern_hashes, number)
-
-
-@jit
-def _note(slots: Ints, hashes: Longs, number: int) -> None:
-    slot = hashes[number] & (len(slots) - 1)
-    while slots[slot] >= 0:
-        slot = (slot + 1) & (len(slots) - 1)
-    slots[slot] = number
+@jit_no_arrays
+def _fill_slots(slots: Ints, hashes: Longs) -> None:
+    """Gives each number a slot, but for nodes of groups."""
+    for number in range(len(hashes)):
+        if hashes[number] != GROUPED:
+            slot = hashes[number] & (len(slots) - 1)
+            while slots[slot] >= 0:
+                slot = (slot + 1) & (len(slots) - 1)
+            slots[slot] = number

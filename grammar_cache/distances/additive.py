@@ -55,7 +55,8 @@ class Distances:
         self._configurations = configurations
         self._words = vocabulary.cache(PackedWords).of(vocabulary)
         self._parts = parts(configurations.network)
-        self._places: tuple[list[int], list[int]] | None = None  # by rule: part, shift to places in it
+        self._rule_of = configurations.network.states.rule
+        self._places: tuple[list[bytes], list[int]] | None = None  # by rule: key of its part, shift to places in it
         self._states, self._witness = _solved(
             configurations.network, self._parts, configurations.limit, vocabulary, interrupt, most
         )
@@ -100,10 +101,11 @@ class Distances:
             part[states] = np.repeat(np.arange(len(sizes)), sizes)
             place[states] = np.arange(len(states)) - np.repeat(ends - sizes, sizes)
             entries = np.array(self._configurations.network.entry)  # the states of a rule stand together everywhere
-            self._places = part[entries].tolist(), (place[entries] - entries).tolist()
-        part_of, shift = self._places
-        rule = int(self._configurations.network.states.rule[state])
-        return self._parts[part_of[rule]].key, state + shift[rule]
+            keys = [self._parts[one].key for one in part[entries].tolist()]
+            self._places = keys, (place[entries] - entries).tolist()
+        keys, shift = self._places
+        rule = self._rule_of.item(state)
+        return keys[rule], state + shift[rule]
 
     def node_cost(self, node: int) -> int:
         """The fewest tokens from the end of a rule whose node it is to the end of the text, as of the last update."""

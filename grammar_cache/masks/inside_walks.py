@@ -35,7 +35,7 @@ from grammar_cache.masks.mask_kernels import (
 )
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
-from grammar_cache.masks.state_equivalence import LEVELS, alike
+from grammar_cache.masks.state_equivalence import LEVELS, alike, first_alike
 from grammar_cache.successors.rule_classes import RuleClasses, Wide
 from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
 from grammar_cache.successors.token_kernels import PackedWords
@@ -52,8 +52,8 @@ _MOST_COMPARED = 2_048
 """States of a rule of which it is found out which are alike: in four milliseconds, which are in no fuel. For larger
 ones it saves no more than it takes.
 """
-_LIKE = 12
-"""Bytes of the texts that a state and the one it is walked beside read alike, at least: few tokens are longer."""
+_LIKE = int(np.searchsorted(LEVELS, 12))
+"""Level at which a state and the one it is walked beside are alike, at least: few tokens have more bytes."""
 _BEHIND = 3
 """States behind a state among which a loop is looked for, those that most tokens lead to."""
 _WHATEVER, _BY_BYTE = b"", b"bytes"
@@ -273,14 +273,10 @@ class InsideWalks:
         """The first state of the rule that reads texts of some length as a state does, as long ones as can be: those of
         a text of bounded length mostly go on alike.
         """
-        part_of = self._classes.part_of
-        for level in range(len(LEVELS) - 1, -1, -1):
-            if LEVELS[level] < _LIKE or not kinds.shape[1]:
-                break
-            other = first + int(np.argmax(kinds[level] == kinds[level, state - first]))
-            if other < state and part_of[other] == part_of[state]:  # so that both or none may be walked by class
-                return other
-        return None
+        if not kinds.shape[1]:
+            return None
+        other = int(first_alike(kinds[_LIKE:], self._classes.part_of[first : state + 1]))
+        return None if other < 0 else first + other
 
     def _likeness(self, first: int, kinds: Ints) -> Likeness:
         return Likeness(self._vocabulary.deepest, kinds, first, LEVELS, self._distances.state_costs)

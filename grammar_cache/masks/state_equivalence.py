@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import NetworkArrays
-from grammar_cache.jit import jit
+from grammar_cache.jit import jit, jit_no_arrays
 
 LEVELS: NDArray[np.int32] = np.array([3, 5, 8, 12, 16, 24, 32], np.int32)
 """Levels that are told apart."""
@@ -166,3 +166,18 @@ def _same(rules: NetworkArrays, costs: Ints, infinite: int, first: int, s: int, 
         if before[to - first] != before[other - first] or costs[to] - costs[s] != costs[other] - costs[t]:
             return False
     return True
+
+
+@jit_no_arrays
+def first_alike(kinds: Ints, part_of: Ints) -> int:
+    """The first state of the kind of the last one in `part_of`, if it is before that and in its part, so that both or
+    none may be walked by class: at the highest level where that is so, else -1.
+    """
+    last = len(part_of) - 1
+    for level in range(len(kinds) - 1, -1, -1):
+        other = 0
+        while kinds[level, other] != kinds[level, last]:
+            other += 1
+        if other < last and part_of[other] == part_of[last]:
+            return other
+    return -1
