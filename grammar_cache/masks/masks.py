@@ -12,6 +12,7 @@ distances, but no request.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class Masks:
         self._stop_ids = np.array(vocabulary.stop_ids, np.int32)
         self._stops = TokenBits.of_tokens(self._stop_ids, self._bytes)
         self._wide: set[int] = set()
-        self._below: LruCache[tuple[int, int], _Some] = LruCache(limit_bytes // 2)
+        self._below: LruCache[tuple[bytes, int], _Some] = LruCache(limit_bytes // 2)
         self._masks: LruCache[int, Mask] = LruCache(limit_bytes // 2)
 
     @property
@@ -144,7 +145,7 @@ class Masks:
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
             if len(known.exits) and widest <= dear:
-                under = self._under(state, known.exits, table.popped(node))
+                under = self._under(known.exits, table.popped(node))
                 widest += under.widest
                 parts.append(under.tokens)
                 farthest = max(farthest, under.farthest)
@@ -188,11 +189,12 @@ class Masks:
         own = TokenBits(found.values.words[:size].copy(), found.values.places[:size].copy(), self._bytes // 4)
         return Mask((own,), self._bytes, farthest, own_bytes=own.size_bytes)
 
-    def _under(self, state: int, exits: Ints, after: int) -> _Some:
-        known = self._below.get((state, after))
+    def _under(self, exits: Ints, after: int) -> _Some:
+        key = blake2b(exits.tobytes(), digest_size=16).digest(), after  # many states of a text have the same exits
+        known = self._below.get(key)
         if known is None:
             known = self._walked_below(exits, after)
-            self._below.keep((state, after), known, known.tokens.size_bytes + 200)
+            self._below.keep(key, known, known.tokens.size_bytes + 250)
         return known
 
     def _walked_below(self, exits: Ints, after: int) -> _Some:

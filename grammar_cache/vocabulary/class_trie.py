@@ -19,7 +19,6 @@ from grammar_cache.vocabulary.trie import Trie
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 CACHE_BYTES = 32 << 20
-_NONE = np.empty(0, np.int32)
 MOST_CLASSES = 32
 """Classes of bytes in a trie: of 600 real schemas none has a trie of more than 30 that is small enough."""
 SHARE = 8
@@ -65,9 +64,7 @@ class ClassTrie:
         """The vocabulary's nodes that are some of these, if longer strings begin with them; and what is `known` of the
         ones that they are.
         """
-        counts = self.node_first[nodes + 1] - self.node_first[nodes]
-        found = [self.node_list[self.node_first[one] : self.node_first[one + 1]] for one in nodes.tolist()]
-        return np.concatenate([_NONE, *found]), np.repeat(known, counts)
+        return _listed(nodes, known, self.node_first, self.node_list)
 
 
 class ClassTrieCache(LruCache[bytes, tuple[ClassTrie, ...]]):
@@ -85,6 +82,20 @@ class ClassTrieCache(LruCache[bytes, tuple[ClassTrie, ...]]):
             known = () if made is None else (made,)
             self.keep(key, known, 200 + len(key) + sum(one.size_bytes for one in known))
         return known[0] if known else None
+
+
+@jit
+def _listed(nodes: Ints, known: Ints, first: Ints, members: Ints) -> tuple[Ints, Ints]:
+    """The members of each node, one after the other, and what is known of the node that each is of."""
+    count = 0
+    for node in nodes:
+        count += first[node + 1] - first[node]
+    found, repeated, place = np.empty(count, np.int32), np.empty(count, np.int32), 0
+    for k in range(len(nodes)):
+        for member in members[first[nodes[k]] : first[nodes[k] + 1]]:
+            found[place], repeated[place] = member, known[k]
+            place += 1
+    return found, repeated
 
 
 @jit
