@@ -29,8 +29,8 @@ Block: TypeAlias = NDArray[np.void]
 _SCALARS = {int: types.int64, bool: types.boolean}
 
 
-class Layout(Generic[T]):
-    """Layout of a kind of named tuple, whose fields are contiguous arrays, ints, bools, or such tuples."""
+class BlockLayout(Generic[T]):
+    """BlockLayout of a kind of named tuple, whose fields are contiguous arrays, ints, bools, or such tuples."""
 
     def __init__(self, kind: type[T]) -> None:
         self.numba = _numba_type(kind)

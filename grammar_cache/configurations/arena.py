@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Flags, Ints, LongRows, Longs, OctetRows, Octets
-from grammar_cache.blocks import Block, Layout
+from grammar_cache.blocks import Block, BlockLayout
 from grammar_cache.jit import jit_inline, jit_no_arrays
 from grammar_cache.network.network import Network
 
@@ -131,7 +131,7 @@ class Arena(NamedTuple):
     scratch: LongRows
 
 
-NETWORK, ARENA = Layout(NetworkArrays), Layout(Arena)
+NETWORK, ARENA = BlockLayout(NetworkArrays), BlockLayout(Arena)
 rules_in, arena_in = NETWORK.reader(), ARENA.reader()
 
 

@@ -96,6 +96,7 @@ class Configurations:
         self._endless_rules = NETWORK.packed(rules._replace(widest=UNLIMITED))
         self.arena_block = self._arena.block
         self.blocks = self._rules.block, self.arena_block
+        """Blocks that compiled loops take first: of the network, and of the arena, whose arrays may become others."""
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()
 

@@ -40,9 +40,8 @@ room for all of `_RESERVED` beyond, where memory that isn't touched costs nothin
 """
 _RESERVED = 64 << 20
 """Bytes for rows, items and edges each: as much as a grammar may usually take in all."""
-_SPARE_ROWS, _SPARE_CONFIGURATIONS = 512, 256
-"""Numbers in rows, and configurations, that there is room for behind the search for the minimum: about what masks of an
-answer need first.
+_SPARE_ROWS = 512
+"""Numbers in rows that there is room for behind the search for the minimum: about what masks of an answer need first.
 """
 _ITEM_BYTES, _ROW_BYTES = 8, 4
 _PLACES = {
@@ -170,8 +169,7 @@ def trimmed(arena: Arena, kept: Ints) -> Arena:
     used[ROWS] = len(rows)
     arena = arena._replace(rows=rows, row=row, used=used)
     room = Room(*(count + count // 8 + _SPARE for count in Room.used(used)))
-    many = {kind: getattr(room, kind) + _SPARE_CONFIGURATIONS for kind in ("configurations", "items")}
-    return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS, **many).reserved())
+    return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS).reserved())
 
 
 def _fitted(arena: Arena, room: Room) -> Arena:

@@ -9,7 +9,7 @@ import numpy as np
 
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.blocks import Block, Layout
+from grammar_cache.blocks import Block, BlockLayout
 from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, arena_in, rules_in
 from grammar_cache.distances.reach import Reach
 from grammar_cache.jit import call_at, jit, jit_inline, jit_no_arrays
@@ -128,7 +128,7 @@ class Costs(NamedTuple):
     solved: Longs
 
 
-COSTS = Layout(Costs)
+COSTS = BlockLayout(Costs)
 costs_in = COSTS.reader()
 
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct
 from grammar_cache.array_types import IntRows, Ints, Longs
-from grammar_cache.blocks import Block, Layout
+from grammar_cache.blocks import Block, BlockLayout
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, arena_in, breadth, rules_in
-from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
+from grammar_cache.configurations.row_kernels import after_byte, expanded
 from grammar_cache.distances.cost_kernels import costs_in
 from grammar_cache.jit import jit_no_arrays
+from grammar_cache.masks.mask_kernels import weight_alive
 from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
 from grammar_cache.vocabulary.token_set_kernels import write_words_of
 from grammar_cache.vocabulary.trie import Children
@@ -59,7 +60,7 @@ class FewFound(NamedTuple):
         return FewFound(tokens, np.empty(MOST, np.int32), np.empty((3, longest + 1), np.int32), places, words)
 
 
-SPELLINGS, FOUND = Layout(Spellings), Layout(FewFound)
+SPELLINGS, FOUND = BlockLayout(Spellings), BlockLayout(FewFound)
 spellings_in, found_in = SPELLINGS.reader(), FOUND.reader()
 
 
@@ -86,11 +87,7 @@ def few(
         status = expanded(rules, arena, configuration)
         if status < 0:
             return status
-    alive, row = 0, arena.row[configuration]
-    for c in range(len(weights)):
-        if follows(arena, row, c) >= 0:
-            alive += weights[c]
-    if alive > heavy:
+    if weight_alive(arena, configuration, weights) > heavy:
         return MANY
     children, path = spellings.children, found.path
     path[_CONFIGURATION, 0], path[_NODE, 0], path[_CHILD, 0] = configuration, 0, children.first[0]

@@ -112,7 +112,7 @@ class InsideWalks:
         return self._outlook(state)[1]
 
     def known(self, state: int) -> Inside | None:
-        """What `of` returns, if it is there."""
+        """Tokens that `of` returns, if they are known."""
         return self._insides.get(self._key(state))
 
     def _key(self, state: int) -> InsideKey:

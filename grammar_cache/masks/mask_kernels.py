@@ -247,12 +247,17 @@ def outlook(rules_block: Block, arena_block: Block, state: int, weights: Longs) 
             return status, 0
     if number < 0:
         return number, 0
-    alive = 0
-    row = arena.row[number]
+    return number, weight_alive(arena, number, weights)
+
+
+@jit_inline
+def weight_alive(arena: Arena, configuration: int, weights: Longs) -> int:
+    """Weight of the byte classes that lead on from a configuration that is expanded."""
+    total = 0
     for c in range(len(weights)):
-        if follows(arena, row, c) >= 0:
-            alive += weights[c]
-    return number, alive
+        if follows(arena, arena.row[configuration], c) >= 0:
+            total += weights[c]
+    return total
 
 
 @jit_no_arrays

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.array_types import Flags, Ints, Octets
-from grammar_cache.blocks import Block, Layout, Packed
+from grammar_cache.blocks import Block, BlockLayout, Packed
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
@@ -59,7 +59,7 @@ class TokenArrays(NamedTuple):
         )
 
 
-_WORDS = Layout(TokenArrays)
+_WORDS = BlockLayout(TokenArrays)
 words_in = _WORDS.reader()
 
 

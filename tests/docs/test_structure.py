@@ -17,7 +17,7 @@ WHERE = Document("docs/where.md")
 
 ORDER = (
     ("array_types", "jit"),
-    ("algorithms", "errors", "limits"),
+    ("algorithms", "blocks", "errors", "limits"),
     ("arrays", "constraint", "expression", "interrupt"),
     ("automata", "grammars", "special_tokens"),
     ("dialects", "network", "vocabulary"),

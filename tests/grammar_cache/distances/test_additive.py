@@ -321,6 +321,6 @@ def test_costs_of_nodes_have_room_as_soon_as_nodes_have() -> None:
     table, distances = grammar._configurations, grammar._distances
     distances.update()
     table.arena = _fitted(table.arena, Room.of(table.arena)._replace(nodes=1 << 12))
-    assert len(distances._nodes) < len(table.arena.node_hashes)
+    assert len(distances._costs.values.nodes) < len(table.arena.node_hashes)
     distances.update()
-    assert len(distances._nodes) == len(table.arena.node_hashes)
+    assert len(distances._costs.values.nodes) == len(table.arena.node_hashes)

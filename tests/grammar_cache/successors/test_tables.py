@@ -75,7 +75,7 @@ def check_costs(grammar: CompiledGrammar, configuration: int) -> int:
     assert set(successors.tolist()) == set(expected) - {DEAD}
     batch = tables.consume(np.array([configuration], np.int32), np.array([tokens], np.int32))
     assert batch[0].tolist() == expected
-    assert [tables.token(configuration, vocabulary.token_bytes[token] or b"") for token in tokens] == expected
+    assert [tables.token(configuration, token) for token in tokens] == expected
     bits = np.unpackbits(tables.bits_into(configuration, successors, []), bitorder="little")
     assert np.flatnonzero(bits).tolist() == [t for t, after in zip(tokens, expected, strict=True) if after != DEAD]
     living = [tables.after(configuration, int(vocabulary.string_of[token])) for token in tokens]
