@@ -74,7 +74,7 @@ class Distances:
 
     @property
     def additive(self) -> Ints:
-        """By configuration, up to the last `update`: d, or INFINITE where none is known."""
+        """Additive distances by configuration, up to the last `update`; INFINITE where none is known."""
         return self._costs.values.configurations
 
     @property
