@@ -1,7 +1,7 @@
 """Blocks: named tuples of arrays as compiled loops hold them, in memory of their own.
 
-Each array that a compiled loop is handed over takes numba 0.1 µs to look at, the thirty-four of a grammar four. A block
-is one array, so it takes a tenth of that. Its dtype names the layout: loops that were compiled for another one aren't
+Numba looks at the type of each array that a compiled loop is called with: longer, for the thirty-four of a grammar,
+than many loops take. A block is one array. Its dtype names the layout: loops that were compiled for another one aren't
 found, so that none reads what it doesn't know.
 """
 
@@ -30,7 +30,7 @@ _SCALARS = {int: types.int64, bool: types.boolean}
 
 
 class BlockLayout(Generic[T]):
-    """BlockLayout of a kind of named tuple, whose fields are contiguous arrays, ints, bools, or such tuples."""
+    """Layout of a kind of named tuple, whose fields are contiguous arrays, ints, bools, or such tuples."""
 
     def __init__(self, kind: type[T]) -> None:
         self.numba = _numba_type(kind)

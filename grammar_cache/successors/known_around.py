@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.array_types import Ints, Longs
-from grammar_cache.configurations.arena import WORK
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.successors.class_walks import ClassWalks
-from grammar_cache.successors.distinct_kernels import ITEM_COST, ROW_COST
+from grammar_cache.successors.distinct_kernels import row_cost
 from grammar_cache.successors.loop_exits import KnownExits
 from grammar_cache.successors.remaining_walks import Around
 
@@ -34,7 +33,7 @@ class KnownAround:
             if known is not None:
                 spent += known.cost
             elif arena.row[configurations[k]] >= 0:
-                spent += ROW_COST + ITEM_COST * int(arena.rows[arena.row[configurations[k]] + WORK])
+                spent += row_cost(arena, configurations[k])
         return found
 
     def _of_one(self, configuration: int, fuel: int) -> Around | None:
