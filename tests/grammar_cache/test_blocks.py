@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 import pytest
 from numba import njit
 from numpy.typing import NDArray
 
+from grammar_cache import blocks
 from grammar_cache.blocks import BlockLayout
 
 
@@ -32,6 +33,7 @@ class Outer(NamedTuple):
 
 LAYOUT = BlockLayout(Outer)
 outer_in = LAYOUT.reader()
+PUT = njit(_nrt=False)(cast("Any", blocks._put).py_func)
 
 
 @njit
@@ -48,6 +50,12 @@ def count_up(block: Any) -> None:
     outer = outer_in(block)
     outer.table[1, 2] += 1
     outer.inner.some[0] += 1
+
+
+@pytest.fixture(autouse=True)
+def put_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the tuples of these tests kept out of what is compiled for the project, which could not be read without."""
+    monkeypatch.setattr(blocks, "_put", PUT)
 
 
 def example(seed: int) -> Outer:
