@@ -120,5 +120,11 @@ def _field_type(hint: Any) -> Any:
     if hint in _SCALARS:
         return _SCALARS[hint]
     array, dimensions = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
-    [scalar] = get_args(get_args(array)[1])
-    return types.Array(from_dtype(np.dtype(scalar)), dimensions, "C")
+    return types.Array(from_dtype(np.dtype(_scalar(array))), dimensions, "C")
+
+
+def _scalar(array: Any) -> Any:
+    """Scalar type of an `NDArray`: what stands last in it, be it spelled out or, since NumPy 2.5, an alias."""
+    while arguments := get_args(array):
+        array = arguments[-1]
+    return array

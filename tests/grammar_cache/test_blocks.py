@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pytest
 from numba import njit
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 from grammar_cache import blocks
 from grammar_cache.blocks import BlockLayout
@@ -29,6 +30,24 @@ class Outer(NamedTuple):
     whether: bool
     inner: Inner
     table: Annotated[NDArray[np.int64], 2]
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Alias = TypeAliasType("Alias", NDArray[Scalar], type_params=(Scalar,))
+
+
+class Newer(NamedTuple):
+    """Arrays as NumPy has their types since 2.5."""
+
+    some: Alias[np.int32]
+    table: Annotated[Alias[np.int64], 2]
+
+
+class Older(NamedTuple):
+    """Arrays as NumPy had their types before."""
+
+    some: np.ndarray[Any, np.dtype[np.int32]]
+    table: Annotated[np.ndarray[Any, np.dtype[np.int64]], 2]
 
 
 LAYOUT = BlockLayout(Outer)
@@ -94,6 +113,10 @@ def test_loops_write_to_the_arrays_themselves() -> None:
     before, packed = values.table[1, 2] + values.inner.some[0], LAYOUT.packed(values)
     count_up(packed.block)
     assert values.table[1, 2] + values.inner.some[0] == before + 2
+
+
+def test_types_of_arrays_are_read_as_each_numpy_has_them() -> None:
+    assert list(BlockLayout(Newer).numba) == list(BlockLayout(Older).numba)
 
 
 def test_a_block_of_another_layout_is_no_block_of_this_one() -> None:
