@@ -120,10 +120,10 @@ def _moves(network: Network, measure: Measure) -> list[list[_Move]]:
     one, loop = np.full(network.class_count, _NONE), np.zeros(network.class_count)
     np.maximum.at(one, network.classes, measure.one)
     np.maximum.at(loop, network.classes, measure.loop)
-    source = np.repeat(np.arange(states.count, dtype=np.int64), np.diff(states.move_first))
-    known = one[states.move_class] > _NONE
-    classes = states.move_class[known]
-    pairs, place = np.unique((source * states.count + states.move_to)[known], return_inverse=True)
+    source, classes, after = states.by_class()
+    known = one[classes] > _NONE
+    classes = classes[known]
+    pairs, place = np.unique((source.astype(np.int64) * states.count + after)[known], return_inverse=True)
     ones, loops = np.zeros(len(pairs)), np.zeros(len(pairs))
     np.maximum.at(ones, place, one[classes])
     np.maximum.at(loops, place, loop[classes])

@@ -39,7 +39,7 @@ from grammar_cache.offline.distance_table import DistanceTable
 from grammar_cache.offline.tabled_grammar import TabledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever the bytes of a grammar may mean something else."""
 _WHAT = b"swyb-cfg"
 _FOUND: Kinds = dict.fromkeys(("path", "level_first", "parent", "string", "onward"), ("<i4", 1))

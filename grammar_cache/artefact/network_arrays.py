@@ -34,7 +34,7 @@ from grammar_cache.network.states import States
 
 KINDS: Kinds = {
     "classes": ("|u1", 1),
-    "move_class": ("|u1", 1),
+    **dict.fromkeys(("move_low", "move_high"), ("|u1", 1)),
     **dict.fromkeys(("move_first", "move_to", "call_first", "call_rule", "call_back"), ("<i4", 1)),
     "final": ("|b1", 1),
     "entry": ("<i4", 1),
@@ -56,7 +56,8 @@ def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
     return {
         "classes": network.classes,
         "move_first": states.move_first,
-        "move_class": states.move_class,
+        "move_low": states.move_low,
+        "move_high": states.move_high,
         "move_to": states.move_to,
         "call_first": states.call_first,
         "call_rule": states.call_rule,
@@ -100,7 +101,7 @@ def _class_count(classes: NDArray[np.uint8]) -> int:
 
 
 def _states(arrays: Mapping[str, NDArray[Any]], classes: int) -> States:
-    moves = arrays["move_first"], arrays["move_class"], arrays["move_to"]
+    moves = arrays["move_first"], arrays["move_low"], arrays["move_high"], arrays["move_to"]
     calls = arrays["call_first"], arrays["call_rule"], arrays["call_back"]
     rule = rules_of(arrays["entry"], len(arrays["final"]))
     wrong_move = wrong_moves(*moves, rule, classes)
@@ -115,9 +116,10 @@ def _contents(states: States, entry: Sequence[int], classes: NDArray[np.uint8]) 
     to their classes.
     """
     bounds = (*entry, states.count)
-    moves, calls = (states.move_first, states.move_class, states.move_to), (states.call_first, states.call_rule)
+    moves = states.move_first, states.move_low, states.move_high, states.move_to
+    calls = states.call_first, states.call_rule, states.call_back
     columns, first, label_first, called, called_first = reduced_rules(
-        np.array(bounds, np.int32), classes, *moves, *calls, states.call_back, states.final
+        np.array(bounds, np.int32), classes, *moves, *calls, states.final
     )
     data, all_called = columns.tobytes(), called.tolist()
     own = zip(*(pairwise(each.tolist()) for each in (first, label_first, called_first)), strict=True)

@@ -19,6 +19,7 @@ MOVES = (
     "a move leads nowhere",
     "the moves of a state are not in order",
     "a move leaves its rule",
+    "two moves are one",
 )
 CALLS = (
     "",
@@ -58,21 +59,25 @@ def _divides(first: Ints, parts: int, total: int) -> bool:
 
 
 @jit
-def wrong_moves(first: Ints, of: Octets, to: Ints, rule: Ints, classes: int) -> int:
-    """Moves are deterministic, in canonical order, and stay within their rule, or what is wrong of `MOVES`."""
+def wrong_moves(first: Ints, low: Octets, high: Octets, to: Ints, rule: Ints, classes: int) -> int:
+    """Moves are deterministic, in canonical order, as few as may be, and stay within their rule, or what is wrong of
+    `MOVES`.
+    """
     count = len(rule)
-    if len(of) != len(to) or not _divides(first, count, len(to)):
+    if len(low) != len(to) or len(high) != len(to) or not _divides(first, count, len(to)):
         return 1
     for state in range(count):
-        last = -1
+        last = np.int64(-1)
         for m in range(first[state], first[state + 1]):
-            if not 0 <= of[m] < classes or not 0 <= to[m] < count:
+            if high[m] >= classes or not 0 <= to[m] < count:
                 return 2
-            if of[m] <= last:
+            if low[m] <= last or low[m] > high[m]:
                 return 3
             if rule[to[m]] != rule[state]:
                 return 4
-            last = of[m]
+            if m > first[state] and low[m] == last + 1 and to[m] == to[m - 1]:
+                return 5
+            last = np.int64(high[m])
     return 0
 
 
@@ -102,7 +107,8 @@ def reduced_rules(
     bounds: Ints,
     classes: Octets,
     move_first: Ints,
-    move_class: Octets,
+    move_low: Octets,
+    move_high: Octets,
     move_to: Ints,
     call_first: Ints,
     call_rule: Ints,
@@ -115,20 +121,26 @@ def reduced_rules(
     rules stand before the last offsets.
     """
     rules = len(bounds) - 1
-    data = np.empty(256 * rules + 5 * bounds[-1] + 4 * rules + 8 * (len(move_to) + len(call_back)), np.uint8)
+    by_class = np.zeros(len(move_first), np.int64)  # labels that the moves of states are, and all those before
+    for state in range(bounds[-1]):
+        by_class[state + 1] = by_class[state]
+        for m in range(move_first[state], move_first[state + 1]):
+            by_class[state + 1] += np.int64(move_high[m]) + 1 - move_low[m]
+    data = np.empty(256 * rules + 5 * bounds[-1] + 4 * rules + 8 * (by_class[-1] + len(call_back)), np.uint8)
     called = np.empty(len(call_rule), np.int32)
     first = np.zeros(rules + 1, np.int64)
     label_first, called_first = np.zeros(rules + 1, np.int32), np.zeros(rules + 1, np.int32)
     for rule in range(rules):
         begin, past = bounds[rule], bounds[rule + 1]
-        room = move_first[past] - move_first[begin] + call_first[past] - call_first[begin]
+        room = by_class[past] - by_class[begin] + call_first[past] - call_first[begin]
         of, to, starts = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(past - begin + 1, np.int32)
         at = 0
         for state in range(begin, past):
             starts[state - begin] = at
             for m in range(move_first[state], move_first[state + 1]):
-                of[at], to[at] = move_class[m], move_to[m] - begin
-                at += 1
+                for c in range(move_low[m], np.int64(move_high[m]) + 1):
+                    of[at], to[at] = c, move_to[m] - begin
+                    at += 1
             for c in range(call_first[state], call_first[state + 1]):
                 of[at], to[at] = CALL + call_rule[c], call_back[c] - begin
                 at += 1

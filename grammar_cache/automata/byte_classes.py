@@ -72,12 +72,12 @@ def common(classes: Octets) -> tuple[Octets, Ints]:
 @jit
 def joined(
     entry: Ints, first: Ints, labels: Ints, heads: Ints, classes: Octets, called_first: Ints, called: Ints
-) -> tuple[Octets, Ints, Octets, Ints, Ints, Ints, Ints]:
+) -> tuple[Octets, Ints, Octets, Octets, Ints, Ints, Ints, Ints]:
     """The automata of all rules, whose columns stand one behind the other, as one.
 
     Rule r has the states from `entry[r]` on, the byte classes `classes[r]`, uint8[rules, 256], and calls the rules
-    from `called[called_first[r]]` on. Returns the common classes; for moves, where each state's begin, their classes,
-    the states after them; for calls, where each state's begin, their rules, the states to return to.
+    from `called[called_first[r]]` on. Returns the common classes; for moves, where each state's begin, their first and
+    last classes, the states after them; for calls, where each state's begin, their rules, the states to return to.
     """
     together, begins = common(classes)
     group_first, group = np.empty(258, np.int32), np.empty(len(begins), np.int32)
@@ -92,16 +92,18 @@ def joined(
                 else:
                     calls += 1
                 t += 1
-            move_first[state + 1], call_first[state + 1] = moves, calls
-    move_class, move_to = np.empty(moves, np.uint8), np.empty(moves, np.int32)
+            call_first[state + 1] = calls
+    move_low, move_high, move_to = np.empty(moves, np.uint8), np.empty(moves, np.uint8), np.empty(moves, np.int32)
     call_rule, call_back = np.empty(calls, np.int32), np.empty(calls, np.int32)
     after = np.full(len(begins), -1, np.int32)
     t = moves = calls = 0
     for rule in range(len(classes)):
         _group(classes[rule], begins, group_first, group)
         for state in range(entry[rule], entry[rule + 1]):
+            reads = False
             for _ in range(first[state + rule], first[state + rule + 1]):
                 if labels[t] < CALL:
+                    reads = True
                     for k in range(group_first[labels[t]], group_first[labels[t] + 1]):
                         after[group[k]] = heads[t] + entry[rule]
                 else:
@@ -109,12 +111,17 @@ def joined(
                     call_back[calls] = heads[t] + entry[rule]
                     calls += 1
                 t += 1
-            for c in range(len(begins) if moves < move_first[state + 1] else 0):
-                if after[c] >= 0:
-                    move_class[moves], move_to[moves] = c, after[c]
-                    after[c] = -1
+            last = -1
+            for c in range(len(begins) if reads else 0):
+                if after[c] >= 0 and after[c] == last:
+                    move_high[moves - 1] = c
+                elif after[c] >= 0:
+                    move_low[moves], move_high[moves], move_to[moves] = c, c, after[c]
                     moves += 1
-    return together, move_first, move_class, move_to, call_first, call_rule, call_back
+                last, after[c] = after[c], -1
+            move_first[state + 1] = moves
+    move_low, move_high, move_to = move_low[:moves].copy(), move_high[:moves].copy(), move_to[:moves].copy()
+    return together, move_first, move_low, move_high, move_to, call_first, call_rule, call_back
 
 
 @jit_inline

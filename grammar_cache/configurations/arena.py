@@ -35,7 +35,7 @@ GROUPED = np.int64(-(1 << 63))
 
 
 class NetworkArrays(NamedTuple):
-    """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`.
+    """A network: the moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`; see `States`.
 
     `limit`: how many configurations there may be. `widest`: what reading one byte may cost, in items and edges, and
     all bytes of a token together that cost more than `dear` each. `lean`: calls at the end of a rule are like any other
@@ -45,7 +45,8 @@ class NetworkArrays(NamedTuple):
 
     classes: NDArray[np.uint8]
     move_first: Ints
-    move_class: Octets
+    move_low: Octets
+    move_high: Octets
     move_to: Ints
     call_first: Ints
     call_rule: Ints
@@ -70,7 +71,8 @@ class NetworkArrays(NamedTuple):
         return NetworkArrays(
             network.classes,
             s.move_first,
-            s.move_class,
+            s.move_low,
+            s.move_high,
             s.move_to,
             s.call_first,
             s.call_rule,

@@ -330,7 +330,7 @@ def _moved(rules: NetworkArrays, items: Longs, of: int) -> Longs:
     first, counts = rules.move_first[states], np.diff(rules.move_first)[states]
     which = np.repeat(np.arange(len(items)), counts)
     moves = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(which))
-    reads = rules.move_class[moves] == of
+    reads = (rules.move_low[moves] <= of) & (of <= rules.move_high[moves])
     moved: Longs = rules.move_to[moves[reads]].astype(np.int64) << 32 | nodes[which[reads]]
     return moved
 

@@ -40,7 +40,7 @@ def _moved(rules: NetworkArrays, arena: Arena, size: int, wanted: int) -> int:
     for i in range(size):
         state, node = items[i] >> 32, items[i] & 0xFFFFFFFF
         for m in range(rules.move_first[state], rules.move_first[state + 1]):
-            if wanted < 0 or rules.move_class[m] == wanted:
+            if wanted < 0 or rules.move_low[m] <= wanted <= rules.move_high[m]:
                 if count == len(into):
                     return CRAMPED
                 into[count] = (np.int64(rules.move_to[m]) << 32) | node

@@ -138,15 +138,15 @@ def _sorted_moves(rules: NetworkArrays, arena: Arena, size: int, classes: int) -
     count = 0
     for i in range(size):
         state, node = items[i] >> 32, items[i] & 0xFFFFFFFF
-        if count + rules.move_first[state + 1] - rules.move_first[state] > len(moves):
-            return CRAMPED
         for m in range(rules.move_first[state], rules.move_first[state + 1]):
-            c = rules.move_class[m]
-            moves[count] = (np.int64(rules.move_to[m]) << 32) | node
-            older[count] = last[c]
-            last[c] = count
-            codes[c] = (codes[c] ^ moves[count]) * -7046029254386353131
-            count += 1
+            low, past, to = rules.move_low[m], np.int64(rules.move_high[m]) + 1, np.int64(rules.move_to[m]) << 32 | node
+            if count + past - low > len(moves):
+                return CRAMPED
+            for c in range(low, past):
+                moves[count], older[count] = to, last[c]
+                last[c] = count
+                codes[c] = (codes[c] ^ to) * -7046029254386353131
+                count += 1
     return count
 
 

@@ -102,7 +102,7 @@ def reach(network: Network, readings: Readings, states: Ints, limit: int, interr
 def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readable:
     s = network.states
     byte_first, in_order, root_first, root = _by_class(network.classes, network.class_count, readings.children)
-    after, width = _by_state(network.classes, network.class_count, s.move_first, s.move_class, s.move_to)
+    after, width = _by_state(network.classes, network.class_count, s.move_first, s.move_low, s.move_high, s.move_to)
     entry = np.array(network.entry, np.int32)
     is_entry = np.zeros(s.count, np.bool_)
     is_entry[entry] = True
@@ -114,8 +114,6 @@ def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readab
         root,
         after,
         width,
-        s.move_first,
-        s.move_class,
         s.call_first,
         s.call_rule,
         s.call_back,
@@ -157,15 +155,16 @@ def _by_class(classes: NDArray[np.uint8], count: int, children: Children) -> tup
 
 @jit
 def _by_state(
-    classes: NDArray[np.uint8], count: int, move_first: Ints, move_class: Octets, move_to: Ints
+    classes: NDArray[np.uint8], count: int, move_first: Ints, move_low: Octets, move_high: Octets, move_to: Ints
 ) -> tuple[Ints, Ints]:
     """Next state of each state by class, or -1, and how many bytes each state reads."""
     sizes = np.bincount(classes, minlength=count)
     after, width = np.full((len(move_first) - 1, count), -1, np.int32), np.zeros(len(move_first) - 1, np.int32)
     for state in range(len(width)):
         for m in range(move_first[state], move_first[state + 1]):
-            after[state, move_class[m]] = move_to[m]
-            width[state] += sizes[move_class[m]]
+            for of in range(move_low[m], np.int64(move_high[m]) + 1):
+                after[state, of] = move_to[m]
+                width[state] += sizes[of]
     return after, width
 
 

@@ -196,9 +196,8 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
             if children.ends[c] and not rules.final[after] and not rules.narrow[after]:
                 led = after
         return True
-    for m in range(rules.move_first[state], rules.move_first[state + 1]):
-        of = rules.move_class[m]
-        for b in range(rules.class_first[of], rules.class_first[of + 1]):
+    for of in range(rules.after.shape[1]):
+        for b in range(rules.class_first[of], rules.class_first[of + 1] if rules.after[state, of] >= 0 else 0):
             c = first + np.searchsorted(children.byte[first:past], rules.class_bytes[b])
             if c == past or children.byte[c] != rules.class_bytes[b]:
                 continue
@@ -211,10 +210,9 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
 def _from_root(rules: Readable, words: TokenArrays, children: Children, found: Found, walk: int, state: int) -> bool:
     """The moves from a place at the root, where the least token of a class stands for the others."""
     model = found.walk_model[walk]
-    for m in range(rules.move_first[state], rules.move_first[state + 1]):
-        of = rules.move_class[m]
+    for of in range(rules.after.shape[1]):
         after = rules.after[state, of]
-        if model >= 0 and after == rules.after[found.walk_state[model], of]:
+        if after < 0 or (model >= 0 and after == rules.after[found.walk_state[model], of]):
             continue
         for b in range(rules.root_first[of], rules.root_first[of + 1]):
             c = rules.root[b]

@@ -45,7 +45,7 @@ def likes(rules: Readable, states: Ints) -> Ints:
     entries[rules.entry] = True  # walks from there are gone on from where they end, which those of a model aren't
     for i in range(0 if rules.closed else len(states)):
         state = states[i]
-        if rules.move_first[state + 1] - rules.move_first[state] >= _ALIKE and not entries[state]:
+        if rules.width[state] >= _ALIKE and not entries[state]:
             like = _mostly(rules, state)
             if like != state and _nearly(rules, state, like):
                 found[i] = like

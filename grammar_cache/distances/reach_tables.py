@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs, Octets
+from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.jit import jit_inline
 
 TABLES = ("walks", "rows", "links", "ends", "places", "sought")
@@ -45,8 +45,6 @@ class Readable(NamedTuple):
     root: Ints
     after: Ints
     width: Ints
-    move_first: Ints
-    move_class: Octets
     call_first: Ints
     call_rule: Ints
     call_back: Ints

@@ -130,8 +130,12 @@ def _numbered(group: Ints, some: Ints, numbers: Ints, sizes: Ints, used: int) ->
 @jit
 def _code(rules: NetworkArrays, costs: Ints, infinite: int, first: int, state: int, before: Ints) -> int:
     code = (1 if costs[state] >= infinite else 0) * 2 + (1 if rules.final[state] else 0)
+    number, past = -1, np.int64(-1)  # of the states that the classes up to that one lead to
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
-        code = _mixed(code, int((np.int64(rules.move_class[m]) << 32) | before[rules.move_to[m] - first]))
+        low, to = np.int64(rules.move_low[m]), before[rules.move_to[m] - first]
+        if to != number or low != past:
+            code = _mixed(code, int(low << 32 | to))
+        number, past = to, np.int64(rules.move_high[m]) + 1
     for k in range(rules.call_first[state], rules.call_first[state + 1]):
         code = _mixed(code, int((np.int64(rules.call_rule[k]) << 32) | before[rules.call_back[k] - first]))
     return int(code)
@@ -147,23 +151,26 @@ def _mixed(code: int, key: int) -> int:
 def _same(rules: NetworkArrays, costs: Ints, infinite: int, first: int, s: int, t: int, before: Ints) -> bool:
     if (costs[s] >= infinite) != (costs[t] >= infinite) or rules.final[s] != rules.final[t]:
         return False
-    m, n = rules.move_first[s], rules.move_first[t]
-    moves = rules.move_first[s + 1] - m
+    apart = costs[t] - costs[s]
+    m, n, of = rules.move_first[s], rules.move_first[t], np.int64(0)
+    while m < rules.move_first[s + 1] and n < rules.move_first[t + 1]:
+        to, other = rules.move_to[m], rules.move_to[n]
+        if max(of, rules.move_low[m]) != max(of, rules.move_low[n]):
+            return False
+        if before[to - first] != before[other - first] or costs[other] - costs[to] != apart:
+            return False
+        last = min(rules.move_high[m], rules.move_high[n])
+        m, n = m + (rules.move_high[m] == last), n + (rules.move_high[n] == last)
+        of = np.int64(last) + 1
     k, j = rules.call_first[s], rules.call_first[t]
     calls = rules.call_first[s + 1] - k
-    if rules.move_first[t + 1] - n != moves or rules.call_first[t + 1] - j != calls:
+    if m < rules.move_first[s + 1] or n < rules.move_first[t + 1] or rules.call_first[t + 1] - j != calls:
         return False
-    for i in range(moves):
-        if rules.move_class[m + i] != rules.move_class[n + i]:
-            return False
-        to, other = rules.move_to[m + i], rules.move_to[n + i]
-        if before[to - first] != before[other - first] or costs[to] - costs[s] != costs[other] - costs[t]:
-            return False
     for i in range(calls):
-        if rules.call_rule[k + i] != rules.call_rule[j + i]:
-            return False
         to, other = rules.call_back[k + i], rules.call_back[j + i]
-        if before[to - first] != before[other - first] or costs[to] - costs[s] != costs[other] - costs[t]:
+        if rules.call_rule[k + i] != rules.call_rule[j + i] or before[to - first] != before[other - first]:
+            return False
+        if costs[other] - costs[to] != apart:
             return False
     return True
 

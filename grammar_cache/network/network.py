@@ -60,7 +60,8 @@ class Network:
 
     def reads(self, byte: int) -> bool:
         """Whether some text has that byte."""
-        return bool((self.states.move_class == self.classes[byte]).any())
+        of = self.classes[byte]
+        return bool(((self.states.move_low <= of) & (of <= self.states.move_high)).any())
 
 
 def build(
@@ -160,7 +161,7 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
         largest = max(range(len(dfas)), key=lambda rule: dfas[rule].size)
         message = f"the grammar needs {count} states, more than {limits.states}; the most are {dfas[largest].size}"
         raise LimitExceeded(message, limit="states").of_rule(names[largest])
-    classes, moves, move_class, move_to, calls, call_rule, call_back = joined(
+    classes, moves, move_low, move_high, move_to, calls, call_rule, call_back = joined(
         entry,
         np.concatenate([dfa.first for dfa in dfas]),
         np.concatenate([dfa.labels for dfa in dfas]),
@@ -171,7 +172,7 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
     )
     final = np.concatenate([dfa.final for dfa in dfas])
     rule = np.repeat(np.arange(len(dfas), dtype=np.int32), np.diff(entry))
-    states = States(moves, move_class, move_to, calls, call_rule, call_back, final, rule)
+    states = States(moves, move_low, move_high, move_to, calls, call_rule, call_back, final, rule)
     begins = entry[:-1].tolist()
     component, cyclic = components([call_rule[calls[e] : calls[e + 1]].tolist() for e in begins])
     return Network(

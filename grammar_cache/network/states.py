@@ -21,10 +21,14 @@ class NetworkState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class States:
-    """The moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`, by byte class and by rule."""
+    """The moves and calls of state s are those from `…_first[s]` to `…_first[s + 1]`, by byte class and by rule.
+
+    Move m is by any class from `move_low[m]` to `move_high[m]`: as many as lead to one state, one behind the other.
+    """
 
     move_first: Ints
-    move_class: Octets
+    move_low: Octets
+    move_high: Octets
     move_to: Ints
     call_first: Ints
     call_rule: Ints
@@ -44,7 +48,16 @@ class States:
     def moves(self, state: int) -> list[tuple[int, int]]:
         """Pairs (byte class, state after it)."""
         own = slice(self.move_first[state], self.move_first[state + 1])
-        return list(zip(self.move_class[own].tolist(), self.move_to[own].tolist(), strict=True))
+        columns = (column[own].tolist() for column in (self.move_low, self.move_high, self.move_to))
+        return [(of, to) for low, high, to in zip(*columns, strict=True) for of in range(low, high + 1)]
+
+    def by_class(self) -> tuple[Ints, Ints, Ints]:
+        """Each state with each byte class that it reads, and the state after it."""
+        counts = self.move_high.astype(np.int32) + 1 - self.move_low
+        begins = np.cumsum(counts) - counts
+        classes = np.repeat(self.move_low - begins, counts) + np.arange(counts.sum())
+        states = np.repeat(np.arange(self.count, dtype=np.int32), np.diff(self.move_first))
+        return np.repeat(states, counts), classes.astype(np.int32), np.repeat(self.move_to, counts)
 
     def calls(self) -> list[tuple[tuple[int, int], ...]]:
         """Calls of every state: its pairs (rule, return state)."""

@@ -177,11 +177,11 @@ def parts(rules: NetworkArrays) -> Ints:
     one part; -1 for states that read few bytes, and call no rule. Entries of rules that would be such are parts of
     their own, as who calls a rule reads what its entry reads.
     """
-    sizes, part = np.bincount(rules.classes), np.arange(len(rules.final)).astype(np.int32)
+    begins, part = _begins(rules), np.arange(len(rules.final)).astype(np.int32)
     for s in range(len(part)):
         width = 0
         for m in range(rules.move_first[s], rules.move_first[s + 1]):
-            width += sizes[rules.move_class[m]]
+            width += _bytes(rules, begins, m)
         if width < WIDE and rules.call_first[s] == rules.call_first[s + 1]:
             part[s] = -1
     for s in range(len(part)):
@@ -207,7 +207,7 @@ def into_loops(rules: NetworkArrays, states: Ints) -> bool:
     """Whether from most of some states most bytes that are read lead to a state where most stay, as from those amid a
     key that may be a declared one or any other.
     """
-    sizes = np.bincount(rules.classes)
+    begins = _begins(rules)
     into = 0
     for s in states:
         read = looping = 0
@@ -215,21 +215,35 @@ def into_loops(rules: NetworkArrays, states: Ints) -> bool:
         for m in range(rules.move_first[s], rules.move_first[s + 1]):
             to = rules.move_to[m]
             if to != last:
-                last, stays = to, _stays(rules, sizes, to)
-            read += sizes[rules.move_class[m]]
-            looping += sizes[rules.move_class[m]] * stays
+                last, stays = to, _stays(rules, begins, to)
+            read += _bytes(rules, begins, m)
+            looping += _bytes(rules, begins, m) * stays
         into += 2 * looping > read
     return bool(2 * into > len(states))
 
 
 @jit_inline
-def _stays(rules: NetworkArrays, sizes: Longs, state: int) -> bool:
+def _stays(rules: NetworkArrays, begins: Longs, state: int) -> bool:
     """Whether most bytes that are read lead back to a state."""
     read = looping = 0
     for m in range(rules.move_first[state], rules.move_first[state + 1]):
-        read += sizes[rules.move_class[m]]
-        looping += sizes[rules.move_class[m]] * (rules.move_to[m] == state)
+        read += _bytes(rules, begins, m)
+        looping += _bytes(rules, begins, m) * (rules.move_to[m] == state)
     return 2 * looping > read
+
+
+@jit
+def _begins(rules: NetworkArrays) -> Longs:
+    """How many bytes have lesser classes, by class, and how many bytes there are."""
+    begins = np.zeros(int(rules.classes.max()) + 2, np.int64)
+    begins[1:] = np.cumsum(np.bincount(rules.classes))
+    return begins
+
+
+@jit_inline
+def _bytes(rules: NetworkArrays, begins: Longs, move: int) -> int:
+    """How many bytes a move is by."""
+    return int(begins[np.int64(rules.move_high[move]) + 1] - begins[rules.move_low[move]])
 
 
 @jit_inline
@@ -277,7 +291,8 @@ def _alike(rules: NetworkArrays, part_of: Ints, states: Ints, count: int, most: 
     while done < size:
         s = todo[done]
         done += 1
-        moves += rules.move_first[s + 1] - rules.move_first[s]
+        for m in range(rules.move_first[s], rules.move_first[s + 1]):
+            moves += np.int64(rules.move_high[m]) + 1 - rules.move_low[m]
         for k in range(rules.call_first[s], rules.call_first[s + 1]):
             rule = rules.call_rule[k]
             if called[rule]:
@@ -295,6 +310,7 @@ def _alike(rules: NetworkArrays, part_of: Ints, states: Ints, count: int, most: 
     moves = 0
     for s in np.sort(todo[:size]):
         for m in range(rules.move_first[s], rules.move_first[s + 1]):
-            label[moves], tail[moves], head[moves] = rules.move_class[m], s, rules.move_to[m]
-            moves += 1
+            for of in range(rules.move_low[m], np.int64(rules.move_high[m]) + 1):
+                label[moves], tail[moves], head[moves] = of, s, rules.move_to[m]
+                moves += 1
     return called, alike_labels(tail, label, head, count, count)

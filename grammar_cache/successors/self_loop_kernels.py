@@ -17,7 +17,8 @@ NOWHERE, OUT = -1, -2
 def around(
     classes: NDArray[np.uint8],
     move_first: Ints,
-    move_class: Octets,
+    move_low: Octets,
+    move_high: Octets,
     move_to: Ints,
     call_first: Ints,
     final: Flags,
@@ -42,7 +43,7 @@ def around(
         row[:] = -1
         last, near_last = -1, OUT
         for m in range(move_first[s], move_first[s + 1]):
-            row[move_class[m]] = move_to[m]
+            row[move_low[m] : np.int64(move_high[m]) + 1] = move_to[m]
         for c in order:
             to = row[c]
             if to < 0:
@@ -103,12 +104,18 @@ def _region(near: NDArray[np.int8], classes: NDArray[np.uint8], states: Ints, af
 
 @jit
 def moves_into(
-    classes: NDArray[np.uint8], move_first: Ints, move_class: Octets, move_to: Ints, state: int, after: Ints
+    classes: NDArray[np.uint8],
+    move_first: Ints,
+    move_low: Octets,
+    move_high: Octets,
+    move_to: Ints,
+    state: int,
+    after: Ints,
 ) -> None:
     """Writes the next state of a state in its rule, by byte, or -1."""
     by_class = np.full(256, -1, np.int32)
     for m in range(move_first[state], move_first[state + 1]):
-        by_class[move_class[m]] = move_to[m]
+        by_class[move_low[m] : np.int64(move_high[m]) + 1] = move_to[m]
     for byte in range(256):
         after[byte] = by_class[classes[byte]]
 

@@ -68,7 +68,7 @@ def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64], s
 def _around(rules: NetworkArrays, state: int) -> tuple[NDArray[np.int8], Ints]:
     states, after = np.empty(_LARGEST, np.int32), np.empty((_LARGEST, 256), np.int8)
     size = around(
-        rules.classes, rules.move_first, rules.move_class, rules.move_to, rules.call_first, rules.final,
+        rules.classes, rules.move_first, rules.move_low, rules.move_high, rules.move_to, rules.call_first, rules.final,
         state, states, after,
     )  # fmt: skip
     return after[:size], states[:size]
@@ -271,7 +271,7 @@ def _found_ways(found: Region, size: int, alike: Flags, vocabulary: Vocabulary) 
 def _after(rules: NetworkArrays, state: int) -> Ints:
     """Next state of a state in its rule, by byte, or -1."""
     after = np.empty(256, np.int32)
-    moves_into(rules.classes, rules.move_first, rules.move_class, rules.move_to, state, after)
+    moves_into(rules.classes, rules.move_first, rules.move_low, rules.move_high, rules.move_to, state, after)
     return after
 
 

@@ -23,13 +23,15 @@ def network(name: str) -> Network:
     return compile_grammar(SOURCES[name], letters(), LIMITS).network
 
 
-def right_moves(first: Ints, of: Octets, to: Ints, rule: Ints, classes: int) -> bool:
-    whole = len(of) == len(to) and len(first) == len(rule) + 1 and first[0] == 0 and first[-1] == len(to)
+def right_moves(first: Ints, low: Octets, high: Octets, to: Ints, rule: Ints, classes: int) -> bool:
+    whole = len(low) == len(high) == len(to) and len(first) == len(rule) + 1 and first[0] == 0 and first[-1] == len(to)
     if not whole or (np.diff(first.astype(np.int64)) < 0).any():
         return False
-    if ((of < 0) | (of >= classes) | (to < 0) | (to >= len(rule))).any():
+    if ((high >= classes) | (low > high) | (to < 0) | (to >= len(rule))).any():
         return False
-    ordered = all((np.diff(of[begin:past].astype(np.int64)) > 0).all() for begin, past in pairwise(first.tolist()))
+    runs = list(zip(low.tolist(), high.tolist(), to.tolist(), strict=True))
+    beside = [pair for begin, past in pairwise(first.tolist()) for pair in pairwise(runs[begin:past])]
+    ordered = all(b > a + 1 or (b == a + 1 and to != at) for (_, a, at), (b, _, to) in beside)
     return bool(ordered and (rule[to] == np.repeat(rule, np.diff(first))).all())
 
 
@@ -49,10 +51,10 @@ def test_what_is_wrong_is_found_and_nothing_else(name: str, data: st.DataObject)
     """Whatever is written into one place of one column, or cut off it."""
     net = network(name)
     s = net.states
-    moves = [s.move_first.copy(), s.move_class.copy(), s.move_to.copy()]
+    moves = [s.move_first.copy(), s.move_low.copy(), s.move_high.copy(), s.move_to.copy()]
     calls = [s.call_first.copy(), s.call_rule.copy(), s.call_back.copy()]
     columns = data.draw(st.sampled_from([moves, calls]))
-    number = data.draw(st.sampled_from([at for at in range(3) if len(columns[at])] or [0]))
+    number = data.draw(st.sampled_from([at for at in range(len(columns)) if len(columns[at])] or [0]))
     if data.draw(st.booleans()):
         columns[number] = columns[number][:-1].copy()
     else:
@@ -61,7 +63,7 @@ def test_what_is_wrong_is_found_and_nothing_else(name: str, data: st.DataObject)
         at = data.draw(st.integers(0, len(columns[number]) - 1))
         columns[number][at] = data.draw(near | st.sampled_from([most.min, most.max]))
     wrong = wrong_moves(*moves, s.rule, net.class_count)
-    assert (wrong == 0) == right_moves(moves[0], moves[1], moves[2], s.rule, net.class_count), MOVES[wrong]
+    assert (wrong == 0) == right_moves(moves[0], moves[1], moves[2], moves[3], s.rule, net.class_count), MOVES[wrong]
     wrong = wrong_calls(*calls, s.rule, len(net.entry))
     right = right_calls(calls[0], calls[1], calls[2], s.rule, len(net.entry))
     assert (wrong == 0) == right, CALLS[wrong]

@@ -29,7 +29,8 @@ SCHEMAS = (
 def content(network: Network) -> list[object]:
     """Everything that a network is."""
     states = network.states
-    columns = (states.move_first, states.move_class, states.move_to, states.call_first, states.call_rule)
+    moves = (states.move_first, states.move_low, states.move_high, states.move_to)
+    columns = (*moves, states.call_first, states.call_rule)
     return [
         network.classes.tolist(),
         *(column.tolist() for column in (*columns, states.call_back, states.final, states.rule)),
@@ -139,11 +140,10 @@ def all_words(length: int) -> list[bytes]:
 def accepts(network: Network, word: bytes) -> bool:
     states, at = network.states, network.entry[0]
     for byte in word:
-        own = slice(states.move_first[at], states.move_first[at + 1])
-        after = np.asarray(states.move_to[own])[states.move_class[own] == network.classes[byte]]
-        if not len(after):
+        after = dict(states.moves(at)).get(int(network.classes[byte]))
+        if after is None:
             return False
-        at = int(after[0])
+        at = after
     return bool(states.final[at])
 
 

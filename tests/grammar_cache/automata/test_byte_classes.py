@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from random import Random
 
 import numpy as np
@@ -35,7 +35,7 @@ def test_joined_rules_read_and_call_what_each_does(seed: int) -> None:
     entry = [0, *accumulate(rule.states for rule in rules)]
     first = [place for rule in rules for place in (0, *accumulate(map(len, rule.leads)))]
     leads = [pair for rule in rules for of in rule.leads for pair in of.items()]
-    classes, moves, move_class, move_to, calls, call_rule, call_back = joined(
+    classes, moves, low, high, move_to, calls, call_rule, call_back = joined(
         np.array(entry, np.int32),
         np.array(first, np.int32),
         np.array([label for label, _ in leads], np.int32),
@@ -49,8 +49,10 @@ def test_joined_rules_read_and_call_what_each_does(seed: int) -> None:
     for number, rule in enumerate(rules):
         for state, wanted in enumerate(rule.leads, start=entry[number]):
             own = slice(moves[state], moves[state + 1])
-            assert move_class[own].tolist() == sorted(set(move_class[own].tolist()))
-            after = dict(zip(move_class[own].tolist(), move_to[own].tolist(), strict=True))
+            runs = list(zip(low[own].tolist(), high[own].tolist(), move_to[own].tolist(), strict=True))
+            assert all(begin <= last for begin, last, _ in runs)
+            assert all(b > a + 1 or (b == a + 1 and to != at) for (_, a, at), (b, _, to) in pairwise(runs))
+            after = {of: to for begin, last, to in runs for of in range(begin, last + 1)}
             behind = {byte: wanted.get(rule.classes[byte]) for byte in range(256)}
             expected = {byte: head + entry[number] for byte, head in behind.items() if head is not None}
             assert {b: after[classes[b]] for b in range(256) if classes[b] in after} == expected
