@@ -86,7 +86,7 @@ def sources() -> tuple[tuple[bytes, Vocabulary], ...]:
 def taken_apart(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """The header and copies of the arrays, by what the format is said to be."""
     what, version, length = struct.unpack_from("<8sII", data)
-    assert (what, version) == (b"swyb-cfg", 3)
+    assert (what, version) == (b"swyb-cfg", 4)
     header = json.loads(data[16 : 16 + length])
     arrays = {}
     for name, listed in header["arrays"].items():
@@ -105,7 +105,7 @@ def listed(arrays: Arrays) -> tuple[dict[str, Any], bytes]:
     return table, body
 
 
-def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 3) -> bytes:
+def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 4) -> bytes:
     """An artefact of this header as it is, with the right checksum."""
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
