@@ -118,11 +118,11 @@ class Arena(NamedTuple):
     row: Ints
     costs: Ints
     accepts: Flags
-    item_first: Longs
+    item_first: Ints
     items: Longs
-    edge_first: Longs
+    edge_first: Ints
     edges: Longs
-    hashes: Longs
+    hashes: Ints
     slots: Ints
     node_hashes: Longs
     node_slots: Ints
@@ -155,7 +155,7 @@ def _hash(keys: Longs, seed: int) -> int:
 
 
 @jit_inline
-def _find(keys: Longs, code: int, slots: Ints, hashes: Longs, first: Longs, pool: Longs) -> int:
+def _find(keys: Longs, code: int, slots: Ints, hashes: Ints | Longs, first: Ints, pool: Longs) -> int:
     """The first slot that is free, or that holds whoever has this code and these keys."""
     slot = code & (len(slots) - 1)
     while slots[slot] >= 0:
@@ -218,7 +218,7 @@ def _added(arena: Arena, edges: Longs, code: int) -> int:
 @jit_inline
 def configuration_of(arena: Arena, items: Longs, accepting: bool, limit: int) -> int:
     """The configuration of sorted, distinct items; FULL or CROWDED."""
-    code = _hash(items, 1 if accepting else 0)
+    code = int(np.int32(_hash(items, 1 if accepting else 0)))
     slot = _find(items, code, arena.slots, arena.hashes, arena.item_first, arena.items)
     number: int = arena.slots[slot]
     if number >= 0:

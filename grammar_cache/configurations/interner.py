@@ -86,7 +86,7 @@ class Configurations:
         self.limit = limit
         self._interrupt = interrupt or Interrupt()
         rules = NetworkArrays.of(network, limit, widest, self._interrupt.flag)
-        begun = Room(room, room, 4 * room, 4 * room, 4 * room, _PATTERNS)
+        begun = Room(room, -(-room // 4), 4 * room, room, 4 * room, _PATTERNS)
         arena = empty(network.class_count, len(network.entry), begun)
         rules = rules._replace(
             expand=address_of(row_kernels.expand, rules, arena, 0),

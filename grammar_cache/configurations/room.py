@@ -28,12 +28,8 @@ from grammar_cache.configurations.arena import (
 )
 from grammar_cache.jit import jit_no_arrays
 
-_SCRATCH = 128
+_SCRATCH = 64
 """Columns of the scratch at first."""
-_SPARE = 64
-"""Places that are added at least where there is no room."""
-_LARGE = 1 << 15
-"""Places of which more than three quarters are to be in use before there are more: below, more than half."""
 _COPIED = 1 << 18
 """Bytes of rows, items or edges that are copied to get more room, at most: a step may have to wait for it. There is
 room for all of `_RESERVED` beyond, where memory that isn't touched costs nothing.
@@ -77,16 +73,17 @@ class Room(NamedTuple):
         return Room(len(arena.hashes), *map(len, arrays))
 
     def more(self, used: Room) -> Room:
-        """Twice the room for all of which more than half is in use, but half as much again for configurations, which
-        take most of it. Where there is room for many, more than three quarters are to be in use. Twice the room for all
-        but rows where nothing is short: nodes that lean on each other are made many at a time, and taken back where
-        there is no room for all of them.
+        """Twice the room for all of which more than three quarters are in use, but half as much again for
+        configurations, items and rows, which take most of it. More room for all but rows where nothing is short: nodes
+        that lean on each other are made many at a time, and taken back where there is no room for all of them.
         """
-        short = [4 * count > (3 if room > _LARGE else 2) * room for count, room in zip(used, self, strict=True)]
+        short = [4 * count > 3 * room for count, room in zip(used, self, strict=True)]
         if not any(short):
             short = [True, True, True, True, False, False]
-        added = self._replace(configurations=self.configurations // 2)
-        return Room(*(room + grows * (more + _SPARE) for room, grows, more in zip(self, short, added, strict=True)))
+        half = {"configurations": self.configurations // 2, "items": self.items // 2, "rows": self.rows // 2}
+        added = self._replace(**half)
+        wanted = zip(self, short, added, _SPARE, strict=True)
+        return Room(*(room + grows * (more + spare) for room, grows, more, spare in wanted))
 
     def reserved(self) -> Room:
         """Room in which rows, items and edges that are many have all they may need, so as not to be copied again."""
@@ -95,6 +92,10 @@ class Room(NamedTuple):
             edges=_reserved(self.edges, _ITEM_BYTES),
             rows=_reserved(self.rows, _ROW_BYTES),
         )
+
+
+_SPARE = Room(64, 64, 64, 64, 64, 8)
+"""Places that are added at least where there is no room."""
 
 
 def _reserved(places: int, size: int) -> int:
@@ -125,11 +126,11 @@ def empty(classes: int, rules: int, room: Room) -> Arena:
         np.empty(room.configurations, np.int32),
         np.zeros(room.configurations, np.int32),
         np.zeros(room.configurations, np.bool_),
-        np.zeros(room.configurations + 1, np.int64),
+        np.zeros(room.configurations + 1, np.int32),
         np.empty(room.items, np.int64),
-        np.zeros(room.nodes + 1, np.int64),
+        np.zeros(room.nodes + 1, np.int32),
         np.empty(room.edges, np.int64),
-        np.empty(room.configurations, np.int64),
+        np.empty(room.configurations, np.int32),
         _free_slots(room.configurations),
         np.empty(room.nodes, np.int64),
         _free_slots(room.nodes),
@@ -168,7 +169,7 @@ def trimmed(arena: Arena, kept: Ints) -> Arena:
     rows = arena.rows[np.repeat(begins - ends + lengths, lengths) + np.arange(ends[-1])]
     used[ROWS] = len(rows)
     arena = arena._replace(rows=rows, row=row, used=used)
-    room = Room(*(count + count // 8 + _SPARE for count in Room.used(used)))
+    room = Room(*(count + count // 8 + spare for count, spare in zip(Room.used(used), _SPARE, strict=True)))
     return _fitted(arena, room._replace(rows=len(rows) + _SPARE_ROWS).reserved())
 
 
@@ -227,7 +228,7 @@ def widened(arena: Arena) -> Arena:
 
 
 @jit_no_arrays
-def _fill_slots(slots: Ints, hashes: Longs) -> None:
+def _fill_slots(slots: Ints, hashes: Ints | Longs) -> None:
     """Gives each number a slot, but for nodes of groups."""
     for number in range(len(hashes)):
         if hashes[number] != GROUPED:

@@ -12,6 +12,8 @@ from grammar_cache.vocabulary.token_set import Bits, TokenBits, flags, union
 
 _MOST_PARTS = 3
 """Parts that are written one after the other: what stays inside of a rule, what goes on below it, stop tokens."""
+_MOST_LARGE = 2
+"""Parts with many words among them, which are other masks' too, and so take no room."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,18 +39,20 @@ class Mask:
         return 400 + self.own_bytes
 
     def readily(self, sets: SharedSets) -> Mask:
-        """Mask of these tokens in parts that are written about as quickly as one: the first may have many words, and
-        is mostly one that other masks share, and a few others have few. In one part where there are more, its own
-        unless it is among the `sets` already.
+        """Mask of these tokens in parts that are written about as quickly as one. Of parts with many words, which other
+        masks share, there may be two, and come first; those with few are one part where there are several. More are
+        one part in all, its own unless it is among the `sets` already.
         """
         many = [part for part in self.parts if part.places is None]
-        if len(self.parts) > _MOST_PARTS or len(many) > 1:
+        few = [part for part in self.parts if part.places is not None]
+        if len(many) > _MOST_LARGE:
             whole = sets.shared(TokenBits.of(union(self.parts, self.size)))
             return Mask((whole,), self.size, self.farthest, self.narrowed, whole.size_bytes)
-        if many and many[0] is not self.parts[0]:
-            few = [part for part in self.parts if part.places is not None]
-            return Mask((*many, *few), self.size, self.farthest, self.narrowed, self.own_bytes)
-        return self
+        own = self.own_bytes
+        if len(self.parts) > _MOST_PARTS:
+            few = [TokenBits.of(union(few, self.size))]
+            own += few[0].size_bytes
+        return Mask((*many, *few), self.size, self.farthest, self.narrowed, own)
 
     def whole(self) -> Bits:
         """All bits; read-only."""
