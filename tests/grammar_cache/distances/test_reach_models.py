@@ -57,9 +57,11 @@ def random_network(random: Random) -> Network:
     classes = np.full(256, len(LETTERS), np.uint8)
     classes[list(LETTERS)] = np.arange(len(LETTERS))
     called = np.array(calls, np.int32).reshape(-1, 3)
+    letters = np.array([letter for row in moves for letter in row], np.uint8)
     states = States(
         np.cumsum([0, *map(len, moves)]).astype(np.int32),
-        np.array([letter for row in moves for letter in row], np.int32),
+        letters,
+        letters,
         np.array([target for row in moves for target in row.values()], np.int32),
         np.cumsum([0, *np.bincount(called[:, 0], minlength=len(moves))]).astype(np.int32),
         called[:, 1].copy(),
