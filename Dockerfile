@@ -38,10 +38,7 @@ FROM vllm/vllm-openai:v${VLLM} AS gpu
 COPY --from=wheel /wheels /wheels
 RUN uv pip install --system --no-cache "$(echo /wheels/swyb-*.whl)[redis]"
 ENV NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=/opt/swyb/loops
-# numba knows sources by their times, and layers keep whole seconds of these.
-RUN find "$(python3 -c 'import grammar_cache; print(*grammar_cache.__path__)')" -name '*.py' \
-      -exec touch --date="@$(date +%s)" {} + \
- && python3 -m grammar_cache.warm_up \
+RUN python3 -m grammar_cache.warm_up \
  && chmod -R a+rX /opt/swyb
 
 FROM ${DEVICE}

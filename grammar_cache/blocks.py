@@ -1,6 +1,6 @@
 """Blocks: named tuples of arrays as compiled loops hold them, in memory of their own.
 
-Numba looks at the type of each array that a compiled loop is called with: longer, for the thirty-four of a grammar,
+Numba looks at the type of each array that a compiled loop is called with: longer, for the thirty-five of a grammar,
 than many loops take. A block is one array. Its dtype names the layout: loops that were compiled for another one aren't
 found, so that none reads what it doesn't know.
 """

@@ -12,24 +12,24 @@ from numba import njit, typeof, types
 from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic
 
+from grammar_cache.loop_cache import LoopCache
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def jit(function: F) -> F:
     """Compiles a function, which may make arrays, whoever calls it: numba else passes the caller's switch on."""
-    return cast("F", _compiled_once(njit(cache=True, nogil=True, _nrt=True, no_cfunc_wrapper=True)(function)))
+    return cast("F", _finished(njit(nogil=True, _nrt=True, no_cfunc_wrapper=True)(function)))
 
 
 def jit_no_arrays(function: F) -> F:
     """Compiles a function that makes no arrays: nothing counts references, which small loops notice."""
-    return cast("F", _compiled_once(njit(cache=True, nogil=True, _nrt=False, no_cfunc_wrapper=True)(function)))
+    return cast("F", _finished(njit(nogil=True, _nrt=False, no_cfunc_wrapper=True)(function)))
 
 
 def jit_inline(function: F) -> F:
     """Compiles a function that makes no arrays into each that calls it."""
-    return cast(
-        "F", _compiled_once(njit(cache=True, nogil=True, _nrt=False, no_cfunc_wrapper=True, forceinline=True)(function))
-    )
+    return cast("F", _finished(njit(nogil=True, _nrt=False, no_cfunc_wrapper=True, forceinline=True)(function)))
 
 
 def address_of(function: Callable[..., int], *arguments: object) -> int:
@@ -66,10 +66,11 @@ def call_at(_: Any, address: Any, arguments: Any) -> Any:
     return types.int64(address, arguments), calling
 
 
-def _compiled_once(function: Any) -> Any:
-    """Has integers and constants widened where compiled functions call this one, which else is compiled for each kind
-    of integer and for each constant that it is called with.
+def _finished(function: Any) -> Any:
+    """Keeps what a function is compiled to. Has integers and constants widened where compiled functions call this one,
+    which else is compiled for each kind of integer and for each constant that it is called with.
     """
+    function._cache = LoopCache(function.py_func)
     template = function.get_call_template
     function.get_call_template = lambda positional, named: template(
         tuple(map(_wide, positional)), {name: _wide(kind) for name, kind in named.items()}

@@ -124,13 +124,6 @@ def test_loops_are_compiled_for_the_image(device: str) -> None:
     assert at == ["ENV", "ENV", "RUN"] if device == "cpu" else ["ENV", "RUN"], "they are set before anything compiles"
 
 
-def test_loops_outlive_the_times_of_layers() -> None:
-    """vLLM's numba knows sources by their times, of which layers keep seconds: these are whole before it compiles."""
-    [gpu] = [stage for stage in STAGES if stage.name == "gpu"]
-    run = gpu.values("RUN")[-1]
-    assert 0 < run.index('touch --date="@$(date +%s)"') < run.index("grammar_cache.warm_up")
-
-
 def test_the_user_is_nobody_special() -> None:
     """USER is a number, so that who runs it can tell that it isn't root; the files of the cache are its own."""
     [user] = LAST.values("USER")
