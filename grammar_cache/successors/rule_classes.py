@@ -234,7 +234,7 @@ def _stays(rules: NetworkArrays, begins: Longs, state: int) -> bool:
 
 @jit
 def _begins(rules: NetworkArrays) -> Longs:
-    """How many bytes have lesser classes, by class, and how many bytes there are."""
+    """Counts of the bytes of lesser classes, by class, and last that of all bytes."""
     begins = np.zeros(int(rules.classes.max()) + 2, np.int64)
     begins[1:] = np.cumsum(np.bincount(rules.classes))
     return begins
@@ -242,7 +242,7 @@ def _begins(rules: NetworkArrays) -> Longs:
 
 @jit_inline
 def _bytes(rules: NetworkArrays, begins: Longs, move: int) -> int:
-    """How many bytes a move is by."""
+    """Count of the bytes that a move is by."""
     return int(begins[np.int64(rules.move_high[move]) + 1] - begins[rules.move_low[move]])
 
 

@@ -57,8 +57,8 @@ class Program:
         self.files = {"__init__": "", "constants": "FACTOR = 10", "inner": INNER, "loops": LOOPS.format(number=0)}
 
     def told(self) -> list[int]:
-        """What it tells, and how often a compiled loop was found and not found. Files keep their times, so that these
-        tell nothing.
+        """Number that it tells, and how often a compiled loop was found and not found. Files keep their times, so that
+        these tell nothing.
         """
         for name, text in self.files.items():
             (self._package / f"{name}.py").write_text(text)
