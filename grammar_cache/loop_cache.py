@@ -72,6 +72,8 @@ def _own(function: FunctionType) -> tuple[str, tuple[FunctionType, ...]]:
         name: cell.cell_contents
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     }
+    for default in function.__defaults__ or ():
+        digest.update(f"{default!r}\0".encode())
     for code in _codes(function.__code__):
         digest.update(_told(code).encode())
         named |= {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}

@@ -38,8 +38,8 @@ from grammar_cache.jit import jit_inline
 
 
 @jit_inline
-def added(number):
-    return number + 5
+def added(number, more=0):
+    return number + 5 + more
 """
 ASK = """
 from grammar_cache_{number}.loops import {pair}, told
@@ -82,14 +82,16 @@ def test_loops_are_found_again(program: Program) -> None:
 
 
 def test_loops_are_compiled_anew_where_what_they_are_made_of_is_another(program: Program) -> None:
-    """A loop of another file that is compiled into this one, a constant of another file, and what stands behind."""
+    """A loop of another file that is compiled into this one, a default, a constant, and a loop that stands behind."""
     assert program.told() == [73, 0, 1]
     program.files["inner"] = INNER.replace("+ 5", "+ 6")
     assert program.told() == [83, 0, 1]
+    program.files["inner"] = INNER.replace("more=0", "more=2")
+    assert program.told() == [93, 0, 1]
     program.files["constants"] = "FACTOR = 20"
-    assert program.told() == [163, 0, 1]
+    assert program.told() == [183, 0, 1]
     program.files["loops"] = program.files["loops"].replace("added(number)\n", "-added(number)\n")
-    assert program.told() == [-157, 0, 1]
+    assert program.told() == [-177, 0, 1]
 
 
 def test_a_cache_that_names_what_is_gone_is_no_cache(program: Program) -> None:
