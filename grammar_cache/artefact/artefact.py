@@ -77,7 +77,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     for name, own in _dependencies(vocabulary, limits).items():
         require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
     facts = NetworkHeader(_of(bool, header.get("nullable")), _texts(header.get("rules")))
-    network = network_of(arrays, facts, limits.states)
+    network = network_of(arrays, facts, limits)
     searched = {name: arrays[name] for name in _FOUND}
     found = Findings(**searched, least=_of(int, header.get("least")), dry=_of(bool, header.get("dry")))
     ignored = _texts(header.get("ignored"))

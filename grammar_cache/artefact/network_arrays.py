@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
@@ -23,12 +22,15 @@ from grammar_cache.arrays.format import Kinds
 from grammar_cache.artefact.network_checks import (
     CALLS,
     MOVES,
+    automaton_of,
     class_count,
-    reduced_rules,
     rules_of,
     wrong_calls,
     wrong_moves,
 )
+from grammar_cache.automata.automaton_cache import Reduced
+from grammar_cache.automata.dfa import Dfa
+from grammar_cache.limits import Limits
 from grammar_cache.network.network import Content, Network
 from grammar_cache.network.states import States
 
@@ -67,13 +69,15 @@ def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
     }
 
 
-def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limit: int) -> Network:
-    """The network of arrays of these `KINDS`, at most `limit` states. Raises ArtefactError."""
+def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limits: Limits) -> Network:
+    """The network of arrays of these `KINDS`, with no more states than there may be. Raises ArtefactError."""
     count_of_classes = _class_count(arrays["classes"])
     entry, count = arrays["entry"], len(arrays["final"])
-    require(0 < count <= limit, f"there are {count} states, and {limit} may be")
+    require(0 < count <= limits.states, f"there are {count} states, and {limits.states} may be")
     starts_well = len(entry) > 0 and entry[0] == 0 and bool((entry[1:] > entry[:-1]).all())
     require(starts_well and entry[-1] < count, "rules don't divide the states")
+    largest = int(np.diff(entry, append=count).max())  # each move may stand for 256 when it is made again
+    require(largest <= limits.rule_states, f"a rule has {largest} states, and {limits.rule_states} may be")
     states = _states(arrays, count_of_classes)
     require(len(facts.rule_names) == len(entry), "rules and their names are not as many")
     begins, first = entry.tolist(), states.call_first
@@ -115,19 +119,14 @@ def _contents(states: States, entry: Sequence[int], classes: NDArray[np.uint8]) 
     """Contents of the rules as they were when the network was built: calls stand behind moves, and automata are reduced
     to their classes.
     """
-    bounds = (*entry, states.count)
     moves = states.move_first, states.move_low, states.move_high, states.move_to
     calls = states.call_first, states.call_rule, states.call_back
-    columns, first, label_first, called, called_first = reduced_rules(
-        np.array(bounds, np.int32), classes, *moves, *calls, states.final
-    )
-    data, all_called = columns.tobytes(), called.tolist()
-    own = zip(*(pairwise(each.tolist()) for each in (first, label_first, called_first)), strict=True)
     found = []
-    for (begin, past), ((begins, ends), labels, of) in zip(pairwise(bounds), own, strict=True):
-        if past - begin == 1 and labels[0] == labels[1] and not states.final[begin]:
+    for begin, past in pairwise((*entry, states.count)):
+        first, labels, heads = automaton_of(begin, past, *moves, *calls)
+        if past - begin == 1 and not len(labels) and not states.final[begin]:
             found.append(Content(b"", ()))  # a rule without any text
             continue
-        digest = blake2b(b"%d %d " % (past - begin, labels[1] - labels[0]) + data[begins:ends], digest_size=16)
-        found.append(Content(digest.digest(), tuple(all_called[slice(*of)])))  # the digest of `Reduced`
+        own = Reduced.of(Dfa(first, labels, heads, states.final[begin:past]), classes)
+        found.append(Content(own.digest, own.called))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Checks of a network's arrays before anything follows them, each in one pass, and the sums its rules hold.
+"""Checks of a network's arrays before anything follows them, each in one pass, and the automata of its rules.
 
 The compiled loops of `network_arrays`. They check each index before they follow it. Faults are numbers:
 0 for nothing, else the place of its words in `MOVES` or `CALLS`.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Flags, Ints, Longs, Octets
-from grammar_cache.automata.automaton_cache import reduced
+from grammar_cache.array_types import Ints, Octets
 from grammar_cache.automata.subset_kernels import CALL
 from grammar_cache.jit import jit
 
@@ -103,9 +102,9 @@ def wrong_calls(first: Ints, callee: Ints, back: Ints, rule: Ints, rules: int) -
 
 
 @jit
-def reduced_rules(
-    bounds: Ints,
-    classes: Octets,
+def automaton_of(
+    begin: int,
+    past: int,
     move_first: Ints,
     move_low: Octets,
     move_high: Octets,
@@ -113,50 +112,23 @@ def reduced_rules(
     call_first: Ints,
     call_rule: Ints,
     call_back: Ints,
-    final: Flags,
-) -> tuple[Octets, Longs, Ints, Ints, Ints]:
-    """The automata of all rules as `Reduced` has them: the bytes that its digests are of, one rule's behind another's.
-
-    Offsets [rules + 1] say where each rule begins in these bytes, in labels, and in the rules that are called; those
-    rules stand before the last offsets.
+) -> tuple[Ints, Ints, Ints]:
+    """Columns of the automaton of the rule that has the states from `begin` to before `past`, as `Dfa` has them: where
+    labels of each state begin, labels, and the states after them. Rules are called by their own numbers.
     """
-    rules = len(bounds) - 1
-    by_class = np.zeros(len(move_first), np.int64)  # labels that the moves of states are, and all those before
-    for state in range(bounds[-1]):
-        by_class[state + 1] = by_class[state]
+    size = call_first[past] - call_first[begin]
+    for m in range(move_first[begin], move_first[past]):
+        size += np.int64(move_high[m]) + 1 - move_low[m]
+    first, labels, heads = np.empty(past - begin + 1, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    at = 0
+    for state in range(begin, past):
+        first[state - begin] = at
         for m in range(move_first[state], move_first[state + 1]):
-            by_class[state + 1] += np.int64(move_high[m]) + 1 - move_low[m]
-    data = np.empty(256 * rules + 5 * bounds[-1] + 4 * rules + 8 * (by_class[-1] + len(call_back)), np.uint8)
-    called = np.empty(len(call_rule), np.int32)
-    first = np.zeros(rules + 1, np.int64)
-    label_first, called_first = np.zeros(rules + 1, np.int32), np.zeros(rules + 1, np.int32)
-    for rule in range(rules):
-        begin, past = bounds[rule], bounds[rule + 1]
-        room = by_class[past] - by_class[begin] + call_first[past] - call_first[begin]
-        of, to, starts = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(past - begin + 1, np.int32)
-        at = 0
-        for state in range(begin, past):
-            starts[state - begin] = at
-            for m in range(move_first[state], move_first[state + 1]):
-                for c in range(move_low[m], np.int64(move_high[m]) + 1):
-                    of[at], to[at] = c, move_to[m] - begin
-                    at += 1
-            for c in range(call_first[state], call_first[state + 1]):
-                of[at], to[at] = CALL + call_rule[c], call_back[c] - begin
+            for of in range(move_low[m], np.int64(move_high[m]) + 1):
+                labels[at], heads[at] = of, move_to[m] - begin
                 at += 1
-        starts[past - begin] = at
-        own, new_first, labels, heads, own_called = reduced(starts, of, to, classes)
-        place = _put(data, first[rule], own)
-        for column in (new_first, labels, heads):
-            place = _put(data, place, column.view(np.uint8))
-        first[rule + 1] = _put(data, place, final[begin:past].view(np.uint8))
-        called_past = called_first[rule] + len(own_called)
-        called[called_first[rule] : called_past] = own_called
-        label_first[rule + 1], called_first[rule + 1] = label_first[rule] + len(labels), called_past
-    return data[: first[-1]], first, label_first, called, called_first
-
-
-@jit
-def _put(data: Octets, place: int, more: Octets) -> int:
-    data[place : place + len(more)] = more
-    return place + len(more)
+        for c in range(call_first[state], call_first[state + 1]):
+            labels[at], heads[at] = CALL + call_rule[c], call_back[c] - begin
+            at += 1
+    first[past - begin] = at
+    return first, labels, heads

@@ -16,6 +16,7 @@ import pytest
 from grammar_cache import Limits, Vocabulary, compile_grammar
 from grammar_cache.array_types import Ints
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
+from grammar_cache.artefact.network_arrays import NetworkHeader, arrays_of, network_of
 from grammar_cache.errors import ArtefactError
 from server.evaluation.methods.exploration_bound import BoundedGrammar
 from tests.grammar_cache.artefact.mutations import (
@@ -94,6 +95,16 @@ def test_a_grammar_is_for_its_vocabulary_and_its_limits(saved: tuple[bytes, Voca
     grammar = from_bytes(data, vocabulary, LIMITS)
     with pytest.raises(TypeError):
         to_bytes(BoundedGrammar(grammar, 1))
+
+
+def test_a_rule_of_more_states_than_there_may_be_is_refused(saved: tuple[bytes, Vocabulary]) -> None:
+    """Rules have at most as many states as compiling leaves them, since reading takes what making their moves takes."""
+    network = from_bytes(*saved, LIMITS).network
+    arrays, header = arrays_of(network), NetworkHeader(network.nullable, network.rule_names)
+    largest = int(np.diff([*network.entry, network.states.count]).max())
+    assert network_of(arrays, header, replace(LIMITS, rule_states=largest)).contents == network.contents
+    with pytest.raises(ArtefactError, match=f"a rule has {largest} states, and {largest - 1} may be"):
+        network_of(arrays, header, replace(LIMITS, rule_states=largest - 1))
 
 
 @pytest.mark.parametrize("source", range(len(SOURCES) + 1))
