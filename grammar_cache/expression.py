@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
+from grammar_cache.loops.array_types import Ints
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)

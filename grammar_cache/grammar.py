@@ -15,7 +15,6 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.configurations.moving import moved
 from grammar_cache.distances.additive import INFINITE, nothing_found
@@ -25,6 +24,7 @@ from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.searched_masks import SearchedMasks
 from grammar_cache.network.network import Network

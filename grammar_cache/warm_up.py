@@ -1,7 +1,7 @@
-"""Compiles every loop before somebody waits for it: small grammars of each kind, through all that decoding asks for.
+"""Gets every loop before somebody waits for it: small grammars of each kind, through all that decoding asks for.
 
-`python -m grammar_cache.warm_up` does it once for an installation: compiled loops are kept beside the modules. A server
-does it at its start, with its own vocabulary: then it takes a second, and the rules of JSON are solved as well.
+`python -m grammar_cache.warm_up` compiles all loops once for an installation: they are kept beside the modules. A
+server warms up at its start, with its own vocabulary: then it takes a second, and the rules of JSON are solved as well.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from grammar_cache.constraint import Constraint
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
+from grammar_cache.loops.compilation import compile_loops, loops, processors
 from grammar_cache.vocabulary.fewest_pieces import FewestPieces
 from grammar_cache.vocabulary.token_set import TokenBits, union
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -178,6 +179,7 @@ def main() -> None:
     """Says what it does: the first time it takes a minute or two."""
     begun = perf_counter()
     print("compiling the loops of grammar_cache; the first time it takes a minute or two", flush=True)
+    compile_loops(loops(), processors())
     warm_up(letters(), lambda line: print(f"  {line}", flush=True))
     print(f"compiled after {perf_counter() - begun:.1f} s: they are kept for the next start", flush=True)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.algorithms.counting_sort import by_key
-from grammar_cache.array_types import Ints
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.loops.array_types import Ints
+from grammar_cache.loops.jit import jit, jit_inline
 
 
 @jit

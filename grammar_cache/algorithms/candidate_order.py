@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Floats, Ints
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.loops.array_types import FloatRows, Floats, Ints
+from grammar_cache.loops.jit import jit_no_arrays
 
 Places: TypeAlias = NDArray[np.intp]
 
@@ -76,7 +76,7 @@ def _order(
 
 
 @jit_no_arrays
-def _lead(values: Floats, normaliser: float, logits: Floats, order: Places, scores: NDArray[np.float64]) -> None:
+def _lead(values: Floats, normaliser: float, logits: Floats, order: Places, scores: FloatRows) -> None:
     """Writes to `order`, and to `scores` float64[2, places]: values less the normaliser, and log softmax(logits)."""
     count, total = 0, 0.0
     for i in range(len(values)):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.jit import jit
 
 
 @jit
-def by_key(keys: Ints, count: int) -> tuple[Ints, Ints]:
+def by_key(keys: Ints | Longs, count: int) -> tuple[Ints, Ints]:
     """Sorts places by their keys, ties in their order: returns where those of each key begin, and the places."""
     first = np.zeros(count + 1, np.int32)
     for key in keys:

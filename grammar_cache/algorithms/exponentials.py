@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.loops.jit import jit_no_arrays
 
 Values: TypeAlias = NDArray[np.float32]
 Bits: TypeAlias = NDArray[np.int32]

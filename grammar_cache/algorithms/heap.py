@@ -6,8 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Longs
-from grammar_cache.jit import jit_inline
+from grammar_cache.loops.array_types import Longs
+from grammar_cache.loops.jit import jit_inline
 
 
 @jit_inline

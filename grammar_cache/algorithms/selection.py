@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.heap import replace
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 
 Values: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int32]

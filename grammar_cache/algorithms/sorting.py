@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Longs
-from grammar_cache.jit import jit_inline
+from grammar_cache.loops.array_types import Longs
+from grammar_cache.loops.jit import jit_inline
 
 _REPEATED = 32
 """Keys that sorting takes longer for than finding repetitions."""

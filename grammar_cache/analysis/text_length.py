@@ -13,8 +13,8 @@ from math import inf
 import numpy as np
 
 from grammar_cache.algorithms.strong_components import components
-from grammar_cache.array_types import Floats
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.loops.array_types import Floats
 from grammar_cache.network.network import Network
 from grammar_cache.special_tokens import ESCAPE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.errors import ArtefactError
+from grammar_cache.loops.array_types import Ints
 
 
 def require(right: bool | np.bool_, otherwise: str) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Octets
 from grammar_cache.automata.subset_kernels import CALL
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Ints, Octets
+from grammar_cache.loops.jit import jit
 
 MOVES = (
     "",

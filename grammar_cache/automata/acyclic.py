@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grammar_cache.array_types import Flags, Ints
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Flags, Ints
+from grammar_cache.loops.jit import jit, jit_inline, jit_no_arrays
 
 NO_END = -1
 """Block of the states from which none that is final is reached."""

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.builder import Builder
 from grammar_cache.automata.byte_classes import merged
 from grammar_cache.automata.complete_dfa import CompleteDfaCache
@@ -25,7 +24,8 @@ from grammar_cache.automata.subset_kernels import CALL
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Flags, Ints
+from grammar_cache.loops.jit import jit
 
 LARGEST = 4_000_000
 """Numbers (of 4 bytes) in all automata that are kept."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Octets
 from grammar_cache.automata.subset_kernels import CALL
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.loops.array_types import Ints, OctetRows, Octets
+from grammar_cache.loops.jit import jit, jit_inline
 
 
 @jit
@@ -45,7 +45,7 @@ def merged(first: Ints, labels: Ints, heads: Ints, classes: Octets) -> Octets:
 
 
 @jit
-def common(classes: Octets) -> tuple[Octets, Ints]:
+def common(classes: OctetRows) -> tuple[Octets, Ints]:
     """One partition of the bytes for all rules, uint8[rules, 256] to uint8[256], and the first byte of each class:
     classes are numbered by first byte.
     """
@@ -71,7 +71,7 @@ def common(classes: Octets) -> tuple[Octets, Ints]:
 
 @jit
 def joined(
-    entry: Ints, first: Ints, labels: Ints, heads: Ints, classes: Octets, called_first: Ints, called: Ints
+    entry: Ints, first: Ints, labels: Ints, heads: Ints, classes: OctetRows, called_first: Ints, called: Ints
 ) -> tuple[Octets, Ints, Octets, Octets, Ints, Ints, Ints, Ints]:
     """The automata of all rules, whose columns stand one behind the other, as one.
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Flags, Ints, Octets
 from grammar_cache.automata.dfa import Dfa, minimised, too_many_states
 from grammar_cache.automata.product import dead_state, product
 from grammar_cache.automata.subset_kernels import STOPPED, TOO_LARGE
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Flags, IntRows, Ints, Octets
+from grammar_cache.loops.jit import jit
 
 WORK = 32
 """Transitions that each product of an intersection may have, for each state that a rule may have."""
@@ -156,7 +156,7 @@ def _filled(first: Ints, labels: Ints, heads: Ints, final: Flags, width: int) ->
 
 
 @jit
-def _transitions(table: Ints, dead: int) -> tuple[Ints, Ints, Ints]:
+def _transitions(table: IntRows, dead: int) -> tuple[Ints, Ints, Ints]:
     """Tails, labels and heads, without those that lead to the `dead` state."""
     states, width = table.shape
     size = 0

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.minimisation import minimal_unless
 from grammar_cache.automata.nfa import Nfa
 from grammar_cache.automata.subset_kernels import CALL, STOPPED, TOO_LARGE, automaton
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.loops.array_types import Flags, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

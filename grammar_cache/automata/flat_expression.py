@@ -14,11 +14,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Not, Range, Ref, Repeat, Seq
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.loops.array_types import Ints
 
 BYTES, CLASS, SEQ, ALT, REPEAT, CALL_OF, INLINED, AND, NOT, AUTOMATON = range(10)
 """Codes of nodes, and what follows each: BYTES count, bytes. CLASS count, byte sequences, each: length, pairs of

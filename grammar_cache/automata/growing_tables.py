@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Longs
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.loops.array_types import IntRows, Ints, LongRows, Longs
+from grammar_cache.loops.jit import jit, jit_inline
 
 EDGES, SKIPS, CALLS, KNOWN, STACK, STATES = range(6)
 """Places of `Built.counts`."""
@@ -20,12 +20,12 @@ class Built(NamedTuple):
     Rows of the stack: node, state behind it, state reached so far (-1), and what is still to come.
     """
 
-    edges: Ints
-    skips: Ints
-    calls: Ints
+    edges: IntRows
+    skips: IntRows
+    calls: IntRows
     keys: Longs
     values: Ints
-    stack: Longs
+    stack: LongRows
     counts: Longs
 
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.alike_labels import alike_labels
 from grammar_cache.algorithms.counting_sort import by_key
-from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.acyclic import NO_END, before_cycles, equal_futures
 from grammar_cache.automata.partition import largest, stable_partition
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Flags, Ints
+from grammar_cache.loops.jit import jit
 
 _CLASSES = 256
 """Labels below are byte classes: see `subset_kernels`."""

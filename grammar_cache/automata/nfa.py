@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.counting_sort import by_key
-from grammar_cache.array_types import Ints
 from grammar_cache.expression import Range
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import IntRows, Ints
+from grammar_cache.loops.jit import jit
 
 _UTF8_LIMITS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 
@@ -64,14 +64,14 @@ class Nfa:
 
 
 @jit
-def ordered(table: Ints, column: int, keys: int) -> tuple[Ints, Ints]:
+def ordered(table: IntRows, column: int, keys: int) -> tuple[Ints, Ints]:
     """Offset of each key's rows in the order of that column, and the rows in that order; ties stay."""
     first, places = by_key(np.ascontiguousarray(table[:, column]), keys)
     return first, table[places]
 
 
 @jit
-def _accepts(states: int, edges: Ints, skips: Ints, calls: Ints, passable: NDArray[np.bool_]) -> bool:
+def _accepts(states: int, edges: IntRows, skips: IntRows, calls: IntRows, passable: NDArray[np.bool_]) -> bool:
     links = np.empty((len(edges) + len(skips) + len(calls), 2), np.int32)
     size = 0
     for i in range(len(edges)):
@@ -108,7 +108,7 @@ def byte_classes(nfas: Iterable[Nfa]) -> NDArray[np.uint8]:
 
 
 @jit
-def _cut(edges: Ints, cut: NDArray[np.uint8]) -> None:
+def _cut(edges: IntRows, cut: NDArray[np.uint8]) -> None:
     for i in range(len(edges)):
         cut[edges[i, 1]] = 1
         cut[edges[i, 2] + 1] = 1

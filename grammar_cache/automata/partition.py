@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.counting_sort import by_key
-from grammar_cache.array_types import Ints
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.loops.array_types import Ints
+from grammar_cache.loops.jit import jit, jit_inline
 
 
 @jit

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints
 from grammar_cache.automata.subset_kernels import DONE, STOPPED, TOO_LARGE
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Flags, IntRows, Ints
+from grammar_cache.loops.jit import jit, jit_inline, jit_no_arrays
 
 
 @jit
-def dead_state(table: Ints, final: Flags) -> int:
+def dead_state(table: IntRows, final: Flags) -> int:
     """A state that accepts nothing and leads to itself alone, -1 if there is none."""
     for s in range(len(table) - 1, -1, -1):
         stuck = not final[s]
@@ -26,8 +26,8 @@ def dead_state(table: Ints, final: Flags) -> int:
 
 @jit
 def product(
-    a: Ints,
-    b: Ints,
+    a: IntRows,
+    b: IntRows,
     ours: Ints,
     theirs: Ints,
     final_a: Flags,
@@ -65,7 +65,7 @@ def product(
 
 
 @jit
-def _longer(rows: Ints, room: int) -> Ints:
+def _longer(rows: IntRows, room: int) -> Ints:
     """The rows, with room for more."""
     longer = np.empty((room, rows.shape[1]), np.int32)
     longer[: len(rows)] = rows
@@ -74,13 +74,13 @@ def _longer(rows: Ints, room: int) -> Ints:
 
 @jit_no_arrays
 def _pair(
-    a: Ints,
-    b: Ints,
+    a: IntRows,
+    b: IntRows,
     ours: Ints,
     theirs: Ints,
     dead: tuple[int, int],
-    met: Ints,
-    table: Ints,
+    met: IntRows,
+    table: IntRows,
     slots: Ints,
     at: int,
     count: int,
@@ -104,7 +104,7 @@ def _pair(
 
 
 @jit_inline
-def _slot(slots: Ints, met: Ints, p: int, q: int) -> int:
+def _slot(slots: Ints, met: IntRows, p: int, q: int) -> int:
     """The slot of a pair, or the free one where it belongs."""
     code = ((np.int64(p) << 32) | np.int64(q)) * -7046029254386353131  # 2^64 / the golden ratio, as a signed number
     slot = (code >> 32) & (len(slots) - 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.automata.flat_expression import (
     ALT,
     AND,
@@ -18,7 +17,8 @@ from grammar_cache.automata.flat_expression import (
     REPEAT,
     SEQ,
 )
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Ints
+from grammar_cache.loops.jit import jit
 
 
 @jit

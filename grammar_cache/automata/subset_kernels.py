@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.sorting import distinct
-from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.automata.nfa import ordered
 from grammar_cache.automata.subset_tables import (
     AT,
@@ -29,7 +28,8 @@ from grammar_cache.automata.subset_tables import (
     grown,
     note,
 )
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Flags, IntRows, Ints, Longs
+from grammar_cache.loops.jit import jit, jit_inline, jit_no_arrays
 
 DONE, TOO_LARGE, STOPPED, FULL = 0, 1, 2, 3
 """Status of a construction that ended, or (FULL) that goes on where there is more room."""
@@ -46,9 +46,9 @@ CALL = 256
 @jit
 def automaton(
     states: int,
-    edges: Ints,
-    skips: Ints,
-    calls: Ints,
+    edges: IntRows,
+    skips: IntRows,
+    calls: IntRows,
     classes: NDArray[np.uint8],
     nullable: Flags,
     dead: Flags,
@@ -84,7 +84,7 @@ def automaton(
 
 @jit
 def subsets(
-    edge_first: Ints, edges: Ints, skip_first: Ints, skips: Ints, limit: int, stop: NDArray[np.uint8]
+    edge_first: Ints, edges: IntRows, skip_first: Ints, skips: IntRows, limit: int, stop: NDArray[np.uint8]
 ) -> tuple[int, Ints, Ints, Ints, Flags]:
     """The deterministic automaton of the subsets that are reached: outcome, tails, labels, heads, final states.
 
@@ -103,9 +103,9 @@ def subsets(
 @jit_no_arrays
 def _followed(
     edge_first: Ints,
-    edges: Ints,
+    edges: IntRows,
     skip_first: Ints,
-    skips: Ints,
+    skips: IntRows,
     limit: int,
     stop: NDArray[np.uint8],
     made: Subsets,
@@ -146,7 +146,7 @@ def _followed(
 
 
 @jit_inline
-def _targets(edge_first: Ints, edges: Ints, made: Subsets) -> bool:
+def _targets(edge_first: Ints, edges: IntRows, made: Subsets) -> bool:
     """Label << 32 | target for each edge of the subset that is next, ascending and distinct; False without room."""
     used, pairs = made.used, made.pairs
     subset = made.pool[made.first[used[AT]] : made.first[used[AT] + 1]]
@@ -159,7 +159,7 @@ def _targets(edge_first: Ints, edges: Ints, made: Subsets) -> bool:
 
 
 @jit_inline
-def _subset(targets: Longs, edge_first: Ints, skip_first: Ints, skips: Ints, made: Subsets) -> int:
+def _subset(targets: Longs, edge_first: Ints, skip_first: Ints, skips: IntRows, made: Subsets) -> int:
     """Number of the subset that some targets lead to; -1 without room."""
     used, first = made.used, made.first
     used[CLOCK] += 1
@@ -184,7 +184,7 @@ def _subset(targets: Longs, edge_first: Ints, skip_first: Ints, skips: Ints, mad
 
 
 @jit_inline
-def _size(subset: Ints, edge_first: Ints, edges: Ints) -> int:
+def _size(subset: Ints, edge_first: Ints, edges: IntRows) -> int:
     """Number of labels on the edges of a subset."""
     size = 0
     for s in subset:
@@ -194,7 +194,7 @@ def _size(subset: Ints, edge_first: Ints, edges: Ints) -> int:
 
 
 @jit_inline
-def _listed(subset: Ints, edge_first: Ints, edges: Ints, pairs: Longs) -> bool:
+def _listed(subset: Ints, edge_first: Ints, edges: IntRows, pairs: Longs) -> bool:
     """Edges of a subset, each (label, target) as 32 bits and 32; whether they ascend."""
     count, last, ascending = 0, np.int64(-1), True
     for s in subset:
@@ -224,7 +224,7 @@ def _closure(
     targets: Longs,
     edge_first: Ints,
     skip_first: Ints,
-    skips: Ints,
+    skips: IntRows,
     seen: Longs,
     clock: int,
     stack: Ints,

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.loops.array_types import Flags, Ints, Longs
+from grammar_cache.loops.jit import jit, jit_inline
 
 S = TypeVar("S", bound=np.generic)
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.automata.flat_expression import (
     ALT,
     AUTOMATON,
@@ -42,7 +41,8 @@ from grammar_cache.automata.growing_tables import (
     short,
 )
 from grammar_cache.automata.subset_kernels import DONE, FULL, STOPPED, TOO_LARGE
-from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.loops.array_types import IntRows, Ints, Longs
+from grammar_cache.loops.jit import jit, jit_no_arrays
 
 _TOO_MUCH = -2
 """Status in place of a wanted part: the states are too many already."""
@@ -60,7 +60,7 @@ class Embedded(NamedTuple):
     at: Ints
     states: Ints
     first: Ints
-    edges: Ints
+    edges: IntRows
     ends_first: Ints
     ends: Ints
 

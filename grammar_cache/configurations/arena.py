@@ -6,14 +6,14 @@ parent, and the edge below everything BOTTOM. This module knows no tokens.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, LongRows, Longs, OctetRows, Octets
-from grammar_cache.blocks import Block, BlockLayout
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Flags, Ints, LongRows, Longs, OctetRows, Octets
+from grammar_cache.loops.blocks import Block, BlockLayout
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 from grammar_cache.network.network import Network
 
 UNKNOWN, DEAD = -2, -1
@@ -135,6 +135,8 @@ class Arena(NamedTuple):
 
 NETWORK, ARENA = BlockLayout(NetworkArrays), BlockLayout(Arena)
 rules_in, arena_in = NETWORK.reader(), ARENA.reader()
+NetworkBlock: TypeAlias = Annotated[Block, NETWORK.block]
+ArenaBlock: TypeAlias = Annotated[Block, ARENA.block]
 
 
 @jit_inline
@@ -241,7 +243,7 @@ def configuration_of(arena: Arena, items: Longs, accepting: bool, limit: int) ->
 
 
 @jit_no_arrays
-def alone(arena_block: Block, states: Ints, node: int, limit: int, into: Ints) -> int:
+def alone(arena_block: ArenaBlock, states: Ints | Longs, node: int, limit: int, into: Ints) -> int:
     """Writes the configuration of each state over a node, nothing else beside it; FULL, CROWDED or 0."""
     arena = arena_in(arena_block)
     item = arena.scratch[0, :1]
@@ -266,7 +268,7 @@ def breadth(arena: Arena, configuration: int) -> int:
 
 
 @jit_no_arrays
-def breadths(arena_block: Block, configurations: Ints, into: Longs) -> None:
+def breadths(arena_block: ArenaBlock, configurations: Ints, into: Longs) -> None:
     """Writes the breadth of each configuration."""
     arena = arena_in(arena_block)
     for k in range(len(configurations)):

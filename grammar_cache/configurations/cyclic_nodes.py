@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.algorithms.sorting import many_distinct
-from grammar_cache.array_types import Flags, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CRAMPED,
@@ -23,7 +22,8 @@ from grammar_cache.configurations.arena import (
     grouped_node,
     node_of,
 )
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Flags, Longs
+from grammar_cache.loops.jit import jit
 
 ENTERED, OUTSIDE, SEEN, COUNTS = range(4)
 """Rows of the scratch."""

@@ -20,7 +20,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations import row_kernels, step_kernels
 from grammar_cache.configurations.arena import (
     ARENA,
@@ -51,7 +50,8 @@ from grammar_cache.configurations.one_byte_kernels import after_byte_alone
 from grammar_cache.configurations.room import Room, empty, grown, held_bytes, trimmed, widened
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.jit import address_of
+from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.jit import address_of
 from grammar_cache.network.network import Network
 
 Edge: TypeAlias = tuple[int, int]
@@ -225,7 +225,7 @@ class Configurations:
             self.outcome(number)
         return int(number)
 
-    def alone(self, states: Ints, node: int) -> Ints:
+    def alone(self, states: Ints | Longs, node: int) -> Ints:
         """The configuration of each state over a node, nothing else beside it. Raises LimitExceeded(configurations)."""
         found = np.empty(len(states), np.int32)
         while (status := alone(self.arena_block, states, node, self.limit, found)) < 0:

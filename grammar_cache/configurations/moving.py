@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from grammar_cache.algorithms.sorting import many_distinct
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CRAMPED,
@@ -23,7 +22,8 @@ from grammar_cache.configurations.arena import (
 from grammar_cache.configurations.cyclic_nodes import COUNTS, OUTSIDE, SEEN, enter
 from grammar_cache.configurations.interner import DEAD, UNLIMITED, Configurations
 from grammar_cache.configurations.step_kernels import ENDING
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 
 _NOT_WANTED, _WANTED = -1, -2
 """Instead of the number of a node."""

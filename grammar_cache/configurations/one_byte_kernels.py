@@ -7,7 +7,7 @@ import numpy as np
 from grammar_cache.configurations.arena import BOTTOM, CLOCK, CRAMPED, DEAD, SPENT, Arena, NetworkArrays
 from grammar_cache.configurations.row_kernels import after_byte, follows
 from grammar_cache.configurations.step_kernels import ENDING, READING, closed, expansion
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 
 
 @jit_no_arrays

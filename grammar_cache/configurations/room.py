@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import (
     CONFIGURATIONS,
     DEAD,
@@ -26,7 +25,8 @@ from grammar_cache.configurations.arena import (
     WIDEST,
     Arena,
 )
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.jit import jit_no_arrays
 
 _SCRATCH = 64
 """Columns of the scratch at first."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Longs
-from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     CRAMPED,
     DEAD,
@@ -23,7 +21,9 @@ from grammar_cache.configurations.arena import (
     WIDEST,
     WORK,
     Arena,
+    ArenaBlock,
     NetworkArrays,
+    NetworkBlock,
     arena_in,
     rules_in,
 )
@@ -38,7 +38,8 @@ from grammar_cache.configurations.step_kernels import (
     closed_ending,
     expansion,
 )
-from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Longs
+from grammar_cache.loops.jit import call_at, jit_inline, jit_no_arrays
 
 
 @jit_inline
@@ -187,7 +188,7 @@ def expanded(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 
 @jit_no_arrays
-def make_row(rules_block: Block, arena_block: Block, configuration: int) -> int:
+def make_row(rules_block: NetworkBlock, arena_block: ArenaBlock, configuration: int) -> int:
     """Does what `expand` does, for Python."""
     return int(expanded(rules_in(rules_block), arena_in(arena_block), configuration))
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from grammar_cache.algorithms.heap import pop, push
 from grammar_cache.algorithms.sorting import many_distinct
-from grammar_cache.array_types import Longs
-from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     BOTTOM,
     CLOCK,
@@ -20,14 +18,17 @@ from grammar_cache.configurations.arena import (
     SPENT,
     WIDE,
     Arena,
+    ArenaBlock,
     NetworkArrays,
+    NetworkBlock,
     arena_in,
     configuration_of,
     node_of,
     rules_in,
 )
 from grammar_cache.configurations.cyclic_nodes import COUNTS, ENTERED, OUTSIDE, SEEN, enter
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Longs
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 
 ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, CODES, CHOSEN = range(COUNTS + 1, COUNTS + 12)
 """Rows of the scratch, after those of groups."""
@@ -184,7 +185,7 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 
 @jit_no_arrays
-def at(rules_block: Block, arena_block: Block, state: int) -> int:
+def at(rules_block: NetworkBlock, arena_block: ArenaBlock, state: int) -> int:
     """The configuration that `above_root` tells."""
     return int(above_root(rules_in(rules_block), arena_in(arena_block), state))
 
@@ -198,7 +199,7 @@ def above_root(rules: NetworkArrays, arena: Arena, state: int) -> int:
 
 
 @jit_no_arrays
-def pops(rules_block: Block, arena_block: Block, node: int, most: int) -> int:
+def pops(rules_block: NetworkBlock, arena_block: ArenaBlock, node: int, most: int) -> int:
     """Counts the edges of a node, and of all nodes whose rules end with it, up to `most` and one; or a status."""
     rules, arena = rules_in(rules_block), arena_in(arena_block)
     arena.used[CLOCK] += 1
@@ -221,7 +222,7 @@ def pops(rules_block: Block, arena_block: Block, node: int, most: int) -> int:
 
 
 @jit_no_arrays
-def popped(rules_block: Block, arena_block: Block, node: int) -> int:
+def popped(rules_block: NetworkBlock, arena_block: ArenaBlock, node: int) -> int:
     """The configuration behind the end of a rule whose node it is, text that may end there not counted; or a status.
 
     Items and edges are written alike.

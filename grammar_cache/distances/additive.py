@@ -15,8 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
-from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import CROWDED, DEAD
 from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.cost_kernels import (
@@ -33,6 +31,8 @@ from grammar_cache.distances.reach import Readings, reach
 from grammar_cache.distances.solutions import Solution, SolutionCache
 from grammar_cache.errors import AnswerTooLong, EmptyLanguage, GrammarError
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.loops.array_types import Ints
+from grammar_cache.loops.blocks import Block
 from grammar_cache.network.network import Network
 from grammar_cache.network.rule_groups import Part, parts
 from grammar_cache.successors.token_kernels import PackedWords, TokenArrays
@@ -116,7 +116,7 @@ class Distances:
 
         An item at the end of its rule ties with what it returns to, which is an item too, and has no string itself.
         """
-        arena, d = self._configurations.arena, self.additive[configuration]
+        arena, d = self._configurations.arena, int(self.additive[configuration])
         first, past = arena.item_first[configuration : configuration + 2]
         return int(least_string(arena.items[first:past], self._states, self._costs.values.nodes, self._witness, d))
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
 from grammar_cache.algorithms.counting_sort import by_key
-from grammar_cache.array_types import Ints, Longs
-from grammar_cache.blocks import Block, BlockLayout
-from grammar_cache.configurations.arena import CONFIGURATIONS, DEAD, NODES, UNKNOWN, Arena, arena_in, rules_in
+from grammar_cache.configurations.arena import (
+    CONFIGURATIONS,
+    DEAD,
+    NODES,
+    UNKNOWN,
+    Arena,
+    ArenaBlock,
+    NetworkBlock,
+    arena_in,
+    rules_in,
+)
 from grammar_cache.distances.reach import Reach
-from grammar_cache.jit import call_at, jit, jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import words_in
+from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.blocks import Block, BlockLayout
+from grammar_cache.loops.jit import call_at, jit, jit_inline, jit_no_arrays
+from grammar_cache.successors.token_kernels import WordsBlock, words_in
 
 
 @jit
@@ -130,10 +140,11 @@ class Costs(NamedTuple):
 
 COSTS = BlockLayout(Costs)
 costs_in = COSTS.reader()
+CostsBlock: TypeAlias = Annotated[Block, COSTS.block]
 
 
 @jit_no_arrays
-def extend(arena_block: Block, costs_block: Block, infinite: int) -> bool:
+def extend(arena_block: ArenaBlock, costs_block: CostsBlock, infinite: int) -> bool:
     """Solves the costs of all nodes and configurations, unless there isn't room for as many as the arena has room for:
     whether there is.
     """
@@ -228,10 +239,10 @@ def _on_way(ways: KnownWays, place: int, left: int) -> int:
 
 @jit
 def follow_least(
-    rules_block: Block,
-    arena_block: Block,
-    words_block: Block,
-    costs_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
+    words_block: WordsBlock,
+    costs_block: CostsBlock,
     strings: Ints,
     infinite: int,
     place: int,

@@ -18,12 +18,12 @@ from time import perf_counter
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Route
 from grammar_cache.distances.effort import Effort
 from grammar_cache.distances.frontier import Frontier, joined
 from grammar_cache.distances.lower_bounds import LowerBounds
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.successors.tables import SuccessorTables
 
 FEW = 6

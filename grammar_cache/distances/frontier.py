@@ -9,9 +9,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.jit import jit_no_arrays
 from grammar_cache.successors.successors import Successors
 
 _ROOM = 1024  # configurations at first
@@ -122,7 +122,7 @@ def _met(
 def _onward(
     sources: Ints,
     needed: Ints,
-    first: Ints,
+    first: Longs,
     following: Ints,
     strings: Ints,
     lengths: Ints,

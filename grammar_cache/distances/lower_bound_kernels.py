@@ -8,12 +8,11 @@ import numpy as np
 
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.algorithms.heap import pop, push
-from grammar_cache.array_types import Ints, Longs
-from grammar_cache.blocks import Block
-from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, arena_in
+from grammar_cache.configurations.arena import CONFIGURATIONS, NODES, ArenaBlock, arena_in
 from grammar_cache.distances.reach import Reach
 from grammar_cache.distances.reach_tables import LEFT_OUT, OVER, WHOLE, WHOLE_LEFT_OUT, WHOLE_OVER
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import IntRows, Ints, Longs
+from grammar_cache.loops.jit import jit, jit_inline, jit_no_arrays
 
 ALIGNED, INSIDE = 0, 2
 """Ways in which a rule's text begins: with a token, or inside of one. One more where its last token goes on."""
@@ -26,7 +25,7 @@ class _Counts(NamedTuple):
     the count at hand, in `now`, as way * places + place, and `used[_LATER]` in the heap `later`, above their counts.
     """
 
-    least: Ints
+    least: IntRows
     now: Ints
     later: Longs
     used: Longs
@@ -44,7 +43,7 @@ class _Uses(NamedTuple):
 
 
 @jit
-def fewest_begun(fewest: Ints, fresh: Ints, found: Reach, infinite: int) -> None:
+def fewest_begun(fewest: IntRows, fresh: Ints, found: Reach, infinite: int) -> None:
     """Lowers what the `fresh` states need, given all others: [way, state].
 
     Counts are settled in their order, since none is less than one that it comes from (Knuth, as in `least_costs`). Most
@@ -143,7 +142,7 @@ def _lower(counts: _Counts, way: int, place: int, count: int, at_hand: int) -> N
 
 @jit_no_arrays
 def bounds_from(
-    arena_block: Block, fewest: Ints, nodes: Ints, node_count: int, bounds: Ints, count: int, infinite: int
+    arena_block: ArenaBlock, fewest: IntRows, nodes: IntRows, node_count: int, bounds: Ints, count: int, infinite: int
 ) -> None:
     """The bounds of nodes, [how the text begins, node], and of configurations from these numbers on."""
     arena = arena_in(arena_block)
@@ -166,7 +165,7 @@ def bounds_from(
 
 
 @jit_inline
-def _least(pairs: Longs, fewest: Ints, nodes: Ints, infinite: int) -> int:
+def _least(pairs: Longs, fewest: IntRows, nodes: IntRows, infinite: int) -> int:
     """The least sum over pairs (state, node), whose tokens end together or not."""
     least = infinite
     for pair in pairs:

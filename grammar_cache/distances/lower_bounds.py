@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import CONFIGURATIONS, NODES
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import INFINITE
@@ -25,6 +24,7 @@ from grammar_cache.distances.reach import Readings, reach
 from grammar_cache.distances.solutions import STATES
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.network.network import Network
 from grammar_cache.network.rule_groups import parts
 from grammar_cache.successors.token_kernels import TokenArrays

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.arrays.checks import divides, require, within
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.beam_bound import Completion
 from grammar_cache.distances.exact_search import ExactSearch, SearchOutcome
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.successors.tables import ENDLESS, SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 

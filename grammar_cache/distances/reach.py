@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Octets
 from grammar_cache.distances.reach_kernels import walked
 from grammar_cache.distances.reach_models import likes
 from grammar_cache.distances.reach_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import Flags, Ints, Octets
+from grammar_cache.loops.jit import jit
 from grammar_cache.network.network import Network
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.trie import Children

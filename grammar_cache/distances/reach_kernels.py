@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import FULL, STOPPED
 from grammar_cache.distances.reach_models import fits, forget
 from grammar_cache.distances.reach_tables import (
@@ -37,7 +36,8 @@ from grammar_cache.distances.reach_tables import (
     row_of_model,
     walk_of,
 )
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Ints
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.trie import Children
 

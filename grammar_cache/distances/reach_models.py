@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.distances.reach_tables import (
     LINKS,
     NOBODY,
@@ -26,7 +25,8 @@ from grammar_cache.distances.reach_tables import (
     rank,
     walk_of,
 )
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.loops.array_types import Ints
+from grammar_cache.loops.jit import jit, jit_inline
 from grammar_cache.vocabulary.trie import Children
 
 _USERS = 4

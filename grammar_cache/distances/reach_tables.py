@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.jit import jit_inline
+from grammar_cache.loops.array_types import Flags, IntRows, Ints, Longs
+from grammar_cache.loops.jit import jit_inline
 
 TABLES = ("walks", "rows", "links", "ends", "places", "sought")
 WALKS, ROWS, LINKS, ENDS, PLACES, SOUGHT = range(len(TABLES))
@@ -43,7 +43,7 @@ class Readable(NamedTuple):
     class_bytes: NDArray[np.uint8]
     root_first: Ints
     root: Ints
-    after: Ints
+    after: IntRows
     width: Ints
     call_first: Ints
     call_rule: Ints

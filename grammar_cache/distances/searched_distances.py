@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.beyond_limit import beyond_limit
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
@@ -30,6 +29,7 @@ from grammar_cache.distances.lower_bounds import LowerBounds
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.network.network import Network
 from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Ints
+from grammar_cache.loops.array_types import Ints
 
 STATES = 200_000
 """States of all solutions that are cached: 8 bytes and a share of some 200 for each part."""

@@ -6,12 +6,11 @@ in `token_kernels`, a loop that can't go on returns a status below 0, and goes o
 
 from __future__ import annotations
 
-from grammar_cache.array_types import Ints, Longs
-from grammar_cache.blocks import Block
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, arena_in, rules_in
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, ArenaBlock, NetworkBlock, arena_in, rules_in
+from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 from grammar_cache.masks.mask_kernels import REACHED, Marks, cost_once
-from grammar_cache.successors.token_kernels import TokenArrays, visit, words_in, write
+from grammar_cache.successors.token_kernels import TokenArrays, WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
 
 EXIT, NODE, COST, OUTERMOST, PLACE, LEFT = range(6)
@@ -20,9 +19,9 @@ EXIT, NODE, COST, OUTERMOST, PLACE, LEFT = range(6)
 
 @jit_no_arrays
 def below(
-    rules_block: Block,
-    arena_block: Block,
-    words_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
+    words_block: WordsBlock,
     path: Ints,
     exits: Ints,
     after_exit: int,

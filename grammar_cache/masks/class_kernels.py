@@ -5,10 +5,9 @@ As in `token_kernels`, a loop that can't go on returns a status below 0, and goe
 
 from __future__ import annotations
 
-from grammar_cache.array_types import Ints, Longs
-from grammar_cache.blocks import Block
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, arena_in, rules_in
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, ArenaBlock, NetworkBlock, arena_in, rules_in
+from grammar_cache.loops.array_types import IntRows, Ints, Longs
+from grammar_cache.loops.jit import jit_no_arrays
 from grammar_cache.masks.mask_kernels import NODE, NUMBER, InsideFound, is_dear, note
 from grammar_cache.successors.class_walk_kernels import WideStates, is_wide
 from grammar_cache.successors.token_kernels import TokenArrays, visit
@@ -16,13 +15,13 @@ from grammar_cache.successors.token_kernels import TokenArrays, visit
 
 @jit_no_arrays
 def inside_by_class(
-    rules_block: Block,
-    arena_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
     words: TokenArrays,
     wide: WideStates,
     path: Ints,
     found: InsideFound,
-    parted: Ints,
+    parted: IntRows,
     progress: Longs,
 ) -> int:
     """Notes what `inside` does of the tokens of a trie of classes, the path's first configuration being that of the

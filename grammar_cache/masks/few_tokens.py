@@ -6,17 +6,17 @@ tokens that lead nowhere. As in `token_kernels`, a loop that can't go on returns
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct
-from grammar_cache.array_types import IntRows, Ints, Longs
-from grammar_cache.blocks import Block, BlockLayout
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, arena_in, breadth, rules_in
+from grammar_cache.configurations.arena import UNKNOWN, WIDE, ArenaBlock, NetworkBlock, arena_in, breadth, rules_in
 from grammar_cache.configurations.row_kernels import after_byte, expanded
-from grammar_cache.distances.cost_kernels import costs_in
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.distances.cost_kernels import CostsBlock, costs_in
+from grammar_cache.loops.array_types import IntRows, Ints, Longs
+from grammar_cache.loops.blocks import Block, BlockLayout
+from grammar_cache.loops.jit import jit_no_arrays
 from grammar_cache.masks.mask_kernels import weight_alive
 from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
 from grammar_cache.vocabulary.token_set_kernels import write_words_of
@@ -62,18 +62,20 @@ class FewFound(NamedTuple):
 
 SPELLINGS, FOUND = BlockLayout(Spellings), BlockLayout(FewFound)
 spellings_in, found_in = SPELLINGS.reader(), FOUND.reader()
+SpellingsBlock: TypeAlias = Annotated[Block, SPELLINGS.block]
+FoundBlock: TypeAlias = Annotated[Block, FOUND.block]
 
 
 @jit_no_arrays
 def few(
-    rules_block: Block,
-    arena_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
     weights: Longs,
     heavy: int,
     fuel: int,
-    spellings_block: Block,
+    spellings_block: SpellingsBlock,
     configuration: int,
-    found_block: Block,
+    found_block: FoundBlock,
 ) -> int:
     """Notes the tokens that lead on from a configuration: how many there are.
 
@@ -124,7 +126,7 @@ def few(
 
 
 @jit_no_arrays
-def few_words(found_block: Block, costs_block: Block, count: int, stops: Ints) -> tuple[int, int]:
+def few_words(found_block: FoundBlock, costs_block: CostsBlock, count: int, stops: Ints) -> tuple[int, int]:
     """Writes the set of the first `count` tokens that were found and of `stops` as places and words: how many of these
     there are, and the largest cost of a configuration that the tokens reached.
     """

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.loops.array_types import Ints, Longs
 from grammar_cache.masks.class_kernels import inside_by_class
 from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
 from grammar_cache.masks.mask_kernels import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Ints
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.vocabulary.token_set import TokenBits
 
 CACHE_BYTES = 64 << 20

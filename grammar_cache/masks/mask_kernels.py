@@ -10,15 +10,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints, Longs
-from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     BOTTOM,
     DEAD,
     UNKNOWN,
     WIDE,
     Arena,
+    ArenaBlock,
     NetworkArrays,
+    NetworkBlock,
     arena_in,
     rules_in,
 )
@@ -26,10 +26,11 @@ from grammar_cache.configurations.interner import ROOT
 from grammar_cache.configurations.row_kernels import after_byte, expanded, follows
 from grammar_cache.configurations.step_kernels import above_root
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.cost_kernels import costs_in
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.distances.cost_kernels import CostsBlock, costs_in
+from grammar_cache.loops.array_types import IntRows, Ints, Longs
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import row_cost
-from grammar_cache.successors.token_kernels import TokenArrays, visit, words_in, write
+from grammar_cache.successors.token_kernels import TokenArrays, WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
 
 Marks: TypeAlias = NDArray[np.uint8]
@@ -44,7 +45,7 @@ class Likeness(NamedTuple):
     """
 
     deepest: Ints
-    kinds: Ints
+    kinds: IntRows
     first: int
     levels: Ints
     costs: Ints
@@ -81,9 +82,9 @@ WALKED, REACHED = 1, 2
 
 @jit_no_arrays
 def inside(
-    rules_block: Block,
-    arena_block: Block,
-    words_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
+    words_block: WordsBlock,
     likeness: Likeness,
     walk: InsideWalk,
     known: Ints,
@@ -234,7 +235,7 @@ def _places(arena: Arena, item: int) -> tuple[int, int]:
 
 
 @jit_no_arrays
-def outlook(rules_block: Block, arena_block: Block, state: int, weights: Longs) -> tuple[int, int]:
+def outlook(rules_block: NetworkBlock, arena_block: ArenaBlock, state: int, weights: Longs) -> tuple[int, int]:
     """The configuration of a state above the root, expanded, and the weight of the byte classes that lead on from it.
 
     A status in place of the first, and nothing is lost, where that can't be.
@@ -261,7 +262,7 @@ def weight_alive(arena: Arena, configuration: int, weights: Longs) -> int:
 
 
 @jit_no_arrays
-def mostly_behind(arena_block: Block, origin: int, weights: Longs, into: Ints) -> int:
+def mostly_behind(arena_block: ArenaBlock, origin: int, weights: Longs, into: Ints) -> int:
     """Writes the states that byte classes of the most weight lead to from a configuration that is expanded, of the most
     first: how many there are. -1 stands for a configuration that isn't one state above the root.
     """
@@ -303,7 +304,7 @@ def _states_alone(arena: Arena, places: Ints) -> int:
 
 
 @jit_no_arrays
-def dearest(rules_block: Block, arena_block: Block, configurations: Ints) -> int:
+def dearest(rules_block: NetworkBlock, arena_block: ArenaBlock, configurations: Ints) -> int:
     """The most that reading a byte costs from one of some configurations; or a status, and nothing is lost."""
     rules, arena, most = rules_in(rules_block), arena_in(arena_block), 0
     for configuration in configurations:
@@ -316,7 +317,7 @@ def dearest(rules_block: Block, arena_block: Block, configurations: Ints) -> int
 
 
 @jit_no_arrays
-def weight_alike(arena_block: Block, one: int, other: int, weights: Longs) -> int:
+def weight_alike(arena_block: ArenaBlock, one: int, other: int, weights: Longs) -> int:
     """Weight of the byte classes that lead to the same from two configurations, which are expanded."""
     arena = arena_in(arena_block)
     mine, theirs, total = arena.row[one], arena.row[other], 0
@@ -327,7 +328,7 @@ def weight_alike(arena_block: Block, one: int, other: int, weights: Longs) -> in
 
 
 @jit_no_arrays
-def largest(costs_block: Block, marks: Marks, least: int) -> int:
+def largest(costs_block: CostsBlock, marks: Marks, least: int) -> int:
     """The largest cost of a configuration that a token has reached, `least` at least."""
     costs = costs_in(costs_block).configurations
     for configuration in range(len(marks)):

@@ -17,10 +17,10 @@ from hashlib import blake2b
 import numpy as np
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import WIDE
 from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.below_kernels import COST, EXIT, LEFT, OUTERMOST, below, room_below
 from grammar_cache.masks.few_tokens import FOUND, MANY, SPELLINGS, FewFound, Spellings, few, few_words
 from grammar_cache.masks.inside_walks import InsideWalks

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.arena import NetworkArrays
-from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.loops.array_types import IntRows, Ints
+from grammar_cache.loops.jit import jit, jit_no_arrays
 
 LEVELS: NDArray[np.int32] = np.array([3, 5, 8, 12, 16, 24, 32], np.int32)
 """Levels that are told apart."""
@@ -176,7 +176,7 @@ def _same(rules: NetworkArrays, costs: Ints, infinite: int, first: int, s: int, 
 
 
 @jit_no_arrays
-def first_alike(kinds: Ints, part_of: Ints) -> int:
+def first_alike(kinds: IntRows, part_of: Ints) -> int:
     """The first state of the kind of the last one in `part_of`, if it is before that and in its part, so that both or
     none may be walked by class: at the highest level where that is so, else -1.
     """

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.automata.flat_expression import Code
+from grammar_cache.loops.array_types import Ints
 
 
 def merged(codes: Mapping[str, Code], start: str) -> tuple[dict[str, Code], dict[str, str]]:

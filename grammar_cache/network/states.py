@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grammar_cache.array_types import Flags, Ints, Octets
+from grammar_cache.loops.array_types import Flags, Ints, Octets
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import NODES
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.offline.distance_table import DistanceTable, Entry
 from grammar_cache.offline.enumeration import enumerate_configurations
 from grammar_cache.offline.successor_graph import SuccessorGraph

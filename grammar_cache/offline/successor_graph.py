@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.arrays.checks import divides, require, within
 from grammar_cache.arrays.format import Kinds, pack, unpack
 from grammar_cache.distances.additive import INFINITE
+from grammar_cache.loops.array_types import Ints
 
 _WHAT, _FORMAT = b"swyb-pre", 1
 _KINDS: Kinds = dict.fromkeys(("first", "target", "string", "beyond", "beyond_string", "least_beyond"), ("<i4", 1))

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.blocks import Block
-from grammar_cache.configurations.arena import UNKNOWN, Arena, arena_in, rules_in
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.configurations.arena import UNKNOWN, Arena, ArenaBlock, NetworkBlock, arena_in, rules_in
+from grammar_cache.loops.array_types import Flags, IntRows, Ints, Longs
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 from grammar_cache.successors.distinct_kernels import NO_FUEL, NODE_COST, note_string, row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, visit
 
@@ -31,8 +30,8 @@ class WideStates(NamedTuple):
 
 @jit_no_arrays
 def reached_by_class(
-    rules_block: Block,
-    arena_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
     words: TokenArrays,
     wide: WideStates,
     path: Ints,
@@ -40,7 +39,7 @@ def reached_by_class(
     found: Ints,
     walked: Longs,
     serial: int,
-    parted: Ints,
+    parted: IntRows,
     fuel: int,
     progress: Longs,
 ) -> int:
@@ -95,7 +94,7 @@ def is_wide(arena: Arena, wide: WideStates, configuration: int) -> bool:
 
 
 @jit_no_arrays
-def wide_sources(arena_block: Block, part_of: Ints, configurations: Ints, found: Flags) -> None:
+def wide_sources(arena_block: ArenaBlock, part_of: Ints, configurations: Ints, found: Flags) -> None:
     """Writes whether all states of each configuration are wide."""
     arena = arena_in(arena_block)
     for k in range(len(configurations)):

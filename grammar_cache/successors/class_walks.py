@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.interner import Configurations
+from grammar_cache.loops.array_types import Flags, Ints
 from grammar_cache.successors.class_walk_kernels import (
     COST,
     DEAR,

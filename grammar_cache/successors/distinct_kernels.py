@@ -10,19 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from grammar_cache.algorithms.sorting import distinct as sorted_distinct
-from grammar_cache.array_types import Flags, Ints, Longs
-from grammar_cache.blocks import Block
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
     WORK,
     Arena,
+    ArenaBlock,
     NetworkArrays,
+    NetworkBlock,
     arena_in,
     rules_in,
 )
-from grammar_cache.jit import jit_inline, jit_no_arrays
-from grammar_cache.successors.token_kernels import TokenArrays, read, words_in
+from grammar_cache.loops.array_types import Flags, Ints, Longs
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
+from grammar_cache.successors.token_kernels import TokenArrays, WordsBlock, read, words_in
 
 
 class Walks(NamedTuple):
@@ -58,9 +59,9 @@ def row_cost(arena: Arena, configuration: int) -> int:
 
 @jit_no_arrays
 def distinct_successors(
-    rules_block: Block,
-    arena_block: Block,
-    words_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
+    words_block: WordsBlock,
     path: Ints,
     spent: Ints,
     walks: Walks,

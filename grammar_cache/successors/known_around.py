@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.configurations.interner import Configurations
+from grammar_cache.loops.array_types import Ints, Longs
 from grammar_cache.successors.class_walks import ClassWalks
 from grammar_cache.successors.distinct_kernels import row_cost
 from grammar_cache.successors.loop_exits import KnownExits
@@ -33,7 +33,7 @@ class KnownAround:
             if known is not None:
                 spent += known.cost
             elif arena.row[configurations[k]] >= 0:
-                spent += row_cost(arena, configurations[k])
+                spent += row_cost(arena, int(configurations[k]))
         return found
 
     def _of_one(self, configuration: int, fuel: int) -> Around | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import Configurations
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.successors.self_loops import Like, LoopExits, surroundings
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.interner import DEAD
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.successors.successors import Successors
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from grammar_cache.array_types import Flags, Ints, Longs
+from grammar_cache.loops.array_types import Flags, Ints, Longs
 from grammar_cache.successors.successors import Successors
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.successors.distinct_kernels import Walks
 
 NOTHING: Ints = np.empty(0, np.int32)

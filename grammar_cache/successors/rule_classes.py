@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.alike_labels import alike_labels
 from grammar_cache.algorithms.counting_sort import by_key
-from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.arena import NetworkArrays
-from grammar_cache.jit import jit, jit_inline
+from grammar_cache.loops.array_types import Flags, Ints, Longs
+from grammar_cache.loops.jit import jit, jit_inline
 from grammar_cache.successors.class_walk_kernels import WideStates
 from grammar_cache.vocabulary.class_trie import MOST_CLASSES, ClassTrie, ClassTrieCache
 from grammar_cache.vocabulary.vocabulary import Vocabulary

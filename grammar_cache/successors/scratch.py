@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Longs
+from grammar_cache.loops.array_types import Ints, Longs
 
 
 class Scratch:

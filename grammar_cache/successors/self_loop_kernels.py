@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Longs, Octets
-from grammar_cache.jit import jit, jit_no_arrays
+from grammar_cache.loops.array_types import ByteRows, Flags, IntRows, Ints, Longs, OctetRows, Octets
+from grammar_cache.loops.jit import jit, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 
 NOWHERE, OUT = -1, -2
@@ -24,7 +24,7 @@ def around(
     final: Flags,
     state: int,
     states: Ints,
-    after: NDArray[np.int8],
+    after: ByteRows,
 ) -> int:
     """Fills `states` and `after`: how many states there are. They are numbered as bytes meet them, breadth first.
 
@@ -75,7 +75,7 @@ def _by_first_byte(classes: NDArray[np.uint8]) -> Ints:
 
 
 @jit
-def _region(near: NDArray[np.int8], classes: NDArray[np.uint8], states: Ints, after: NDArray[np.int8]) -> int:
+def _region(near: ByteRows, classes: NDArray[np.uint8], states: Ints, after: ByteRows) -> int:
     """Keeps the states that lead back to the first one: how many there are."""
     size, count = near.shape
     back = np.zeros(size, np.bool_)
@@ -144,7 +144,7 @@ def heaviest_of(after: Ints, weights: Longs) -> tuple[int, int, int]:
 
 
 @jit_no_arrays
-def may_end(move_first: Ints, move_to: Ints, final: Flags, states: Ints) -> bool:
+def may_end(move_first: Ints, move_to: Ints, final: Flags, states: Longs) -> bool:
     """Whether a move from one of some states leads to where their rule may end."""
     for state in states:
         for m in range(move_first[state], move_first[state + 1]):
@@ -154,7 +154,7 @@ def may_end(move_first: Ints, move_to: Ints, final: Flags, states: Ints) -> bool
 
 
 @jit_no_arrays
-def least_into(strings: Ints, rows: Flags, lengths: Ints, least: Ints) -> None:
+def least_into(strings: IntRows, rows: Flags, lengths: Ints, least: Ints) -> None:
     """Writes the shortest, then least string of each column, in the chosen rows; -1 where there is none."""
     for column in range(len(least)):
         least[column] = -1
@@ -168,11 +168,11 @@ def least_into(strings: Ints, rows: Flags, lengths: Ints, least: Ints) -> None:
 
 @jit_no_arrays
 def tokens_in(
-    after: NDArray[np.int8],
+    after: ByteRows,
     words: TokenArrays,
     path: NDArray[np.int8],
-    bits: NDArray[np.uint8],
-    shortest: Ints,
+    bits: OctetRows,
+    shortest: IntRows,
     exits: Ints,
     leaving: NDArray[np.int8],
     visited: Longs,

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import NetworkArrays
+from grammar_cache.loops.array_types import Flags, Ints
 from grammar_cache.successors.self_loop_kernels import (
     around,
     heaviest_of,

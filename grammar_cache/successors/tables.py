@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Flags, Ints
 from grammar_cache.configurations.arena import PATTERN, ROW_HEAD
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.loops.array_types import Flags, Ints
 from grammar_cache.successors.class_walks import ClassWalks
 from grammar_cache.successors.distinct_kernels import (
     BREADTH_COST,

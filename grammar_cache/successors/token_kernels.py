@@ -7,23 +7,25 @@ configurations that its ancestors lead to. Configurations are int32, DEAD where 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags, Ints, Octets
-from grammar_cache.blocks import Block, BlockLayout, Packed
 from grammar_cache.configurations.arena import (
     DEAD,
     UNKNOWN,
     Arena,
+    ArenaBlock,
     NetworkArrays,
+    NetworkBlock,
     arena_in,
     rules_in,
 )
 from grammar_cache.configurations.row_kernels import after_byte
-from grammar_cache.jit import call_at, jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import Flags, FrozenOctets, IntRows, Ints
+from grammar_cache.loops.blocks import Block, BlockLayout, Packed
+from grammar_cache.loops.jit import call_at, jit_inline, jit_no_arrays
 from grammar_cache.vocabulary.token_set import Bits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -61,6 +63,7 @@ class TokenArrays(NamedTuple):
 
 _WORDS = BlockLayout(TokenArrays)
 words_in = _WORDS.reader()
+WordsBlock: TypeAlias = Annotated[Block, _WORDS.block]
 
 
 class PackedWords:
@@ -78,7 +81,13 @@ class PackedWords:
 
 @jit_no_arrays
 def follow(
-    rules_block: Block, arena_block: Block, data: Octets, once: bool, done: int, configuration: int, behind: Ints
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
+    data: FrozenOctets,
+    once: bool,
+    done: int,
+    configuration: int,
+    behind: Ints,
 ) -> tuple[int, int, int]:
     """Goes on from byte number `done`: how far it came, the configuration there or DEAD, and the status. What is
     `behind` each byte is noted. `once`: nothing else is made on the way that hasn't to be.
@@ -105,12 +114,12 @@ def dearness(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
 
 @jit_no_arrays
 def consume(
-    rules_block: Block,
-    arena_block: Block,
-    words_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
+    words_block: WordsBlock,
     configurations: Ints,
-    tokens: Ints,
-    after: Ints,
+    tokens: IntRows,
+    after: IntRows,
     done: int,
 ) -> tuple[int, int]:
     """Fills `after` [rows, tokens a row] from entry number `done` on: how many are done, and the status.
@@ -130,7 +139,9 @@ def consume(
 
 
 @jit_no_arrays
-def after_token(rules_block: Block, arena_block: Block, words_block: Block, configuration: int, token: int) -> int:
+def after_token(
+    rules_block: NetworkBlock, arena_block: ArenaBlock, words_block: WordsBlock, configuration: int, token: int
+) -> int:
     """The configuration behind one token, as `consume` has it; or a status below UNKNOWN."""
     rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     return int(_after_token(rules, arena, words, configuration, token))
@@ -196,7 +207,7 @@ def write(words: TokenArrays, string: int, bits: Bits, alive: bool) -> bool:
 
 
 @jit_no_arrays
-def clear(words_block: Block, begin: Ints, past: Ints, bits: Bits) -> None:
+def clear(words_block: WordsBlock, begin: Ints, past: Ints, bits: Bits) -> None:
     """Clears the bits of the tokens from each of some nodes of the trie to before another one."""
     words = words_in(words_block)
     for k in range(len(begin)):
@@ -214,9 +225,9 @@ class TokenWalks(NamedTuple):
 
 @jit_no_arrays
 def tokens_into(
-    rules_block: Block,
-    arena_block: Block,
-    words_block: Block,
+    rules_block: NetworkBlock,
+    arena_block: ArenaBlock,
+    words_block: WordsBlock,
     path: Ints,
     spent: Ints,
     walks: TokenWalks,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.array_types import Ints
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import IntRows, Ints
+from grammar_cache.loops.jit import jit
 from grammar_cache.vocabulary.trie import Trie
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -120,7 +120,7 @@ def _merged(
 
 
 @jit
-def _in_order(children: Ints, least: NDArray[np.uint8]) -> tuple[Ints, NDArray[np.uint8], Ints, Ints]:
+def _in_order(children: IntRows, least: NDArray[np.uint8]) -> tuple[Ints, NDArray[np.uint8], Ints, Ints]:
     """Places of nodes in preorder; by place, their bytes, depths and skips."""
     size, count = children.shape
     place, byte = np.zeros(size, np.int32), np.zeros(size, np.uint8)

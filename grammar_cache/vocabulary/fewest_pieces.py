@@ -13,7 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.jit import jit
+from grammar_cache.loops.array_types import FrozenOctets
+from grammar_cache.loops.jit import jit
 from grammar_cache.vocabulary.trie import Children, Trie
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -68,7 +69,7 @@ def _child(children: Children, node: int, byte: int) -> int:
 
 
 @jit
-def _fill(text: NDArray[np.uint8], children: Children, string: NDArray[np.int32], first: NDArray[np.int32]) -> None:
+def _fill(text: FrozenOctets, children: Children, string: NDArray[np.int32], first: NDArray[np.int32]) -> None:
     """Writes `first[place]`, the string that begins the shortest spelling of the rest; leaves -1 where none does."""
     fewest = np.full(len(text) + 1, len(text) + 1, np.int32)  # more than there are: not known
     fewest[len(text)] = 0
@@ -85,7 +86,7 @@ def _fill(text: NDArray[np.uint8], children: Children, string: NDArray[np.int32]
 
 
 @jit
-def _fewest(text: NDArray[np.uint8], children: Children, longest: int, most: int) -> int:
+def _fewest(text: FrozenOctets, children: Children, longest: int, most: int) -> int:
     """Breadth first over places in the text; `most + 1` as soon as all that is left takes more than `most`."""
     size = longest + 1
     fewest = np.full(size, _NONE, np.int64)  # fewest pieces of the places from here on, by place modulo size

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grammar_cache.array_types import Flags
+from grammar_cache.loops.array_types import Flags
 from grammar_cache.vocabulary.trie import Children, Trie
 
 

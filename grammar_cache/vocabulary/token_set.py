@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.vocabulary.token_set_kernels import (
     add_words,
     mark_all,

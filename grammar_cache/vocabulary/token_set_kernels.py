@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import FrozenInts, FrozenOctets, Ints, Octets
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 
 
 @jit_no_arrays
@@ -22,7 +22,7 @@ def write_words_of(tokens: Ints, places: Ints, words: Ints) -> int:
 
 
 @jit_no_arrays
-def some_of(words: Ints, places: Ints, some: Ints) -> int:
+def some_of(words: Ints | FrozenInts, places: Ints, some: Ints) -> int:
     """Writes the places of the words that aren't 0, and these words: how many there are; -1 where there is no room."""
     count = 0
     for place in range(len(words)):
@@ -35,7 +35,7 @@ def some_of(words: Ints, places: Ints, some: Ints) -> int:
 
 
 @jit_no_arrays
-def sum_of(words: Ints) -> int:
+def sum_of(words: Ints | FrozenInts) -> int:
     """The sum of all words."""
     total = np.int64(0)
     for word in words:
@@ -44,7 +44,7 @@ def sum_of(words: Ints) -> int:
 
 
 @jit_no_arrays
-def equal(words: Ints, others: Ints) -> bool:
+def equal(words: Ints | FrozenInts, others: Ints | FrozenInts) -> bool:
     """Whether as many words are the same."""
     differing = np.int32(0)
     for place in range(len(words)):
@@ -68,7 +68,7 @@ def add_words(words: NDArray[np.int32], places: NDArray[np.int32], some: NDArray
 
 
 @jit_no_arrays
-def mark_all(bits: NDArray[np.uint8], flags: NDArray[np.uint64]) -> None:
+def mark_all(bits: Octets | FrozenOctets, flags: NDArray[np.uint64]) -> None:
     """Marks the ids of all bits: a flag is a byte, and a number in `flags` holds those of eight ids."""
     for place in range(len(bits)):
         flags[place] |= _spread(bits[place])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.jit import jit
+from grammar_cache.loops.jit import jit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,11 +34,11 @@ def run(arguments: Namespace) -> int:
     assert wanted is not None, "the parser requires one"
     text = read_bytes(arguments.text)
     from server.checking.verdict import check
-    from server.console.loops import announced
+    from server.console.loops import compile_missing_loops
 
     try:
-        with announced():
-            verdict = check(wanted, text)
+        compile_missing_loops()
+        verdict = check(wanted, text)
     except (GrammarError, ApiError) as error:
         refused(error, arguments, wanted.text, json=True)
         return REFUSED

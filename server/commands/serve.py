@@ -134,12 +134,12 @@ def _listen(host: str, port: int) -> socket.socket:
 def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
     from grammar_cache.warm_up import warm_up, warm_up_beside
     from server.commands.serving import serve
-    from server.console.loops import announced
+    from server.console.loops import compile_missing_loops
 
+    compile_missing_loops()
     report(f"swyb: loading {folder}")
     backend = backend_of(settings, folder, settings)
-    with announced():
-        warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
+    warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
     warm_up_beside(backend.model.vocabulary)
     return serve(settings, backend, listening, partial(_tell, listening))
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from time import monotonic
 
-from numba.core.event import Event, Listener, install_listener
-
+from grammar_cache.loops.compilation import compile_loops, loops, processors
 from grammar_cache.warm_up import letters, warm_up
 from server.console.options import report
 
@@ -15,41 +12,29 @@ BETWEEN_SECONDS = 5.0
 """Between two lines of progress."""
 
 
-class _Announcement(Listener):  # type: ignore[misc]  # numba has no types
-    """Says so at the first loop that isn't kept from an earlier start, and then how many there were."""
+class _Progress:
+    """Says so before the first loop is compiled, and then how many there were."""
 
     def __init__(self) -> None:
-        self._begun = self._printed = 0.0
-        self.compiled = 0
+        self._begun = self._told = monotonic()
 
-    def on_start(self, event: Event) -> None:
-        if not self.compiled:
-            self._begun = self._printed = monotonic()
+    def __call__(self, done: int, count: int) -> None:
+        now = monotonic()
+        if done == 0:
             report("swyb: compiling the loops, once: a minute or two…")
-        self.compiled += 1
-
-    def on_end(self, event: Event) -> None:
-        if monotonic() - self._printed >= BETWEEN_SECONDS:
-            self._printed = monotonic()
-            report(f"swyb: compiled {self.compiled} loops, {self.seconds:.0f} s")
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the first loop."""
-        return monotonic() - self._begun
+        elif done == count:
+            report(f"swyb: the loops are compiled after {now - self._begun:.0f} s, and kept for the next start")
+        elif now - self._told >= BETWEEN_SECONDS:
+            self._told = now
+            report(f"swyb: compiled {done} of {count} loops, {now - self._begun:.0f} s")
 
 
-@contextmanager
-def announced() -> Iterator[None]:
-    """Loops that the block has to compile are told; those that are kept beside their modules are not compiled."""
-    announcement = _Announcement()
-    with install_listener("numba:compile", announcement):
-        yield
-    if announcement.compiled:
-        report(f"swyb: the loops are compiled after {announcement.seconds:.0f} s, and kept for the next start")
+def compile_missing_loops() -> None:
+    """Compiles all loops that aren't kept yet, which is told; those that are kept beside their modules say nothing."""
+    compile_loops(loops(), processors(), _Progress())
 
 
 def ready_loops() -> None:
-    """Compiles all loops that aren't kept yet, before any clock runs."""
-    with announced():
-        warm_up(letters())
+    """Compiles all loops that aren't kept yet, and gets the others, before any clock runs."""
+    compile_missing_loops()
+    warm_up(letters())

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.candidate_order import log_sum
-from grammar_cache.array_types import Floats
+from grammar_cache.loops.array_types import Floats
 from server.decoding.candidates import Candidates
 from server.decoding.language import Language
 from server.decoding.parameters import Promotion, Softmax

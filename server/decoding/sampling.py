@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Flags
+from grammar_cache.loops.array_types import Flags
 from server.decoding.candidates import Place, judged, may_follow
 from server.decoding.language import Language
 from server.decoding.logits import Row, Tokens, highest

@@ -16,9 +16,8 @@ ARCHITECTURE = Document("docs/architecture.md")
 WHERE = Document("docs/where.md")
 
 ORDER = (
-    ("array_types", "loop_cache"),
-    ("jit",),
-    ("algorithms", "blocks", "errors", "limits"),
+    ("loops",),
+    ("algorithms", "errors", "limits"),
     ("arrays", "constraint", "expression", "interrupt"),
     ("automata", "grammars", "special_tokens"),
     ("dialects", "network", "vocabulary"),

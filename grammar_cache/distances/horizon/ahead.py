@@ -6,7 +6,6 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.horizon.level_kernels import (
     AFTER,
@@ -19,6 +18,7 @@ from grammar_cache.distances.horizon.level_kernels import (
     PAID,
     Ahead,
 )
+from grammar_cache.loops.array_types import Ints, Longs
 
 A = TypeVar("A", bound=Ints | Longs)
 

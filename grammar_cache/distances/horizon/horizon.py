@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
+from grammar_cache.loops.array_types import Ints
 
 
 @dataclass(slots=True, eq=False)

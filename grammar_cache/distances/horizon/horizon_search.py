@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.array_types import Flags, Ints, Longs
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Finding, Route
@@ -37,6 +36,7 @@ from grammar_cache.distances.horizon.level_kernels import (
     SEARCH,
     searched,
 )
+from grammar_cache.loops.array_types import Flags, Ints, Longs
 from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 

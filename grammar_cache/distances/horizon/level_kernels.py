@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grammar_cache.array_types import Ints, Longs
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.jit import jit_inline, jit_no_arrays
+from grammar_cache.loops.array_types import IntRows, Ints, LongRows, Longs
+from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 
 VISIT_COST = 100
 """Cost of looking at a configuration once more, at another number of tokens, in units of fuel."""
@@ -37,12 +37,12 @@ class Ahead(NamedTuple):
 
     entry: Ints
     mark: Longs
-    entries: Longs
-    following: Ints
+    entries: LongRows
+    following: IntRows
 
 
 @jit_no_arrays
-def searched(ahead: Ahead, levels: Ints, tokens: int, slack: int, progress: Longs) -> int:
+def searched(ahead: Ahead, levels: IntRows, tokens: int, slack: int, progress: Longs) -> int:
     """Finds how many tokens complete each configuration of the first level, of which `tokens` are left: 0 when done, or
     when LEVELS are looked at.
 
@@ -77,7 +77,7 @@ def searched(ahead: Ahead, levels: Ints, tokens: int, slack: int, progress: Long
 
 
 @jit_inline
-def _paid(ahead: Ahead, levels: Ints, first: int, past: int, progress: Longs) -> int:
+def _paid(ahead: Ahead, levels: IntRows, first: int, past: int, progress: Longs) -> int:
     """Pays for the visits of a level: where the fuel ends, if it does."""
     fuel = progress[FUEL]
     at = first
@@ -98,7 +98,7 @@ def _paid(ahead: Ahead, levels: Ints, first: int, past: int, progress: Longs) ->
 
 
 @jit_inline
-def _looked(ahead: Ahead, levels: Ints, first: int, tokens: int, slack: int, progress: Longs) -> bool:
+def _looked(ahead: Ahead, levels: IntRows, first: int, tokens: int, slack: int, progress: Longs) -> bool:
     """Looks one token ahead of each configuration of a level, `tokens` being left behind it, and writes the next level:
     what nearly fits, and isn't known not to. False where there is no room.
     """
@@ -133,7 +133,7 @@ def _looked(ahead: Ahead, levels: Ints, first: int, tokens: int, slack: int, pro
 
 
 @jit_inline
-def _settle(ahead: Ahead, levels: Ints, tokens: int, slack: int, progress: Longs) -> None:
+def _settle(ahead: Ahead, levels: IntRows, tokens: int, slack: int, progress: Longs) -> None:
     """Goes back from the last level to the first: what a configuration goes on with is the first of the nearest."""
     for level in range(progress[LEVEL] - 2, -1, -1):
         first, past, end = levels[PAST, level - 1] if level else 0, levels[PAST, level], levels[PAST, level + 1]

@@ -16,7 +16,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.array_types import Ints
 from grammar_cache.configurations.content_keys import StackDigests
 from grammar_cache.configurations.interner import DEAD, Configurations, Item
 from grammar_cache.distances.additive import INFINITE, Distances
@@ -25,6 +24,7 @@ from grammar_cache.distances.minimum_replay import Findings
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.successors.successors import Successors
 from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from grammar_cache.algorithms.sorting import distinct, many_distinct
-from grammar_cache.array_types import Longs
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.loops.array_types import Longs
+from grammar_cache.loops.jit import jit_no_arrays
 
 
 @jit_no_arrays

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar_cache import compile_grammar
-from grammar_cache.array_types import Ints, Octets
 from grammar_cache.artefact.network_checks import CALLS, MOVES, class_count, rules_of, wrong_calls, wrong_moves
+from grammar_cache.loops.array_types import Ints, Octets
 from grammar_cache.network.network import Network
 from tests.grammar_cache.artefact.mutations import LIMITS, SOURCES, letters
 from tests.strategies import examples

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from grammar_cache import Limits, Vocabulary, compile_grammar
-from grammar_cache.array_types import Ints
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.artefact.network_arrays import NetworkHeader, arrays_of, network_of
 from grammar_cache.errors import ArtefactError
+from grammar_cache.loops.array_types import Ints
 from server.evaluation.methods.exploration_bound import BoundedGrammar
 from tests.grammar_cache.artefact.mutations import (
     LIMITS,

@@ -9,7 +9,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from grammar_cache.array_types import Ints
 from grammar_cache.distances import reach as reach_module
 from grammar_cache.distances.cost_kernels import least_costs, least_strings
 from grammar_cache.distances.reach import Reach, Readings, reach
@@ -18,6 +17,7 @@ from grammar_cache.distances.reach_tables import TABLES, Readable
 from grammar_cache.expression import Bytes, Grammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.network.network import Network, build
 from grammar_cache.network.states import States
 from grammar_cache.successors.token_kernels import TokenArrays

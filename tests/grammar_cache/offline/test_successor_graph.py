@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.errors import ArtefactError
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.offline.successor_graph import SuccessorGraph
 from tests.strategies import examples
 

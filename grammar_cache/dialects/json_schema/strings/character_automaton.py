@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from grammar_cache.array_types import Ints
 from grammar_cache.automata.builder import minimal_automaton
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import (
@@ -27,6 +26,7 @@ from grammar_cache.expression import (
     char_class,
 )
 from grammar_cache.limits import Limits
+from grammar_cache.loops.array_types import Ints
 
 _MOST_UNREACHED = 2
 """Pairs of a place in the pattern and a length, for each state that there may be, up to which they are tried."""

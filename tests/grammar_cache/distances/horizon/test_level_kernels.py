@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from grammar_cache.array_types import Ints
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.horizon.ahead import KnownAhead
 from grammar_cache.distances.horizon.level_kernels import (
@@ -24,6 +23,7 @@ from grammar_cache.distances.horizon.level_kernels import (
     VISIT_COST,
     searched,
 )
+from grammar_cache.loops.array_types import Ints
 
 
 @dataclass(frozen=True)

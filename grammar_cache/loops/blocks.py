@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Annotated, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numba import from_dtype, types
@@ -19,24 +19,25 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-from grammar_cache.jit import jit_no_arrays
+from grammar_cache.loops.argument_types import named_tuple
+from grammar_cache.loops.jit import jit_no_arrays
 
 T = TypeVar("T", bound=NamedTuple)
 
 Block: TypeAlias = NDArray[np.void]
 """Memory of a named tuple: where its arrays are, and its numbers."""
 
-_SCALARS = {int: types.int64, bool: types.boolean}
-
 
 class BlockLayout(Generic[T]):
     """Layout of a kind of named tuple, whose fields are contiguous arrays, ints, bools, or such tuples."""
 
     def __init__(self, kind: type[T]) -> None:
-        self.numba = _numba_type(kind)
+        self.numba = named_tuple(kind)
         context = cpu_target.target_context
         self._words = -(-context.get_abi_sizeof(context.get_value_type(self.numba)) // 8)
         self._dtype = np.dtype([(_name(self.numba), np.int64)])
+        self.block = types.Array(from_dtype(self._dtype), 1, "C", aligned=False)
+        """The numba type of its blocks: annotations name it."""
 
     def packed(self, values: T) -> Packed[T]:
         """A named tuple with its block."""
@@ -105,26 +106,3 @@ def _check(block: Any, name: str) -> None:
 def _name(kind: Any) -> str:
     fields = f"{kind.instance_class._fields} {kind}"
     return f"{kind.instance_class.__name__} {sha256(fields.encode()).hexdigest()[:16]}"
-
-
-def _numba_type(kind: type) -> Any:
-    """The numba type of named tuples whose fields are as the class says."""
-    hints = get_type_hints(kind, include_extras=True).values()
-    return types.BaseTuple.from_types([_field_type(hint) for hint in hints], kind)
-
-
-def _field_type(hint: Any) -> Any:
-    """The numba type of a field: arrays have one dimension, unless `Annotated` says how many."""
-    if isinstance(hint, type) and issubclass(hint, tuple):
-        return _numba_type(hint)
-    if hint in _SCALARS:
-        return _SCALARS[hint]
-    array, dimensions = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
-    return types.Array(from_dtype(np.dtype(_scalar(array))), dimensions, "C")
-
-
-def _scalar(array: Any) -> Any:
-    """Scalar type of an `NDArray`: what stands last in it, be it spelled out or, since NumPy 2.5, an alias."""
-    while arguments := get_args(array):
-        array = arguments[-1]
-    return array

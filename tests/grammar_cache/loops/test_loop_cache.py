@@ -14,7 +14,7 @@ from tests.documents import ROOT
 LOOPS = """
 from typing import NamedTuple
 
-from grammar_cache.jit import jit, jit_inline, jit_no_arrays
+from grammar_cache.loops.jit import jit, jit_inline, jit_no_arrays
 from grammar_cache_{number}.constants import FACTOR
 from grammar_cache_{number}.inner import added
 
@@ -34,7 +34,7 @@ def later(number):
     return added(number)
 """
 INNER = """
-from grammar_cache.jit import jit_inline
+from grammar_cache.loops.jit import jit_inline
 
 
 @jit_inline

@@ -30,6 +30,10 @@ class LoopCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         super().__init__(function)
         self._cache_file = _Index(self._cache_path, self._impl.filename_base, function)
 
+    def keeps(self, kinds: tuple[Any, ...], context: Any) -> bool:
+        """Whether the function is there as it was compiled for arguments of these types."""
+        return self._index_key(kinds, context.codegen()) in self._cache_file._load_index()
+
 
 class _Index(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
     """Index of one function's cache. What the function calls is looked at where the index is first read or written:

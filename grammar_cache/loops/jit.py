@@ -12,7 +12,7 @@ from numba import njit, typeof, types
 from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic
 
-from grammar_cache.loop_cache import LoopCache
+from grammar_cache.loops.loop_cache import LoopCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 

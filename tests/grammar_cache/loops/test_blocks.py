@@ -10,8 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 from typing_extensions import TypeAliasType
 
-from grammar_cache import blocks
-from grammar_cache.blocks import BlockLayout
+from grammar_cache.loops import blocks
+from grammar_cache.loops.blocks import BlockLayout
 
 
 class Inner(NamedTuple):
