@@ -265,12 +265,6 @@ class Configurations:
         found: Ints = arena.rows[row + ROW_HEAD :].take(arena.patterns[arena.rows[row + PATTERN]])
         return found
 
-    def at(self, state: int) -> int:
-        """The configuration of one state above the root: what its rule still has to read."""
-        while (number := step_kernels.at(*self.blocks, state)) < 0:
-            self.outcome(number)
-        return int(number)
-
     def popped(self, node: int) -> int:
         """The configuration behind the end of a rule whose node it is, text that may end there not counted."""
         while (number := step_kernels.popped(self._endless_rules.block, self.arena_block, node)) < 0:

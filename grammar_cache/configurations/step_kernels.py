@@ -184,12 +184,6 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
             size += 1
 
 
-@jit_no_arrays
-def at(rules_block: NetworkBlock, arena_block: ArenaBlock, state: int) -> int:
-    """The configuration that `above_root` tells."""
-    return int(above_root(rules_in(rules_block), arena_in(arena_block), state))
-
-
 @jit_inline
 def above_root(rules: NetworkArrays, arena: Arena, state: int) -> int:
     """The configuration of one state above the root: what its rule still has to read; or a status."""

@@ -114,9 +114,7 @@ class SuccessorTables:
         return after
 
     def follow(self, configuration: int, data: bytes) -> int:
-        """Follows bytes as `consume_bytes` does, whatever they cost together; for few bytes that lead where texts have
-        been, quicker than a call of a compiled loop.
-        """
+        """Follows bytes as `consume_bytes` does, whatever they cost together."""
         arena, at = self._configurations.arena, configuration
         row_of, rows, patterns, classes = arena.row.item, arena.rows.item, arena.patterns.item, self._classes
         for byte in data:
