@@ -252,6 +252,8 @@ def size(expression: Expression, call_size: Callable[[str], int], enough: int) -
         if isinstance(item, Bytes):
             total += times * max(1, len(item.data))
         elif isinstance(item, (Seq, Alt)):
+            if total + times * len(item.items) > enough:
+                return enough + 1  # as none of them is free
             total += 0 if item.items else times
             todo += [(part, times) for part in item.items]
         elif isinstance(item, Ref):
@@ -261,6 +263,8 @@ def size(expression: Expression, call_size: Callable[[str], int], enough: int) -
         elif isinstance(item, CharClass):
             total += times * max(1, sum(len(s) for r in item.ranges for s in utf8_sequences(*r)))
         elif isinstance(item, Automaton):
+            if total + times * len(item.edges) > enough:
+                return enough + 1
             parts = [item.items[place] for place in item.steps[:, 1].tolist()]
             larger = [part for part in parts if part != EMPTY and not isinstance(part, CharClass)]
             own = len(item.edges) + sum(isinstance(part, CharClass) for part in parts)
