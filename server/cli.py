@@ -30,17 +30,24 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+INTERRUPTED = 130
+"""Status of a command that was interrupted, as shells have it."""
+
 _PASSING_ON = ("serve", "generate", "eval")
 """Commands that run an engine, which may have options of its own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The process's exit status: 0 if all is well, 1 if not, 2 for a question that can't be answered."""
+    """The process's exit status: 0 if all is well, 1 if not, 2 for a question that can't be answered, 130 if it was
+    interrupted.
+    """
     try:
         status = _run(parse(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
     except BrokenPipeError as error:
         return _end_unread(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return status
 
 

@@ -17,7 +17,6 @@ from dis import get_instructions
 from graphlib import TopologicalSorter
 from importlib import import_module
 from queue import SimpleQueue
-from signal import SIG_DFL, SIGINT, signal
 from subprocess import PIPE, Popen
 from typing import Any
 
@@ -104,9 +103,13 @@ def _is_kept(loop: Any) -> bool:
 
 
 def _worker() -> Popen[str]:
-    """A process that finds what this one finds. It ends with its input, so that it doesn't outlive this one."""
+    """A process that finds what this one finds. It ends with its input, so that it doesn't outlive this one; and who
+    interrupts this one leaves it to its `kill`.
+    """
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-    return Popen([sys.executable, "-m", __spec__.name], stdin=PIPE, stdout=PIPE, text=True, env=variables)
+    return Popen(
+        [sys.executable, "-m", __spec__.name], stdin=PIPE, stdout=PIPE, text=True, env=variables, process_group=0
+    )
 
 
 def _compile_by(idle: SimpleQueue[Popen[str]], name: str) -> None:
@@ -126,7 +129,6 @@ def _compile_by(idle: SimpleQueue[Popen[str]], name: str) -> None:
 
 def main() -> None:
     """Compiles loops by their names, one a line, and writes each name when that is done."""
-    signal(SIGINT, SIG_DFL)  # ends without a word: who waits for it is interrupted too
     for line in sys.stdin:
         name = line.strip()
         module, _, attribute = name.rpartition(".")

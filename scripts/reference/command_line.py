@@ -14,7 +14,8 @@ _HEAD = """# Command line
 Made from the code by `python -m scripts.reference`. `swyb COMMAND --help` tells the same.
 
 Errors are one line on the standard error, `swyb COMMAND: error: …`, with status 1, or 2 where the command line is wrong
-(`check`: where nobody can judge). [Debug a grammar](../how-to/debug.md) shows some.
+(`check`: where nobody can judge), or 130 where the command was interrupted. [Debug a grammar](../how-to/debug.md) shows
+some.
 """
 _DEFAULT = re.compile(r" \(default: ([^()]*)\)")
 

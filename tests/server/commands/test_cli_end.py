@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,19 @@ def test_a_reader_that_ends_is_no_error(unbuffered: str, tmp_path: Path) -> None
         os.close(write)
         _, said = process.communicate(timeout=120)
     assert (process.returncode, said) == (1, "")
+
+
+def test_an_interruption_while_loops_are_compiled_is_no_error(tmp_path: Path) -> None:
+    """A first start takes a minute or two: an interruption ends it at once, without a word, and all that it began."""
+    for name in ("expression", "text"):
+        (tmp_path / name).write_text("a")
+    command = [sys.executable, "-m", "swyb", "check", "--regex", str(tmp_path / "expression"), str(tmp_path / "text")]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "loops")}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("swyb: compiling the loops")
+        os.killpg(process.pid, signal.SIGINT)
+        output, said = process.communicate(timeout=60)
+    assert (process.returncode, output, said) == (130, "", "")
