@@ -135,8 +135,8 @@ class Arena(NamedTuple):
 
 NETWORK, ARENA = BlockLayout(NetworkArrays), BlockLayout(Arena)
 rules_in, arena_in = NETWORK.reader(), ARENA.reader()
-NetworkBlock: TypeAlias = Annotated[Block, NETWORK.block]
-ArenaBlock: TypeAlias = Annotated[Block, ARENA.block]
+NetworkBlock: TypeAlias = Annotated[Block, NETWORK.block_type]
+ArenaBlock: TypeAlias = Annotated[Block, ARENA.block_type]
 
 
 @jit_inline

@@ -89,8 +89,8 @@ class Configurations:
         begun = Room(room, -(-room // 4), 4 * room, room, 4 * room, _PATTERNS)
         arena = empty(network.class_count, len(network.entry), begun)
         rules = rules._replace(
-            expand=address_of(row_kernels.expand, rules, arena, 0),
-            after_byte_alone=address_of(after_byte_alone, rules, arena, 0, 0),
+            expand=address_of(row_kernels.expand),
+            after_byte_alone=address_of(after_byte_alone),
         )
         self._arena, self._rules = ARENA.packed(arena), NETWORK.packed(rules)
         self._endless_rules = NETWORK.packed(rules._replace(widest=UNLIMITED))

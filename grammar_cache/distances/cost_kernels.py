@@ -140,7 +140,7 @@ class Costs(NamedTuple):
 
 COSTS = BlockLayout(Costs)
 costs_in = COSTS.reader()
-CostsBlock: TypeAlias = Annotated[Block, COSTS.block]
+CostsBlock: TypeAlias = Annotated[Block, COSTS.block_type]
 
 
 @jit_no_arrays

@@ -36,7 +36,7 @@ class BlockLayout(Generic[T]):
         context = cpu_target.target_context
         self._words = -(-context.get_abi_sizeof(context.get_value_type(self.numba)) // 8)
         self._dtype = np.dtype([(_name(self.numba), np.int64)])
-        self.block = types.Array(from_dtype(self._dtype), 1, "C", aligned=False)
+        self.block_type = types.Array(from_dtype(self._dtype), 1, "C", aligned=False)
         """The numba type of its blocks: annotations name it."""
 
     def packed(self, values: T) -> Packed[T]:

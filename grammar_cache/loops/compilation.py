@@ -58,11 +58,11 @@ def compile_loops(
         return
     report(0, len(missing))
     with ExitStack() as stack:
-        workers = [stack.enter_context(_worker()) for _ in range(processes)]
+        workers = [stack.enter_context(_worker()) for _ in range(min(processes, len(missing)))]
         idle: SimpleQueue[Popen[str]] = SimpleQueue()
         for worker in workers:
             idle.put(worker)
-        pool = ThreadPoolExecutor(processes)
+        pool = ThreadPoolExecutor(len(workers))
         try:
             for done in _progress(missing, lambda name: pool.submit(_compile_by, idle, name)):
                 report(done, len(missing))

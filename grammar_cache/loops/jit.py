@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from numba import njit, typeof, types
+from numba import njit, types
 from numba.core.cgutils import unpack_tuple
 from numba.extending import intrinsic
 
+from grammar_cache.loops.argument_types import argument_types
 from grammar_cache.loops.loop_cache import LoopCache
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,11 +33,11 @@ def jit_inline(function: F) -> F:
     return cast("F", _finished(njit(nogil=True, _nrt=False, no_cfunc_wrapper=True, forceinline=True)(function)))
 
 
-def address_of(function: Callable[..., int], *arguments: object) -> int:
-    """Address of a compiled function, for `call_at`. It has `arguments` of the same types whenever it is called."""
+def address_of(function: Callable[..., int]) -> int:
+    """Address of a compiled function, for `call_at`, with arguments of the types that it declares."""
     loop = cast("Any", function)
     if not hasattr(loop, "address"):
-        kinds = tuple(_wide(typeof(argument)) for argument in arguments)
+        (kinds,) = argument_types(function)
         loop.compile(kinds)
         compiled = loop.overloads[kinds]
         loop.address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)

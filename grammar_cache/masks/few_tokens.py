@@ -62,8 +62,8 @@ class FewFound(NamedTuple):
 
 SPELLINGS, FOUND = BlockLayout(Spellings), BlockLayout(FewFound)
 spellings_in, found_in = SPELLINGS.reader(), FOUND.reader()
-SpellingsBlock: TypeAlias = Annotated[Block, SPELLINGS.block]
-FoundBlock: TypeAlias = Annotated[Block, FOUND.block]
+SpellingsBlock: TypeAlias = Annotated[Block, SPELLINGS.block_type]
+FoundBlock: TypeAlias = Annotated[Block, FOUND.block_type]
 
 
 @jit_no_arrays

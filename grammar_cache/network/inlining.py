@@ -252,10 +252,8 @@ def size(expression: Expression, call_size: Callable[[str], int], enough: int) -
         if isinstance(item, Bytes):
             total += times * max(1, len(item.data))
         elif isinstance(item, (Seq, Alt)):
-            if total + times * len(item.items) > enough:
-                return enough + 1  # as none of them is free
             total += 0 if item.items else times
-            todo += [(part, times) for part in item.items]
+            todo += [(part, times) for part in item.items[: enough + 1]]  # as none of them is free
         elif isinstance(item, Ref):
             total += times * call_size(item.name)
         elif isinstance(item, Repeat):

@@ -63,7 +63,7 @@ class TokenArrays(NamedTuple):
 
 _WORDS = BlockLayout(TokenArrays)
 words_in = _WORDS.reader()
-WordsBlock: TypeAlias = Annotated[Block, _WORDS.block]
+WordsBlock: TypeAlias = Annotated[Block, _WORDS.block_type]
 
 
 class PackedWords:

@@ -71,7 +71,6 @@ missed = {name: sum(loop.stats.cache_misses.values()) for name, loop in found.it
 print(json.dumps([sorted(found), first, told, answers, missed]))
 """
 HOLD = """
-import sys
 import time
 from grammar_cache.loops.compilation import compile_loops, loops
 import own.loops as own
