@@ -7,16 +7,14 @@ inside it a dozen items.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from grammar_cache.algorithms.strong_components import components
 from grammar_cache.automata.automaton_cache import AutomatonCache
 from grammar_cache.automata.flat_expression import Code, encoded, too_many_parts
-from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import (
-    EMPTY,
     Alt,
     And,
     Automaton,
@@ -32,6 +30,7 @@ from grammar_cache.expression import (
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.equal_rules import merged
+from grammar_cache.network.expression_size import size
 from grammar_cache.network.lexicon import words_of_lexicons
 
 INLINE_SIZE = 24
@@ -234,46 +233,6 @@ def _large(repeat: Repeat) -> bool:
     if count <= 2 or (repeat.most is not None and repeat.most < repeat.least):
         return False
     return size(repeat.item, lambda _: 1, UNROLL_SIZE // count) > UNROLL_SIZE // count
-
-
-def size(expression: Expression, call_size: Callable[[str], int], enough: int) -> int:
-    """Transitions of the expression's automaton, roughly; some number above `enough` if there are more than that. A
-    character that an automaton reads counts as one.
-
-    Explicit stack of (expression, times it is repeated).
-
-    Never 0: what is free would be inlined for ever, and two rules that each name the next one twice, and so on,
-    would double it at every step.
-    """
-    total = 0
-    todo: list[tuple[Expression, int]] = [(expression, 1)]
-    while todo and total <= enough:
-        item, times = todo.pop()
-        if isinstance(item, Bytes):
-            total += times * max(1, len(item.data))
-        elif isinstance(item, (Seq, Alt)):
-            total += 0 if item.items else times
-            todo += [(part, times) for part in item.items[: enough + 1]]  # as none of them is free
-        elif isinstance(item, Ref):
-            total += times * call_size(item.name)
-        elif isinstance(item, Repeat):
-            todo.append((item.item, times * max(1, item.least, item.most or 0)))
-        elif isinstance(item, CharClass):
-            total += times * max(1, sum(len(s) for r in item.ranges for s in utf8_sequences(*r)))
-        elif isinstance(item, Automaton):
-            if total + times * len(item.edges) > enough:
-                return enough + 1
-            parts = [item.items[place] for place in item.steps[:, 1].tolist()]
-            larger = [part for part in parts if part != EMPTY and not isinstance(part, CharClass)]
-            own = len(item.edges) + sum(isinstance(part, CharClass) for part in parts)
-            total += times * max(own, not larger)
-            todo += [(part, times) for part in larger]
-        elif isinstance(item, And):
-            total += times
-            todo += [(part, 4 * times) for part in item.items]
-        else:
-            todo.append((item.item, 4 * times))
-    return total
 
 
 def _refuse_recursion_under_boolean(codes: Mapping[str, Code]) -> None:

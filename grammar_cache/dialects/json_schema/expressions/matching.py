@@ -2,20 +2,78 @@
 
 Every part of the expression becomes the table of the places that it leads to from each place of the text, a set
 of places being the bits of an integer. So the cost is nodes times length squared, for complements and
-intersections as well, and nothing backtracks or recurses. Knows no JSON.
+intersections as well, and nothing backtracks or recurses. Who asks about many texts has an automaton made of the
+expression, if it is small. Knows no JSON.
 """
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
+from grammar_cache.automata.builder import minimal_automaton
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq
 
 _Table: TypeAlias = "list[int]"
 
+_MOST_ROWS = 200
+"""Rows of tables that take as long as an automaton, some 0.3 ms."""
+_MOST_STATES = 1_000
+"""States of an automaton that is made to tell texts."""
+
+
+class Matcher:
+    """Tells which whole texts belong to an expression: a few by tables, and more by its automaton."""
+
+    def __init__(self, expression: Expression, nesting: int) -> None:
+        """`nesting`: of intersections and complements."""
+        self._expression = expression
+        self._nesting = nesting
+        self._rows = 0
+        """Rows of all tables so far."""
+        self._edges: dict[int, list[tuple[int, int, int]]] = {}
+        """Bytes from one to another and the state behind them, by state."""
+        self._ends: frozenset[int] | None = None
+
+    def belongs(self, text: str) -> bool:
+        """Whether the whole text belongs."""
+        if self._ends is not None:
+            return self._leads_to(text) in self._ends
+        tables = _tables(self._expression, text)
+        if self._rows <= _MOST_ROWS < self._rows + len(tables) * (len(text) + 1):
+            self._make_automaton()
+        self._rows += len(tables) * (len(text) + 1)
+        return _whole(tables[id(self._expression)], text)
+
+    def _make_automaton(self) -> None:
+        try:
+            made = minimal_automaton(self._expression, _MOST_STATES, self._nesting)
+        except LimitExceeded:
+            return  # tables have no limit
+        for state, low, high, after in made.edges.tolist():
+            self._edges.setdefault(state, []).append((low, high, after))
+        self._ends = frozenset(made.ends.tolist())
+
+    def _leads_to(self, text: str) -> int | None:
+        """The state behind a text."""
+        state: int | None = 0
+        for byte in text.encode(errors="surrogatepass"):  # no class has surrogates, but a complement may
+            ways = () if state is None else self._edges.get(state, ())
+            state = next((after for low, high, after in ways if low <= byte <= high), None)
+        return state
+
 
 def belongs(expression: Expression, text: str) -> bool:
     """Whether the whole text belongs."""
+    return _whole(_tables(expression, text)[id(expression)], text)
+
+
+def _whole(table: _Table, text: str) -> bool:
+    return bool(table[0] >> len(text) & 1)
+
+
+def _tables(expression: Expression, text: str) -> dict[int, _Table]:
+    """The tables of all parts, by their identities."""
     tables: dict[int, _Table] = {}
     stack = [expression]
     while stack:
@@ -27,7 +85,7 @@ def belongs(expression: Expression, text: str) -> bool:
         stack.pop()
         if id(node) not in tables:
             tables[id(node)] = _table(node, text, tables)
-    return bool(tables[id(expression)][0] >> len(text) & 1)
+    return tables
 
 
 def _table(node: Expression, text: str, tables: dict[int, _Table]) -> _Table:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 from math import gcd, lcm
 
+import numpy as np
+
+from grammar_cache.automata.minimisation import minimal
 from grammar_cache.errors import LimitExceeded
+from grammar_cache.loops.array_types import Flags, Ints
 
 LARGEST_DIVISOR = 2_000
 """Largest divisor, of which the tens are taken out: 3,600,000 counts as 36."""
@@ -110,34 +114,28 @@ def places(step: Decimal) -> int:
     return max(0, -(int(digits.exponent) + len(digits.digits) - len(kept)))
 
 
-def remainders(tens: int, divisor: int) -> tuple[list[list[int]], list[bool]]:
-    """The automaton of the multiples of 10^tens times the divisor: where each digit leads, and which states hold.
+def remainders(tens: int, divisor: int) -> tuple[Ints, Flags]:
+    """The automaton of the multiples of 10^tens times the divisor: where each digit leads, int32[states, 10], and
+    which states hold.
 
-    A state is a number of zeros at the end, up to `tens`, and the remainder of what stands before them.
+    A state is a number of zeros at the end, up to `tens`, and the remainder of what stands before them; zero, which has
+    any number of them, is the first.
     """
-
-    def number(zeros: int, rest: int) -> int:
-        return (tens - zeros) * divisor + rest  # so that zero, which has any number of them, is the first
-
-    table = []
-    for zeros in range(tens, -1, -1):
+    table = np.empty((tens + 1, divisor, 10), np.int32)
+    rest = np.arange(divisor, dtype=np.int32)
+    for zeros in range(tens + 1):
         scale = pow(10, zeros + 1, divisor)
-        for rest in range(divisor):
-            zero = number(zeros + 1, rest) if zeros < tens else number(zeros, rest * 10 % divisor)
-            table.append([zero, *(number(0, (rest * scale + digit) % divisor) for digit in range(1, 10))])
-    return table, [state == 0 for state in range(len(table))]
+        table[tens - zeros] = tens * divisor + (rest[:, None] * scale + np.arange(10)) % divisor
+        table[tens - zeros, :, 0] = (tens - zeros - 1) * divisor + rest if zeros < tens else rest * 10 % divisor
+    holds = np.zeros((tens + 1) * divisor, np.bool_)
+    holds[0] = True
+    return table.reshape(-1, 10), holds
 
 
-def fewest(table: list[list[int]], holds: list[bool]) -> tuple[list[list[int]], list[bool]]:
-    """Automaton with equivalent states joined: blocks are split until each leads to the same blocks throughout."""
-    block = [0 if held else 1 for held in holds]
-    count = 0
-    while count != len(set(block)):
-        count = len(set(block))
-        keys: dict[tuple[int, ...], int] = {}
-        block = [
-            keys.setdefault((block[state], *(block[to] for to in row)), len(keys)) for state, row in enumerate(table)
-        ]
-    first = {own: state for state, own in reversed(list(enumerate(block)))}
-    states = [first[own] for own in range(count)]
-    return [[block[to] for to in table[state]] for state in states], [holds[state] for state in states]
+def fewest(table: Ints, holds: Flags) -> tuple[Ints, Flags]:
+    """Automaton with equivalent states joined, where every state is reached from the first and leads to one that
+    holds."""
+    states = np.arange(len(holds), dtype=np.int32)
+    digits = np.arange(10, dtype=np.int32)
+    _, _, heads, ends = minimal(np.repeat(states, 10), np.tile(digits, len(holds)), table.ravel(), holds)
+    return heads.reshape(-1, 10), ends

@@ -13,6 +13,7 @@ from grammar_cache.dialects.json_schema.expressions.combine import alt, optional
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.numbers import digits, multiples
 from grammar_cache.dialects.json_schema.numbers.comparing import at_least, at_most
+from grammar_cache.dialects.json_schema.numbers.digit_conditions import Comparison, Condition, Division
 from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.errors import UnsupportedFeature
@@ -171,14 +172,12 @@ def _unsigned_in(
     if few is not None and all(len(value.normalize().as_tuple().digits) <= _EXACT_DIGITS for value in few):
         fits = (value for value in few if interval.holds(value * sign) and not (low.open and value == low.value))
         return digits.listed(fits, multiples.places(reduced[0][0]), integral=integral)
-    conditions: list[digits.Condition] = [digits.Division(step, True) for step in reduced[0]]
-    conditions += [digits.Division(step, False) for step in reduced[1]]
-    conditions.append(digits.Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))
+    conditions: list[Condition] = [Division(step, True) for step in reduced[0]]
+    conditions += [Division(step, False) for step in reduced[1]]
+    conditions.append(Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))
     if high is not None and high.value.adjusted() < _LONGEST_BOUND:
-        conditions.append(digits.Comparison(high.value, frozenset({-1}) if high.open else frozenset({-1, 0})))
-    conditions += [
-        digits.Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < _LONGEST_BOUND
-    ]
+        conditions.append(Comparison(high.value, frozenset({-1}) if high.open else frozenset({-1, 0})))
+    conditions += [Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < _LONGEST_BOUND]
     largest = None if high is None else min(high.value.adjusted() + 1, _LONGEST_BOUND)
     return digits.magnitudes(conditions, (low.value.adjusted() + 1, largest), define, name, integral=integral)
 

@@ -16,7 +16,7 @@ from grammar_cache.dialects.json_schema.expressions.encoding import (
     encoded,
     encoded_class,
 )
-from grammar_cache.dialects.json_schema.expressions.matching import belongs
+from grammar_cache.dialects.json_schema.expressions.matching import Matcher, belongs
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.strings import certainly_outside, formats
@@ -65,6 +65,7 @@ class Patterns:
         self._texts: dict[str, Expression] = {}
         self._contents: dict[str, Expression] = {}
         self._conditions: dict[tuple[str, About], Expression] = {}
+        self._matchers: dict[str, Matcher] = {}
         self._verdicts: dict[tuple[str, str], bool] = {}
         self._classes: dict[CharClass, int] = {}
         self._counted: dict[str, int] = {}
@@ -115,8 +116,13 @@ class Patterns:
             if len(self._verdicts) == _MOST_VERDICTS:
                 message = f"the schema asks more than {_MOST_VERDICTS} times whether a pattern matches a text"
                 raise LimitExceeded(message, limit="rules", pointer=pointer)
-            self._verdicts[known] = belongs(self._text(pattern, pointer), value)
+            self._verdicts[known] = self._matcher(pattern, pointer).belongs(value)
         return self._verdicts[known]
+
+    def _matcher(self, pattern: str, pointer: str) -> Matcher:
+        if pattern not in self._matchers:
+            self._matchers[pattern] = Matcher(self._text(pattern, pointer), self._limits.nesting)
+        return self._matchers[pattern]
 
     def key(self, pattern: str, pointer: str) -> Expression:
         """The keys that a pattern matches, in spellings without needless escapes."""

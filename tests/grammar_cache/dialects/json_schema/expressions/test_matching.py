@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grammar_cache.dialects.json_schema.expressions.matching import belongs
+from grammar_cache.dialects.json_schema.expressions.matching import Matcher, belongs
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.expression import Alt as Either
 from grammar_cache.expression import And, Bytes, Expression, Not, Repeat, Seq, char_class
@@ -37,6 +39,23 @@ def test_it_agrees_with_brute_force(expression: Expression, text: str) -> None:
 def test_a_complement_holds_what_the_expression_does_not(expression: Expression, text: str) -> None:
     """A text belongs to an expression or to its complement, never to both."""
     assert belongs(expression, text) is not belongs(Not(expression), text)
+
+
+@given(EXPRESSIONS)
+@examples(100)
+def test_many_texts_are_told_as_few_are(expression: Expression) -> None:
+    """A matcher says of each text what the tables say, before and after it has an automaton."""
+    matcher = Matcher(expression, nesting=32)
+    for letters in product("abé\ud800", repeat=3):
+        text = "".join(letters).rstrip("b")
+        assert matcher.belongs(text) is belongs(expression, text)
+
+
+def test_an_expression_without_a_small_automaton_is_told_by_tables() -> None:
+    """A matcher has no limit: what takes 2^20 states is told by tables throughout."""
+    matcher = Matcher(regex.parse("a.{19}$", search=True), nesting=32)
+    texts = [f"{'a' * count}{'b' * 19}" for count in range(30)]
+    assert [matcher.belongs(text) for text in texts] == [False] + [True] * 29
 
 
 def test_no_pattern_takes_long() -> None:
