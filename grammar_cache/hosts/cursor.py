@@ -71,6 +71,18 @@ class Cursor:
         """Places of accepted tokens before which the budget kept out something that the constraint allows."""
         return tuple(place for place, tight in enumerate(self._tight) if tight)
 
+    @property
+    def is_tight(self) -> bool:
+        """Whether the budget keeps out a token here that the constraint allows."""
+        here, left = self._path[-1], self.tokens_left
+        if self._asked is not None and self._asked[:2] == (here, left) and self._asked[2].narrowed is not None:
+            return self._asked[2].narrowed
+        with self._grammar.lock:
+            try:
+                return self._grammar.is_tight(here, left)
+            except LimitExceeded:
+                return True
+
     def bitmask(self) -> Bits:
         """Tokens that may come next, one bit each, little-endian in multiples of 32; read-only.
 
@@ -109,7 +121,7 @@ class Cursor:
             if not self.allows(token):
                 return False
             here, after = self._path[-1], self._path[-1]
-            tight = self._is_tight()
+            tight = self.is_tight
             if token not in self._grammar.vocabulary.stop_ids:
                 after = self._grammar.take(here, token)
             self._tokens.append(token)
@@ -180,15 +192,6 @@ class Cursor:
     def _way_out(self) -> tuple[int, ...]:
         """Next token of the completion; where the text is complete, its end."""
         return self.completion()[:1] or self._grammar.vocabulary.stop_ids
-
-    def _is_tight(self) -> bool:
-        here, left = self._path[-1], self.tokens_left
-        if self._asked is not None and self._asked[:2] == (here, left) and self._asked[2].narrowed is not None:
-            return self._asked[2].narrowed
-        try:
-            return self._grammar.is_tight(here, left)
-        except LimitExceeded:
-            return True
 
     def _renew(self) -> None:
         """Goes on in a grammar that was begun anew, if this one is full: other numbers, the same answers."""

@@ -96,6 +96,11 @@ class ThinkingCursor:
         thoughts = (place for place, tight in enumerate(self._tight) if tight)
         return (*thoughts, *(len(self._thoughts) + place for place in answered))
 
+    @property
+    def is_tight(self) -> bool:
+        """Whether the closer's next token has to come here, or the budget narrows the answer."""
+        return self._is_forced if self._answer is None else self._answer.is_tight
+
     def bitmask(self) -> Bits:
         """Tokens that may come next, as `Cursor.bitmask` has them."""
         if self._answer is not None:

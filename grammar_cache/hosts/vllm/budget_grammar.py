@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,6 +63,8 @@ class BudgetGrammar:
             self._place = ThinkingCursor(
                 grammar, budget, thoughts.closer, reserve=thoughts.reserve, excluded=self._foreign
             )
+        self._end: tuple[bool, ...] = ()
+        """Whether the budget kept something out before the end, where one came that the vocabulary doesn't have."""
         self._drafts: list[int] = []
         self._row = 0
         self._ahead = 0
@@ -80,11 +82,14 @@ class BudgetGrammar:
     @property
     def tight_places(self) -> tuple[int, ...]:
         """Places of committed tokens before which the budget kept out something that the constraint allows."""
-        return self._place.tight_places
+        end = len(self._place.tokens)
+        return (*self._place.tight_places, *(end for tight in self._end if tight))
 
     def certificate(self) -> Certificate:
         """Certificate of what was committed, thoughts and answer together."""
-        return self._place.certificate()
+        found = self._place.certificate()
+        used, tight = found.tokens_used + len(self._end), found.tight_steps + sum(self._end)
+        return replace(found, tokens_used=used, tight_steps=tight)
 
     def begin_step(self, drafts: Sequence[int]) -> None:
         """Begins the masks of a step, whose drafts these are, -1 for those that aren't known."""
@@ -97,7 +102,7 @@ class BudgetGrammar:
 
     def commit(self, tokens: Sequence[int]) -> bool:
         """Goes on behind tokens that have become output; False where one isn't allowed, or can't be followed."""
-        return all(self._place.is_accepting if token in self._spare else self._accept(token) for token in tokens)
+        return all(self._ends_with_spare() if token in self._spare else self._accept(token) for token in tokens)
 
     def end_thoughts(self, count: int) -> bool:
         """Begins the answer with the last `count` tokens: vLLM says that thoughts have ended without their closer.
@@ -138,6 +143,16 @@ class BudgetGrammar:
             log.exception("a token can't be followed: it counts as one that isn't allowed")
             return False
 
+    def _ends_with_spare(self) -> bool:
+        if not self._place.is_accepting:
+            return False
+        try:
+            self._end = (self._place.is_tight,)
+        except Exception:
+            log.exception("a mask has failed: the budget counts as what ended the answer")
+            self._end = (True,)
+        return True
+
     def _fill(self, row: NDArray[np.int32]) -> None:
         if self._shortest and self._place.is_accepting:
             _only(row, self._ends)
@@ -170,6 +185,7 @@ class BudgetGrammar:
         return False  # rows behind an end allow an end alone
 
     def reset(self) -> None:
+        self._end = ()
         self._place.rollback(len(self._place.tokens))
 
 

@@ -161,6 +161,20 @@ def test_a_vocabulary_without_ends_ends_by_another_token() -> None:
     assert place.commit([0, 1, 2])
 
 
+def test_an_end_that_the_vocabulary_does_not_have_is_counted_as_another() -> None:
+    """A token without text that ends an answer is one of its tokens, and tight where the budget left nothing else."""
+    for ids, stop_ids in (([b"a", b"b", None], []), ([b"a", b"b", b"."], [2])):
+        grammar = compile_grammar(Constraint("regex", "a(bb)?"), Vocabulary(ids, stop_ids))
+        for budget in (2, 3):
+            place = BudgetGrammar(grammar, budget, frozenset({2}))
+            assert place.commit([0, 2])
+            assert place.tight_places == (() if budget == 3 else (1,))
+            certificate = place.certificate()
+            assert (certificate.tokens_used, certificate.tight_steps) == (2, int(budget == 2))
+            place.reset()
+            assert place.tight_places == ()
+
+
 def test_faults_fail_their_request_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault where tokens are followed is told as a token that isn't allowed; one in the completion leaves an end."""
     grammar = compile_grammar(OBJECT.constraint, VOCABULARY)
