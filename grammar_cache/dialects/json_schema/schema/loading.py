@@ -11,6 +11,8 @@ from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn, TypeAlias
 
+import numpy as np
+
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
@@ -67,6 +69,8 @@ def _place(text: str, literal: str) -> int:
 def _check_nesting(text: str, most: int) -> None:
     if text.count("[") + text.count("{") <= most:
         return
+    if _deepest(text) <= most:
+        return
     depth = 0
     for match in _BRACKETS.finditer(text):
         bracket = match[0][0]
@@ -78,6 +82,16 @@ def _check_nesting(text: str, most: int) -> None:
                 raise LimitExceeded(message, limit="nesting", line=line, column=column)
         elif bracket in "]}":
             depth -= 1
+
+
+def _deepest(text: str) -> int:
+    """Levels of brackets outside of strings, as far as the text is JSON."""
+    plain = text.replace("\\\\", "").replace('\\"', "") if "\\" in text else text
+    codes = np.frombuffer(plain.encode("ascii", "replace"), np.uint8)
+    outside = np.cumsum(codes == ord('"')) % 2 == 0
+    opened = np.cumsum(outside & ((codes == ord("[")) | (codes == ord("{"))))
+    closed = np.cumsum(outside & ((codes == ord("]")) | (codes == ord("}"))))
+    return int(np.max(opened - closed, initial=0))
 
 
 def _decimal(literal: str) -> Decimal:
