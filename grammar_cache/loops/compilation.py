@@ -3,17 +3,19 @@
 A loop that nobody has called yet is compiled where it is first called, one after the other. What loops declare of their
 arguments is enough to compile them without a call: those that call no others first, each once, by as many processes as
 there are processors. `python -m grammar_cache.loops.compilation` is such a process: it compiles the loops whose names
-it reads, and says when each is kept.
+it reads, and says when each is kept. Whoever calls a loop where many are missing has all of them compiled so.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dis import get_instructions
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from queue import SimpleQueue
@@ -26,7 +28,13 @@ from grammar_cache.loops.argument_types import argument_types
 
 MOST_PROCESSES = 4
 """Processes that compile, at most: each takes 0.4 GB, and more would wait for each other's loops."""
+_MANY = 20
+"""Missing loops from which on it pays to begin processes, which takes some seconds."""
+_COMPILES = "SWYB_COMPILES_LOOPS"
+"""Environment variable of the processes that compile, which begin no others."""
 _PACKAGE = __name__.partition(".")[0]
+
+_log = logging.getLogger(__name__)
 
 
 def loops(package: str = _PACKAGE) -> dict[str, Any]:
@@ -72,6 +80,26 @@ def compile_loops(
             pool.shutdown(cancel_futures=True)
 
 
+def compile_many_missing() -> None:
+    """Compiles all loops of this package that are imported, if many aren't kept yet: once for each time that more are
+    imported. A failure is logged, and the loops are then compiled where they are called.
+    """
+    if _COMPILES not in os.environ:
+        _compile_many(len(loops()))
+
+
+@cache
+def _compile_many(imported: int) -> None:
+    found = {name: loop for name, loop in loops().items() if not _is_kept(loop)}
+    if len(found) < _MANY:
+        return
+    _log.warning("compiling %d of %d loops, once: this takes a minute or two", len(found), imported)
+    try:
+        compile_loops(found, processors())
+    except (OSError, RuntimeError):
+        _log.exception("no processes compile loops here: each is compiled where it is first called")
+
+
 def _progress(missing: Mapping[str, Any], begin: Callable[[str], Future[None]]) -> Iterator[int]:
     """Has each loop compiled as soon as all are that it calls; yields how many are, as they are done."""
     name_of = {loop.py_func: name for name, loop in missing.items()}
@@ -106,7 +134,8 @@ def _worker() -> Popen[str]:
     """A process that finds what this one finds. It ends with its input, so that it doesn't outlive this one; and who
     interrupts this one leaves it to its `kill`.
     """
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    variables = {**os.environ, "PYTHONPATH": path, _COMPILES: "1"}
     return Popen(
         [sys.executable, "-m", __spec__.name], stdin=PIPE, stdout=PIPE, text=True, env=variables, process_group=0
     )

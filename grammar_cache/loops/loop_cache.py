@@ -19,6 +19,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type
 from numba.extending import _Intrinsic
 
+from grammar_cache.loops.compilation import compile_many_missing
+
 _CONSTANTS = (int, float, str, bytes, tuple, np.generic, Type, type(None))
 _PACKAGE = __name__.partition(".")[0]
 
@@ -29,6 +31,14 @@ class LoopCache(FunctionCache):  # type: ignore[misc]  # numba has no types
     def __init__(self, function: FunctionType) -> None:
         super().__init__(function)
         self._cache_file = _Index(self._cache_path, self._impl.filename_base, function)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What the function was compiled to, or None; where many loops are missing, once all of them are compiled."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            compile_many_missing()
+            found = super().load_overload(sig, target_context)
+        return found
 
     def keeps(self, kinds: tuple[Any, ...], context: Any) -> bool:
         """Whether the function is there as it was compiled for arguments of these types."""

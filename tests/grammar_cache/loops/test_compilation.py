@@ -82,6 +82,21 @@ def hold(done: int, count: int) -> None:
 
 compile_loops(loops("own"), 2, hold)
 """
+CALL = """
+import json
+import sys
+import numpy as np
+from grammar_cache.loops import compilation
+import own.loops as own
+
+every = compilation.loops
+compilation.loops = lambda: every("own")
+compilation._MANY = int(sys.argv[1])
+sys.executable = sys.argv[2] or sys.executable
+answers = [own.total(np.arange(3, dtype=np.int32)), own.totals(np.arange(3, dtype=np.int32), 2)]
+missing = [name for name, loop in every("own").items() if not compilation._is_kept(loop)]
+print(json.dumps([answers, missing]))
+"""
 DECLARED = """
 import json
 from grammar_cache import warm_up
@@ -96,8 +111,8 @@ print(json.dumps([others, len(found), len(untold)]))
 """
 
 
-def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-c", program]
+def run(program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-c", program, *arguments]
     return subprocess.run(line, env={**os.environ, **variables}, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
@@ -140,6 +155,26 @@ def test_no_process_outlives_the_one_that_waits(tmp_path: Path) -> None:
         assert process.stdout.readline() == "compiling\n"
         process.kill()
         assert process.communicate(timeout=30)[0] == ""
+
+
+def test_who_calls_a_loop_where_many_are_missing_has_all_compiled(tmp_path: Path) -> None:
+    """Users of the library are told so, once. Where few are missing, those that are called are compiled, no others."""
+    variables = package(tmp_path, even="return 1")
+    few = run(CALL, "6", "", **{**variables, "NUMBA_CACHE_DIR": str(tmp_path / "few")})
+    not_called = [f"own.loops.{name}" for name in ("total", "odd", "even")]  # `total` for one of its two types
+    assert json.loads(few.stdout) == [[6, 18], not_called], few.stderr
+    assert few.stderr == ""
+    many = run(CALL, "5", "", **variables)
+    assert json.loads(many.stdout) == [[6, 18], []], many.stderr
+    assert many.stderr == "compiling 5 of 6 loops, once: this takes a minute or two\n"
+    assert run(CALL, "1", "", **variables).stderr == ""
+
+
+def test_loops_are_compiled_where_they_are_called_if_no_process_can(tmp_path: Path) -> None:
+    """A place that lets no process begin is told, and has its answers all the same."""
+    done = run(CALL, "5", str(tmp_path / "no python"), **package(tmp_path, even="return 1"))
+    assert json.loads(done.stdout)[0] == [6, 18], done.stderr
+    assert "no processes compile loops here" in done.stderr
 
 
 def test_loops_are_called_with_the_types_that_they_declare() -> None:
