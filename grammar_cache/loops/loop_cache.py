@@ -33,7 +33,7 @@ class LoopCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         self._cache_file = _Index(self._cache_path, self._impl.filename_base, function)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What the function was compiled to, or None; where many loops are missing, once all of them are compiled."""
+        """Finds what the function was compiled to, or None. Where many loops are missing, all are compiled first."""
         found = super().load_overload(sig, target_context)
         if found is None:
             compile_many_missing()

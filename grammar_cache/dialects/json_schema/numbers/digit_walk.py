@@ -34,7 +34,7 @@ _Parts: TypeAlias = NDArray[np.int32]
 
 @dataclass(slots=True, eq=False)
 class _Way:
-    """Where characters lead from the states of a layer: at their columns, the places in `layer`, or -1."""
+    """Moves from the states of a layer by some characters: at their columns, the places in `layer`, or -1."""
 
     columns: Sequence[int]
     places: NDArray[np.int64]
