@@ -30,8 +30,6 @@ MOST_PROCESSES = 4
 """Processes that compile, at most: each takes 0.4 GB, and more would wait for each other's loops."""
 _MANY = 20
 """Missing loops from which on it pays to begin processes, which takes some seconds."""
-_COMPILES = "SWYB_COMPILES_LOOPS"
-"""Environment variable of the processes that compile, which begin no others."""
 _PACKAGE = __name__.partition(".")[0]
 
 _log = logging.getLogger(__name__)
@@ -84,7 +82,8 @@ def compile_many_missing() -> None:
     """Compiles all loops of this package that are imported, if many aren't kept yet: once for each time that more are
     imported. A failure is logged, and the loops are then compiled where they are called.
     """
-    if _COMPILES not in os.environ:
+    program = getattr(sys.modules["__main__"], "__spec__", None)
+    if program is None or program.name != __name__:  # those that compile begin no others
         _compile_many(len(loops()))
 
 
@@ -134,8 +133,7 @@ def _worker() -> Popen[str]:
     """A process that finds what this one finds. It ends with its input, so that it doesn't outlive this one; and who
     interrupts this one leaves it to its `kill`.
     """
-    path = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    variables = {**os.environ, "PYTHONPATH": path, _COMPILES: "1"}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     return Popen(
         [sys.executable, "-m", __spec__.name], stdin=PIPE, stdout=PIPE, text=True, env=variables, process_group=0
     )
