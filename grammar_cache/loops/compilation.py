@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dis import get_instructions
 from functools import cache
 from graphlib import TopologicalSorter
@@ -129,14 +129,18 @@ def _is_kept(loop: Any) -> bool:
     return all(loop._cache.keeps(kinds, loop.targetctx) for kinds in argument_types(loop.py_func))
 
 
-def _worker() -> Popen[str]:
-    """A process that finds what this one finds. It ends with its input, so that it doesn't outlive this one; and who
-    interrupts this one leaves it to its `kill`.
+@contextmanager
+def _worker() -> Iterator[Popen[str]]:
+    """A process that finds what this one finds, killed when the block ends. It ends with its input, so that it doesn't
+    outlive this one; and who interrupts this one leaves it to that kill.
     """
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-    return Popen(
-        [sys.executable, "-m", __spec__.name], stdin=PIPE, stdout=PIPE, text=True, env=variables, process_group=0
-    )
+    line = [sys.executable, "-m", __spec__.name]
+    with Popen(line, stdin=PIPE, stdout=PIPE, text=True, env=variables, process_group=0) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _compile_by(idle: SimpleQueue[Popen[str]], name: str) -> None:
