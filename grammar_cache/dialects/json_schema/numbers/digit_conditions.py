@@ -1,8 +1,8 @@
 """Conditions on a magnitude, as automata that read its digits, most significant first.
 
-Both kinds have the same methods. Their states are numbers below `size`, the first one 0. `whole` and `fraction` say
-where each digit leads that stands at a place before or behind the point, int[size, 10]; `point` what the state becomes
-at the point, int[size], and `ends` whether the condition holds where the number ends, bool[size].
+Both kinds have the same methods. Their states are numbers below `size`, the first one `start`. `whole` and `fraction`
+say where each digit leads that stands at a place before or behind the point, int[size, 10]; `point` what the state
+becomes at the point, int[size], and `ends` whether the condition holds where the number ends, bool[size].
 """
 
 from __future__ import annotations

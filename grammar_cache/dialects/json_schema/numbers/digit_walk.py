@@ -46,6 +46,8 @@ class _Layer:
     parts: _Parts
     ends: Flags
     ways: list[_Way] = field(default_factory=list)
+    numbers: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    """Numbers of its states among those that differ in what may follow, -1 for those from which nothing does."""
 
 
 class DigitWalk:
@@ -64,16 +66,15 @@ class DigitWalk:
         Raises LimitExceeded(rules) where there are too many states.
         """
         self._explore()
-        numbers: dict[int, Ints] = {}
         known: dict[bytes, int] = {}
         for layer in reversed(self._layers):
             rows = np.full((len(layer.parts), END + 1), -1, np.int32)
             for way in layer.ways:
-                rows[:, way.columns] = np.where(way.places < 0, -1, numbers[id(way.layer)][way.places])
+                rows[:, way.columns] = np.where(way.places < 0, -1, way.layer.numbers[way.places])
             rows[:, END] = layer.ends
             dead = ~layer.ends & (rows[:, :END] < 0).all(axis=1)
             content, width = rows.tobytes(), rows.strides[0]
-            numbers[id(layer)] = np.array(
+            layer.numbers = np.array(
                 [
                     -1 if gone else known.setdefault(content[at * width : (at + 1) * width], len(known))
                     for at, gone in enumerate(dead.tolist())
@@ -81,7 +82,7 @@ class DigitWalk:
                 np.int32,
             )
         found = np.frombuffer(b"".join(known), np.int32).reshape(-1, END + 1)
-        return found, int(numbers[id(self._layers[0])][0])
+        return found, int(self._layers[0].numbers[0])
 
     def _explore(self) -> None:
         start = np.array([[condition.start for condition in self._conditions]], np.int32)
@@ -160,7 +161,8 @@ class DigitWalk:
         _, first, inverse = np.unique(codes[alive], return_index=True, return_inverse=True)
         self._states += len(first)
         if self._states > MOST_STATES or len(first) * len(self._conditions) > _MOST_PARTS:
-            raise LimitExceeded(f"multiples take more than {MOST_STATES} states", limit="rules")
+            message = f"multiples take more than {MOST_STATES} states, or too many with all numbers that are excluded"
+            raise LimitExceeded(message, limit="rules")
         places = np.full(len(parts), -1, np.int64)
         places[alive] = inverse
         return parts[alive][first], places
