@@ -90,6 +90,13 @@ class FactReader:
             self._loose[atom] = facts if undated else self._known(node, facts)
         return self._loose[atom]
 
+    def listing(self, atom: str) -> Facts | None:
+        """What `loose` says of an atom that lists values; None where it lists none, or isn't read yet."""
+        if is_schema(atom):
+            value = self._document.node(atom).value
+            return self.loose(atom) if isinstance(value, dict) and ("const" in value or "enum" in value) else None
+        return self._read.get(atom)
+
     def _known(self, node: Node, facts: Facts) -> Facts:
         """Facts that a schema asserts by keywords that the draft knows; `facts`: those that it asserts by all."""
         keywords = self._keywords(node)

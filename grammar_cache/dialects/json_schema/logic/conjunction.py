@@ -17,6 +17,7 @@ from typing import Final
 
 from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.logic.member_values import FREE, MemberValues
 from grammar_cache.dialects.json_schema.logic.negation_order import Denials
 from grammar_cache.dialects.json_schema.logic.possibility import Possibility
 from grammar_cache.dialects.json_schema.logic.search import Search
@@ -55,6 +56,7 @@ class Conjunctions:
         self._excluded: dict[tuple[str, Conjunction], bool] = {}
         self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
         self._ends: dict[str, str] = {}
+        self._members: dict[str, MemberValues] = {}
 
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those that are seen to exclude themselves."""
@@ -161,6 +163,14 @@ class Conjunctions:
     def _disjoint(self, atom: str, other: str) -> bool:
         """Whether two atoms are seen to exclude each other."""
         return self.empty((atom, other) if atom < other else (other, atom), _LEVELS - 1)
+
+    def member_values(self, atom: str) -> MemberValues:
+        """Values that the atom itself lists for members of objects, and members that it requires."""
+        if atom not in self._members:
+            facts = self._reader.loose(atom)
+            asks = facts.objects and not facts.refusal
+            self._members[atom] = MemberValues.of(facts.object, self._reader.listing) if asks else FREE
+        return self._members[atom]
 
     def excluded(self, atom: str, asserted: Conjunction) -> bool:
         """Whether an atom is seen to hold of no value of which the own assertions of these hold."""

@@ -22,6 +22,7 @@ from grammar_cache.dialects.json_schema.logic.written_order import written_names
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
+_OBJECT = frozenset({"object"})
 _MOST_TOGETHER = 4
 """Alternatives up to which any of them are looked at together, where it matters which hold."""
 _TRIED = 200
@@ -214,7 +215,19 @@ class Search:
             return None
         types = types_left(chain.from_iterable(facts.choices), self._facts)
         left = () if branch.types <= types else (self._of_types(types, atom),)
-        return left if self._surroundings.excluded(negation(atom), (*branch.own, *left)) else None
+        denied = negation(atom)
+        if branch.types & types == _OBJECT and self._members_exclude(branch, denied):
+            return left
+        return left if self._surroundings.excluded(denied, (*branch.own, *left)) else None
+
+    def _members_exclude(self, branch: Branch, atom: str) -> bool:
+        """Whether listed values of members leave no object of which the atom holds too."""
+        if not self._facts(atom).objects:
+            return False
+        for own in branch.unread:
+            branch.members = branch.members.both(self._surroundings.member_values(own))
+        branch.unread = ()
+        return branch.members.excludes(self._surroundings.member_values(atom))
 
     def _of_types(self, types: frozenset[str], origin: str) -> str:
         return self._reader.make(Facts(types=types), pointer(origin))
@@ -269,7 +282,8 @@ class Search:
         if facts.refusal:
             self._refuse(end, facts)
             return False
-        if not facts.types & branch.types:
+        types = facts.types & branch.types
+        if not types or (types == _OBJECT and self._members_exclude(branch, end)):
             return False
         return True if not facts.refers and facts.holds_of_all(branch.types) else None
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from grammar_cache.dialects.json_schema.logic import member_values
 from grammar_cache.dialects.json_schema.logic.facts import Facts
+from grammar_cache.dialects.json_schema.logic.member_values import MemberValues
 from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema
@@ -62,7 +64,8 @@ class Branch:
     """`roots`: the conjunction. `todo`: atoms still to follow, the next one last. `own`: those whose own assertions
     hold, in the order of their appearance. `seen`: all that hold. `types`: what they leave of the types. `groups`:
     choices to be made. `unequal`: values that it must not be, put off until all else is chosen. `text` and `interval`:
-    what `own` says of strings and numbers. `steps`: from which atom to which it went."""
+    what `own` says of strings and numbers. `members`: what it lists for members,
+    but for the atoms that are `unread`. `steps`: from which atom to which it went."""
 
     roots: Conjunction
     todo: list[Todo]
@@ -73,6 +76,8 @@ class Branch:
     unequal: list[Todo] = field(default_factory=list)
     text: StringFacts = string_facts.FREE
     interval: Interval = numbers.FREE
+    members: MemberValues = member_values.FREE
+    unread: Conjunction = ()
     steps: list[tuple[str, str]] = field(default_factory=list)
 
     @staticmethod
@@ -91,6 +96,8 @@ class Branch:
             self.text = self.text.both(facts.text)
         if not facts.interval.free:
             self.interval = self.interval.both(facts.interval)
+        if facts.objects:
+            self.unread += (item.atom,)
 
     def add(self, way: Conjunction, owner: Todo) -> None:
         self.todo.extend(Todo(atom, owner, choices=owner.choices + 1) for atom in reversed(way))
@@ -107,6 +114,8 @@ class Branch:
             self.unequal.copy(),
             self.text,
             self.interval,
+            self.members,
+            self.unread,
             self.steps.copy(),
         )
         taken.add(way, owner)

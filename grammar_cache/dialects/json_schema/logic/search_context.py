@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from grammar_cache.dialects.json_schema.logic.member_values import MemberValues
 from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 
@@ -24,6 +25,9 @@ class SearchContext(Protocol):
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
         denied.
         """
+
+    def member_values(self, atom: str) -> MemberValues:
+        """Values that the atom itself lists for members of objects, and members that it requires."""
 
     def excluded(self, atom: str, asserted: Conjunction) -> bool:
         """Whether an atom is seen to hold of no value of which the own assertions of these hold."""

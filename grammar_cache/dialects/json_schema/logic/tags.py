@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema.logic.facts import Facts
-from grammar_cache.dialects.json_schema.schema.values import identity
+from grammar_cache.dialects.json_schema.logic.member_values import listed_values
 
 Tags: TypeAlias = Mapping[str | None, frozenset[str]]
 """Identities by the name of a member, one of which its value is; under None those of the whole value."""
@@ -21,15 +21,13 @@ def told_by(facts: Facts, lookup: Callable[[str], Facts]) -> Tags:
     """The listed values that are asked for; `lookup` gives the facts of members."""
     if facts.refusal:
         return {}
-    own: dict[str | None, frozenset[str]] = {None: _listed(facts)} if facts.values else {}
+    own: dict[str | None, frozenset[str]] = {None: listed_values(facts)} if facts.values else {}
     if facts.types != _OBJECT:
         return own
     members = {name: lookup(atom) for name, atom in facts.object.properties.items() if name in facts.object.required}
-    return own | {name: _listed(member) for name, member in members.items() if member.values and not member.refusal}
-
-
-def _listed(facts: Facts) -> frozenset[str]:
-    return frozenset(map(identity, facts.values[0]))
+    return own | {
+        name: listed_values(member) for name, member in members.items() if member.values and not member.refusal
+    }
 
 
 def alike(telling: Sequence[Tags]) -> Iterator[list[int]]:
