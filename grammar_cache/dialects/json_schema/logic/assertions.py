@@ -82,20 +82,16 @@ class FactReader:
         where a schema does not may rest on them.
         """
         facts = self.facts(atom)
-        if not is_schema(atom):
-            return facts
-        if atom not in self._loose:
+        if is_schema(atom) and atom not in self._loose:
             node = self._document.node(atom)
             undated = isinstance(node.value, bool) or tables.DATED.isdisjoint(node.value)
             self._loose[atom] = facts if undated else self._known(node, facts)
-        return self._loose[atom]
+        return self._loose.get(atom, facts)
 
-    def listing(self, atom: str) -> Facts | None:
-        """What `loose` says of an atom that lists values; None where it lists none, or isn't read yet."""
-        if is_schema(atom):
-            value = self._document.node(atom).value
-            return self.loose(atom) if isinstance(value, dict) and ("const" in value or "enum" in value) else None
-        return self._read.get(atom)
+    def lists(self, atom: str) -> bool:
+        """Whether it is a schema that lists values."""
+        value = self._document.node(atom).value if is_schema(atom) else None
+        return isinstance(value, dict) and ("const" in value or "enum" in value)
 
     def _known(self, node: Node, facts: Facts) -> Facts:
         """Facts that a schema asserts by keywords that the draft knows; `facts`: those that it asserts by all."""

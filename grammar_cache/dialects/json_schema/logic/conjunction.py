@@ -169,7 +169,8 @@ class Conjunctions:
         if atom not in self._members:
             facts = self._reader.loose(atom)
             asks = facts.objects and not facts.refusal
-            self._members[atom] = MemberValues.of(facts.object, self._reader.listing) if asks else FREE
+            members = MemberValues.of(facts.object, self._reader.lists, self._reader.loose) if asks else FREE
+            self._members[atom] = members
         return self._members[atom]
 
     def excluded(self, atom: str, asserted: Conjunction) -> bool:

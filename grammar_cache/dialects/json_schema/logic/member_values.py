@@ -24,11 +24,18 @@ class MemberValues(NamedTuple):
     listed: Mapping[str, frozenset[str]] = MappingProxyType({})
 
     @staticmethod
-    def of(facts: ObjectFacts, values: Callable[[str], Facts | None]) -> MemberValues:
-        """Values that facts of objects ask for; `values` gives the facts of a member that lists some."""
-        members = ((name, values(atom)) for name, atom in facts.properties.items())
-        listed = {name: listed_values(member) for name, member in members if member is not None and member.values}
-        return MemberValues(frozenset(facts.required), listed)
+    def of(asked: ObjectFacts, lists: Callable[[str], bool], lookup: Callable[[str], Facts]) -> MemberValues:
+        """Values that facts of objects ask for. `lookup` gives the facts of members, of those that `lists` says."""
+        members = {name: lookup(atom) for name, atom in asked.properties.items() if lists(atom)}
+        listed = {
+            name: listed_values(member) for name, member in members.items() if member.values and not member.refusal
+        }
+        return MemberValues(frozenset(asked.required), listed)
+
+    @property
+    def size(self) -> int:
+        """Number of names and values."""
+        return len(self.required) + len(self.listed) + sum(map(len, self.listed.values()))
 
     def both(self, other: MemberValues) -> MemberValues:
         """Values that are left where both hold."""

@@ -33,6 +33,8 @@ each that is chosen from is a branch in which all the others are looked at."""
 
 _NAMES_OF_A_STEP = 4
 """Names that are put in order in the time of a step."""
+_VALUES_OF_A_STEP = 50
+"""Listed values of members that are compared in the time of a step."""
 
 
 class Search:
@@ -173,6 +175,8 @@ class Search:
         item = branch.todo.pop()
         if item.own:
             branch.note(item, self._facts(item.atom))
+            excluded = len(branch.text.excluded) + len(branch.interval.excluded)
+            self._surroundings.spend(item.atom, excluded // _VALUES_OF_A_STEP)
             return True
         self._surroundings.spend(item.atom)
         end = self._surroundings.end(item.atom)
@@ -225,9 +229,13 @@ class Search:
         if not self._facts(atom).objects:
             return False
         for own in branch.unread:
-            branch.members = branch.members.both(self._surroundings.member_values(own))
+            more = self._surroundings.member_values(own)
+            branch.members = branch.members.both(more)
+            self._surroundings.spend(own, (branch.members.size + more.size) // _VALUES_OF_A_STEP)
         branch.unread = ()
-        return branch.members.excludes(self._surroundings.member_values(atom))
+        asked = self._surroundings.member_values(atom)
+        self._surroundings.spend(atom, asked.size // _VALUES_OF_A_STEP)
+        return branch.members.excludes(asked)
 
     def _of_types(self, types: frozenset[str], origin: str) -> str:
         return self._reader.make(Facts(types=types), pointer(origin))

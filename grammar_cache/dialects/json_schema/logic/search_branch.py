@@ -64,8 +64,8 @@ class Branch:
     """`roots`: the conjunction. `todo`: atoms still to follow, the next one last. `own`: those whose own assertions
     hold, in the order of their appearance. `seen`: all that hold. `types`: what they leave of the types. `groups`:
     choices to be made. `unequal`: values that it must not be, put off until all else is chosen. `text` and `interval`:
-    what `own` says of strings and numbers. `members`: what it lists for members,
-    but for the atoms that are `unread`. `steps`: from which atom to which it went."""
+    what `own` says of strings and numbers. `members`: what it lists for members, but for its atoms that are `unread`.
+    `steps`: from which atom to which it went."""
 
     roots: Conjunction
     todo: list[Todo]

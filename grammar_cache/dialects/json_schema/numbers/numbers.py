@@ -6,7 +6,7 @@ digits. Digits are capped, because models run away with them (outlines #1131): 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, seq
@@ -32,6 +32,7 @@ _TINIEST = -1000
 _CONTEXT = Context(prec=20_000, Emin=-999_999, Emax=999_999)
 
 _ZERO = Decimal(0)
+_NONE: frozenset[Decimal] = frozenset()
 _DIGIT = char_class([(0x30, 0x39)])
 _NONZERO = char_class([(0x31, 0x39)])
 _ANYTHING = Repeat(ANY_CHAR, 0, None)
@@ -53,6 +54,11 @@ class Interval:
     multiples: tuple[Decimal, ...] = ()
     not_multiples: tuple[Decimal, ...] = ()
     excluded: tuple[Decimal, ...] = ()
+    _outside: frozenset[Decimal] = field(init=False, repr=False, compare=False)
+    """What is excluded, to look numbers up: there may be thousands."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_outside", frozenset(self.excluded) if self.excluded else _NONE)
 
     @staticmethod
     def read(keywords: Keywords) -> Interval:
@@ -87,7 +93,7 @@ class Interval:
         return (
             above
             and below
-            and value not in self.excluded
+            and value not in self._outside
             and all(multiples.is_multiple(value, step) for step in self.multiples)
             and not any(multiples.is_multiple(value, step) for step in self.not_multiples)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
@@ -12,6 +12,7 @@ _T = TypeVar("_T")
 About: TypeAlias = "str | tuple[int, int | None] | frozenset[str]"
 """Object of a condition: a pattern or the name of a format, lengths, or texts."""
 ANY_LENGTH = (0, None)
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,11 @@ class StringFacts:
     unmatched: tuple[tuple[str, str], ...] = ()
     unlike: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    _outside: frozenset[str] = field(init=False, repr=False, compare=False)
+    """What is excluded, to look texts up: there may be thousands."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_outside", frozenset(self.excluded) if self.excluded else _NONE)
 
     @staticmethod
     def read(keywords: Keywords) -> StringFacts:
@@ -93,7 +99,7 @@ class StringFacts:
     def allows(self, value: str) -> bool:
         """Whether a text may be it, patterns and formats apart."""
         length = len(value)
-        return self.least <= length and (self.most is None or length <= self.most) and value not in self.excluded
+        return self.least <= length and (self.most is None or length <= self.most) and value not in self._outside
 
 
 FREE = StringFacts()

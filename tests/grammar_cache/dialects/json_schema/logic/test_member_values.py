@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import jsonschema
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -15,7 +16,9 @@ from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.member_values import FREE
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import load
+from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.errors import LimitExceeded
 from grammar_cache.limits import Limits
 from tests.expression_matcher import matches
 
@@ -92,3 +95,29 @@ def test_a_long_chain_of_if_takes_few_steps() -> None:
     ]
     schema = {"type": "object", "properties": {"kind": {"enum": [f"k{n}" for n in range(40)]}}, "allOf": links}
     assert len(parse(json.dumps(schema), limits=Limits(rules=8_000)).rules) > 40
+
+
+def test_putting_excluded_values_together_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links of a chain exclude a hundred values each, which are put together again and again: no more than a hundred
+    are in the time of a step.
+    """
+    merged = 0
+    both = StringFacts.both
+
+    def counting(facts: StringFacts, other: StringFacts) -> StringFacts:
+        nonlocal merged
+        found = both(facts, other)
+        merged += len(found.excluded)
+        return found
+
+    monkeypatch.setattr(StringFacts, "both", counting)
+    links = [
+        {
+            "if": {"properties": {"kind": {"enum": [f"{place} {value}" for value in range(100)]}}},
+            "then": {"required": [f"own{place}"]},
+        }
+        for place in range(100)
+    ]
+    with pytest.raises(LimitExceeded, match="more than 20000 steps of work"):
+        parse(json.dumps({"type": "object", "allOf": links}), limits=Limits(rules=5_000))
+    assert merged < 20_000 * 100
