@@ -5,6 +5,7 @@ So the alternatives of a `oneOf` are known to exclude each other without compari
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -31,16 +32,21 @@ def told_by(facts: Facts, lookup: Callable[[str], Facts]) -> Tags:
 
 
 def alike(telling: Sequence[Tags]) -> Iterator[list[int]]:
-    """Places of the others, for each, ascending, that one and the same tag doesn't tell from it."""
-    common = [tag for tag in (telling[0] if telling else ()) if all(tag in tags for tags in telling)]
-    if not common:
-        for place in range(len(telling)):
-            yield [other for other in range(len(telling)) if other != place]
-        return
-    best = max(common, key=lambda tag: len(frozenset().union(*(tags[tag] for tags in telling))))
+    """Places of the others, for each, ascending, that a tag doesn't tell from it: the one that most of them have, and
+    of these the one with the most values.
+    """
+    values: dict[str | None, set[str]] = {}
+    having: Counter[str | None] = Counter()
+    for tags in telling:
+        having.update(tags.keys())
+        for tag, found in tags.items():
+            values.setdefault(tag, set()).update(found)
+    best = max(having, key=lambda tag: (having[tag], len(values[tag])), default=None)
+    untold = [place for place, tags in enumerate(telling) if best not in tags]
     holders: dict[str, list[int]] = {}
     for place, tags in enumerate(telling):
-        for value in tags[best]:
+        for value in tags.get(best, ()):
             holders.setdefault(value, []).append(place)
     for place, tags in enumerate(telling):
-        yield sorted({other for value in tags[best] for other in holders[value]} - {place})
+        others = {other for value in tags[best] for other in holders[value]} if best in tags else range(len(telling))
+        yield sorted({*others, *untold} - {place})

@@ -204,7 +204,9 @@ def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integra
     conditions = [_unsigned(longest, fraction, exponent=False), at_least(*first, longest)]
     if most is not None and most < 10 ** (longest + fraction):
         conditions.append(at_most(*_digits(most, fraction)))
-    return And((*conditions, *(Not(form) for value in excluded for form in _forms(value, fraction))))
+    if forms := [form for value in excluded for form in _forms(value, fraction)]:
+        conditions.append(Not(alt(forms)))  # with a denial each, thousands would take the square of their number
+    return And(tuple(conditions))
 
 
 def _forms(value: Decimal, fraction: int) -> list[Expression]:

@@ -10,6 +10,7 @@ import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grammar_cache.dialects.json_schema.compiler import parse
 from grammar_cache.dialects.json_schema.containers.keys import ByName
 from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
@@ -62,6 +63,15 @@ def test_what_is_told_apart_excludes_each_other(alternatives: list[Any]) -> None
             [n for n in names if n != own and not conjunctions.empty((min(own, n), max(own, n)), 2)] for own in names
         ]
         assert ways == tuple((own, *(f"!{n}" for n in rest)) for own, rest in zip(names, pairs, strict=True))
+
+
+def test_one_schema_without_a_tag_takes_no_comparison_of_all_others() -> None:
+    """The nodes of a tree of expressions, and numbers beside them: the comparisons of each with each were refused."""
+    nodes = [
+        {"type": "object", "properties": {"op": {"const": f"o{n}"}, "of": {"$ref": "#"}}, "required": ["op", "of"]}
+        for n in range(200)
+    ]
+    assert len(parse(json.dumps({"oneOf": [{"type": "integer"}, *nodes]})).rules) > 200
 
 
 @dataclass(frozen=True)

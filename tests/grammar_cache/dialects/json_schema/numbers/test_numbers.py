@@ -115,3 +115,11 @@ def test_no_number_is_rounded_onto_an_open_bound(bound: float) -> None:
     generated = [text for text in below if matches(grammar, text.encode())]
     assert generated
     assert all(is_valid(schema, text) for text in generated)
+
+
+def test_excluded_numbers_are_denied_together() -> None:
+    """Automata of a denial each took the square of their number: four seconds for 3,000 integers."""
+    grammar = parse(json.dumps({"type": "integer", "not": {"enum": [*range(0, 200, 2), -4]}}))
+    assert repr(grammar.rules).count("Not(") == 2  # of those without and with a sign
+    for value in range(-6, 210):
+        assert matches(grammar, str(value).encode()) == (value != -4 and (value < 0 or value > 198 or value % 2 == 1))
