@@ -55,7 +55,7 @@ class Interval:
     not_multiples: tuple[Decimal, ...] = ()
     excluded: tuple[Decimal, ...] = ()
     _outside: frozenset[Decimal] = field(init=False, repr=False, compare=False)
-    """What is excluded, to look numbers up: there may be thousands."""
+    """Numbers that are excluded, to be looked up: there may be thousands."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_outside", frozenset(self.excluded) if self.excluded else _NONE)

@@ -31,7 +31,7 @@ class StringFacts:
     unlike: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     _outside: frozenset[str] = field(init=False, repr=False, compare=False)
-    """What is excluded, to look texts up: there may be thousands."""
+    """Texts that are excluded, to be looked up: there may be thousands."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_outside", frozenset(self.excluded) if self.excluded else _NONE)

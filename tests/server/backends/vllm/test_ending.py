@@ -98,7 +98,7 @@ def advance(service: Service, stage: Stage) -> None:
 
 
 def begun(service: Service) -> int:
-    """How many texts of the engine's have at least their first token, as its front end has been told."""
+    """Number of the engine's texts that have begun, as its front end has been told."""
     processor = service.backend._supervisor.running._llm.output_processor  # type: ignore[attr-defined]
     return sum(not text.is_prefilling for text in list(processor.request_states.values()))
 
