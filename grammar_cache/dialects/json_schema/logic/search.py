@@ -34,7 +34,7 @@ each that is chosen from is a branch in which all the others are looked at."""
 _NAMES_OF_A_STEP = 4
 """Names that are put in order in the time of a step."""
 _VALUES_OF_A_STEP = 50
-"""Listed values of members that are compared in the time of a step."""
+"""Values, listed or excluded, that are put together or compared in the time of a step."""
 
 
 class Search:
