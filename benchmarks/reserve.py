@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.data import ROOT
+from benchmarks.data import ROOT, MissingData
 from grammar_cache import GrammarError, Vocabulary, compile_grammar
 from server.commands.eval import splitter
 from server.console.models import MODEL, add_model, model_folder
-from server.evaluation.experiments import SETS, tasks
 from server.evaluation.feasible import Split
 from server.evaluation.task import Task
 from server.settings import LIMITS
@@ -30,6 +30,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints, for each set, the share of references that fit with each reserve."""
+    if find_spec("sqlglot") is None:
+        raise MissingData("references are read with sqlglot: pip install 'swyb[eval]'")
+    from server.evaluation.experiments import SETS, tasks  # other benchmarks run without that extra
+
     folder = model_folder(arguments, MODEL)
     vocabulary, split = Vocabulary.from_pretrained(folder), splitter(folder)
     for name in PARTS:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import reserve
 from benchmarks.__main__ import main
 from benchmarks.core import compile_time
 from benchmarks.core.walks import walks
@@ -140,3 +143,22 @@ def test_missing_data_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     monkeypatch.setenv("SWYB_DATA", str(tmp_path))
     assert main(["compile"]) == 2
     assert "SWYB_DATA" in capsys.readouterr().err
+
+
+def test_benchmarks_run_without_what_evaluations_need() -> None:
+    """An environment with vLLM lacks the extra `eval`: its benchmarks can be asked for there."""
+    lacking = "import sys; sys.modules.update(dict.fromkeys(('sqlglot', 'matplotlib')))"
+    asked = "from benchmarks.__main__ import main; main(['vllm', '--help'])"
+    command = [sys.executable, "-c", f"{lacking}; {asked}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--servers" in done.stdout
+
+
+def test_a_benchmark_names_the_extra_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Reading references takes the extra `eval`."""
+    monkeypatch.setattr(reserve, "find_spec", lambda name: None)
+    assert main(["reserve"]) == 2
+    assert "swyb[eval]" in capsys.readouterr().err
