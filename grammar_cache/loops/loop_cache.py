@@ -2,7 +2,8 @@
 
 Numba's own asks for the time of the file that a loop stands in. Loops are compiled into each other, so that one went on
 with what another file had said before: after an update, until somebody removed the cache. Here a loop is known by its
-code and by that of all loops that it calls, with the constants that they name, wherever these are from.
+code and by that of all loops that it calls, with the constants that they name, and by the modules that these are in:
+what was compiled imports them.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def content_of(function: FunctionType) -> str:
 @cache
 def _own(function: FunctionType) -> tuple[str, tuple[FunctionType, ...]]:
     """Digest of a function's own code and of the constants that it names, and the functions that it names."""
-    digest, called = blake2b(function.__qualname__.encode(), digest_size=16), list[FunctionType]()
+    full_name = f"{function.__module__} {function.__qualname__}"
+    digest, called = blake2b(full_name.encode(), digest_size=16), list[FunctionType]()
     named = {
         name: cell.cell_contents
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -102,7 +104,8 @@ def _own(function: FunctionType) -> tuple[str, tuple[FunctionType, ...]]:
         elif isinstance(value, np.ndarray):
             digest.update(f"{name} {value.dtype} {value.tolist()}\0".encode())
         elif isinstance(value, type):
-            digest.update(f"{name} {value.__qualname__} {getattr(value, '__annotations__', '')}\0".encode())
+            annotations = getattr(value, "__annotations__", "")
+            digest.update(f"{name} {value.__module__} {value.__qualname__} {annotations}\0".encode())
         elif isinstance(value, _CONSTANTS):
             digest.update(f"{name} {value!r}\0".encode())
     return digest.hexdigest(), tuple(called)

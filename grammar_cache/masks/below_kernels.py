@@ -9,7 +9,7 @@ from __future__ import annotations
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, ArenaBlock, NetworkBlock, arena_in, rules_in
 from grammar_cache.loops.array_types import Ints, Longs
 from grammar_cache.loops.jit import jit_inline, jit_no_arrays
-from grammar_cache.masks.mask_kernels import REACHED, Marks, cost_once
+from grammar_cache.masks.inside_kernels import REACHED, Marks, cost_once
 from grammar_cache.successors.token_kernels import TokenArrays, WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, ArenaBlock, NetworkBlock, arena_in, rules_in
 from grammar_cache.loops.array_types import IntRows, Ints, Longs
 from grammar_cache.loops.jit import jit_no_arrays
-from grammar_cache.masks.mask_kernels import NODE, NUMBER, InsideFound, is_dear, note
+from grammar_cache.masks.inside_kernels import NODE, NUMBER, InsideFound, is_dear, note
 from grammar_cache.successors.class_walk_kernels import WideStates, is_wide
 from grammar_cache.successors.token_kernels import TokenArrays, visit
 

@@ -17,7 +17,7 @@ from grammar_cache.distances.cost_kernels import CostsBlock, costs_in
 from grammar_cache.loops.array_types import IntRows, Ints, Longs
 from grammar_cache.loops.blocks import Block, BlockLayout
 from grammar_cache.loops.jit import jit_no_arrays
-from grammar_cache.masks.mask_kernels import weight_alive
+from grammar_cache.masks.weight_kernels import weight_alive
 from grammar_cache.successors.distinct_kernels import BREADTH_COST, NODE_COST, SOURCE_COST, row_cost
 from grammar_cache.vocabulary.token_set_kernels import write_words_of
 from grammar_cache.vocabulary.trie import Children

@@ -15,8 +15,7 @@ from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.loops.array_types import Ints, Longs
 from grammar_cache.masks.class_kernels import inside_by_class
-from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
-from grammar_cache.masks.mask_kernels import (
+from grammar_cache.masks.inside_kernels import (
     CHANGED,
     DEARER,
     EXITS,
@@ -29,13 +28,12 @@ from grammar_cache.masks.mask_kernels import (
     Likeness,
     dearest,
     inside,
-    mostly_behind,
-    outlook,
-    weight_alike,
 )
+from grammar_cache.masks.insides import Inside, InsideCache, InsideKey, KindsCache
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike, first_alike
+from grammar_cache.masks.weight_kernels import mostly_behind, outlook, weight_alike
 from grammar_cache.successors.rule_classes import RuleClasses, Wide
 from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
 from grammar_cache.successors.token_kernels import PackedWords

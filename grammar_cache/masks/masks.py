@@ -23,9 +23,9 @@ from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.below_kernels import COST, EXIT, LEFT, OUTERMOST, below, room_below
 from grammar_cache.masks.few_tokens import FOUND, MANY, SPELLINGS, FewFound, Spellings, few, few_words
+from grammar_cache.masks.inside_kernels import PART_FUEL
 from grammar_cache.masks.inside_walks import InsideWalks
 from grammar_cache.masks.mask import Mask
-from grammar_cache.masks.mask_kernels import PART_FUEL
 from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.successors.rule_classes import RuleClasses

@@ -6,7 +6,7 @@ import numpy as np
 
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import Distances
-from grammar_cache.masks.mask_kernels import Marks, largest
+from grammar_cache.masks.inside_kernels import Marks, largest
 
 
 class Reached:

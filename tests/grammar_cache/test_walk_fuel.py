@@ -11,7 +11,7 @@ import pytest
 from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.hosts.cursor import Cursor
 from grammar_cache.masks import inside_walks, masks
-from grammar_cache.masks.mask_kernels import PART_FUEL
+from grammar_cache.masks.inside_kernels import PART_FUEL
 
 LETTERS = "abcdefghijkl"
 LITTLE = Limits(walk_fuel=60_000)

@@ -68,6 +68,9 @@ class Program:
         done = subprocess.run(line, env=variables, capture_output=True, text=True, check=True)
         return [int(word) for word in done.stdout.split()]
 
+    def remove(self, name: str) -> None:
+        (self._package / f"{name}.py").unlink()
+
 
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
@@ -99,5 +102,15 @@ def test_a_cache_that_names_what_is_gone_is_no_cache(program: Program) -> None:
     assert program.told() == [73, 0, 1]
     program.pair = "Both"
     program.files["loops"] = program.files["loops"].replace("class Pair", "class Both")
+    assert program.told() == [73, 0, 1]
+    assert program.told() == [73, 1, 0]
+
+
+def test_loops_whose_parts_are_in_another_module_are_compiled_anew(program: Program) -> None:
+    """What was compiled imports the modules of its parts: it can't be used once they are gone."""
+    assert program.told() == [73, 0, 1]
+    program.files["moved"] = program.files.pop("inner")
+    program.remove("inner")
+    program.files["loops"] = program.files["loops"].replace("grammar_cache_0.inner", "grammar_cache_0.moved")
     assert program.told() == [73, 0, 1]
     assert program.told() == [73, 1, 0]
