@@ -107,7 +107,7 @@ def test_a_cache_that_names_what_is_gone_is_no_cache(program: Program) -> None:
 
 
 def test_loops_whose_parts_are_in_another_module_are_compiled_anew(program: Program) -> None:
-    """What was compiled imports the modules of its parts: it can't be used once they are gone."""
+    """A compiled loop imports the modules of its parts: it can't be used once they are gone."""
     assert program.told() == [73, 0, 1]
     program.files["moved"] = program.files.pop("inner")
     program.remove("inner")
