@@ -94,8 +94,8 @@ class Configurations:
         )
         self._arena, self._rules = ARENA.packed(arena), NETWORK.packed(rules)
         self._endless_rules = NETWORK.packed(rules._replace(widest=UNLIMITED))
-        self.arena_block = self._arena.block
-        self.blocks = self._rules.block, self.arena_block
+        self.network_block, self.arena_block = self._rules.block, self._arena.block
+        self.blocks = self.network_block, self.arena_block
         """Blocks that compiled loops take first: of the network, and of the arena, whose arrays may become others."""
         node_of(self.arena, np.full(1, BOTTOM, np.int64))
         self.start = self._begin()

@@ -35,7 +35,7 @@ from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.masks.state_equivalence import LEVELS, alike, first_alike
 from grammar_cache.masks.weight_kernels import mostly_behind, outlook, weight_alike
 from grammar_cache.successors.rule_classes import RuleClasses, Wide
-from grammar_cache.successors.self_loops import Loop, region, wide_loop_at
+from grammar_cache.successors.self_loops import Loop, loop_at, region
 from grammar_cache.successors.token_kernels import PackedWords
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -242,7 +242,7 @@ class InsideWalks:
         )
 
     def _loop(self, state: int) -> Loop | None:
-        return wide_loop_at(self._configurations.rules, state, self._vocabulary.byte_weights, _LOOPING)
+        return loop_at(self._configurations.network_block, state, self._vocabulary.byte_weights, _LOOPING)
 
     def _dearest(self, states: Ints) -> int:
         return int(self._distances.state_costs[states].max(initial=-1))
@@ -290,6 +290,6 @@ class InsideWalks:
         known = self._kinds.get(place)
         if known is None:
             costs = self._distances.state_costs
-            known = alike(self._configurations.rules, costs, INFINITE, first, past, LEVELS)
+            known = alike(self._configurations.network_block, costs, INFINITE, first, past, LEVELS)
             self._kinds.keep(place, known, known.nbytes + 200)
         return first, known

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.configurations.arena import NetworkArrays
+from grammar_cache.configurations.arena import NetworkArrays, NetworkBlock, rules_in
 from grammar_cache.loops.array_types import IntRows, Ints
 from grammar_cache.loops.jit import jit, jit_no_arrays
 
@@ -22,9 +22,9 @@ LEVELS: NDArray[np.int32] = np.array([3, 5, 8, 12, 16, 24, 32], np.int32)
 
 
 @jit
-def alike(rules: NetworkArrays, costs: Ints, infinite: int, first: int, past: int, wanted: Ints) -> Ints:
+def alike(rules_block: NetworkBlock, costs: Ints, infinite: int, first: int, past: int, wanted: Ints) -> Ints:
     """Number by wanted level and by state from `first` to before `past`, which are a rule: equal for those alike."""
-    count = past - first
+    rules, count = rules_in(rules_block), past - first
     found = np.empty((len(wanted), count), np.int32)
     begin, before = _leading(rules, first, past)
     numbers, sizes = np.zeros(count, np.int32), np.zeros(count, np.int32)

@@ -43,7 +43,7 @@ class KnownExits:
 
     def _look_around(self, state: int) -> None:
         likes = len(self._likes)
-        known = surroundings(self._configurations.rules, state, self._vocabulary, self._likes)
+        known = surroundings(self._configurations.network_block, state, self._vocabulary, self._likes)
         self._by_state[state] = known
         self.held_bytes += _ENTRY_BYTES + (0 if known is None else known.own_bytes)
         if len(self._likes) > likes:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.alike_labels import alike_labels
 from grammar_cache.algorithms.counting_sort import by_key
-from grammar_cache.configurations.arena import NetworkArrays
+from grammar_cache.configurations.arena import NetworkArrays, NetworkBlock, rules_in
+from grammar_cache.configurations.interner import Configurations
 from grammar_cache.loops.array_types import Flags, Ints, Longs
 from grammar_cache.loops.jit import jit, jit_inline
 from grammar_cache.successors.class_walk_kernels import WideStates
@@ -74,10 +75,9 @@ class Together:
 class RuleClasses:
     """Classes of one grammar's rules, and the vocabulary by them. Made where they are first asked for."""
 
-    def __init__(self, rules: NetworkArrays, rule_of: Ints, vocabulary: Vocabulary) -> None:
-        """`rule_of`: the rule of each state."""
-        self._rules = rules
-        self._rule_of = rule_of
+    def __init__(self, configurations: Configurations, vocabulary: Vocabulary) -> None:
+        self._rules = configurations.network_block
+        self._rule_of = configurations.network.states.rule
         self._vocabulary = vocabulary
         self._tries = vocabulary.cache(ClassTrieCache)
         self._read: dict[tuple[int, ...], tuple[Flags, NDArray[np.uint8]] | None] = {}
@@ -172,11 +172,12 @@ def _finer(classes: NDArray[np.uint8], others: NDArray[np.uint8]) -> bool:
 
 
 @jit
-def parts(rules: NetworkArrays) -> Ints:
+def parts(rules_block: NetworkBlock) -> Ints:
     """The part of each state, by its least state: states that moves, or calls and what is behind them, lead between are
     one part; -1 for states that read few bytes, and call no rule. Entries of rules that would be such are parts of
     their own, as who calls a rule reads what its entry reads.
     """
+    rules = rules_in(rules_block)
     begins, part = _begins(rules), np.arange(len(rules.final)).astype(np.int32)
     for s in range(len(part)):
         width = 0
@@ -203,12 +204,12 @@ def parts(rules: NetworkArrays) -> Ints:
 
 
 @jit
-def into_loops(rules: NetworkArrays, states: Ints) -> bool:
+def into_loops(rules_block: NetworkBlock, states: Ints) -> bool:
     """Whether from most of some states most bytes that are read lead to a state where most stay, as from those amid a
     key that may be a declared one or any other.
     """
+    rules, into = rules_in(rules_block), 0
     begins = _begins(rules)
-    into = 0
     for s in states:
         read = looping = 0
         last, stays = -1, False
@@ -262,27 +263,21 @@ def _join(part: Ints, state: int, other: int) -> None:
         part[max(one, two)] = min(one, two)
 
 
-def part_classes(rules: NetworkArrays, part_of: Ints, states: Ints) -> tuple[Flags, NDArray[np.uint8]] | None:
+def part_classes(rules: NetworkBlock, part_of: Ints, states: Ints) -> tuple[Flags, NDArray[np.uint8]] | None:
     """Flags of the rules that the `states` of some parts call, and they call; the class of each byte, numbered by the
     least bytes of the classes: from no wide state of those parts and rules, two bytes of a class lead to different
     states. None where there are too many classes for a trie, or states that are called.
     """
-    called, of_class = _alike(rules, part_of, states, int(rules.classes.max()) + 1, _MOST_CALLED)
-    if not len(of_class):
-        return None
-    _, least, inverse = np.unique(of_class[rules.classes], return_index=True, return_inverse=True)
-    if len(least) > MOST_CLASSES:
-        return None
-    rank = np.empty(len(least), np.uint8)
-    rank[np.argsort(least)] = np.arange(len(least))
-    return called, rank[inverse]
+    called, classes, count = _alike(rules, part_of, states, _MOST_CALLED)
+    return (called, classes) if 0 < count <= MOST_CLASSES else None
 
 
 @jit
-def _alike(rules: NetworkArrays, part_of: Ints, states: Ints, count: int, most: int) -> tuple[Flags, Ints]:
-    """Flags of the rules that some states call, and they call; by class, the first one that leads everywhere where that
-    class leads: nothing where rules of more than `most` states are called.
+def _alike(rules_block: NetworkBlock, part_of: Ints, states: Ints, most: int) -> tuple[Flags, NDArray[np.uint8], int]:
+    """Flags of the rules that some states call, and they call; classes by byte, those of one lead to the same
+    everywhere; and how many these are: 0 where rules of more than `most` states are called.
     """
+    rules = rules_in(rules_block)
     called, among = np.zeros(len(rules.entry), np.bool_), np.zeros(len(part_of), np.bool_)
     todo, size = np.empty(len(states) + most, np.int32), len(states)
     todo[:size] = states
@@ -301,7 +296,7 @@ def _alike(rules: NetworkArrays, part_of: Ints, states: Ints, count: int, most: 
             past = rules.entry[rule + 1] if rule + 1 < len(rules.entry) else len(part_of)
             most -= past - rules.entry[rule]
             if most < 0:
-                return called, np.empty(0, np.int32)
+                return called, np.empty(0, np.uint8), 0
             for other in range(rules.entry[rule], past):
                 if part_of[other] >= 0 and not among[other]:
                     todo[size], among[other] = other, True
@@ -313,4 +308,18 @@ def _alike(rules: NetworkArrays, part_of: Ints, states: Ints, count: int, most: 
             for of in range(rules.move_low[m], np.int64(rules.move_high[m]) + 1):
                 label[moves], tail[moves], head[moves] = of, s, rules.move_to[m]
                 moves += 1
-    return called, alike_labels(tail, label, head, count, count)
+    count = int(rules.classes.max()) + 1
+    return called, *_by_least_byte(rules, alike_labels(tail, label, head, count, count))
+
+
+@jit
+def _by_least_byte(rules: NetworkArrays, of_class: Ints) -> tuple[NDArray[np.uint8], int]:
+    """Numbers of some classes of the network's, by byte, in the order of their least bytes, and how many there are."""
+    number, classes, count = np.full(len(of_class), -1, np.int32), np.empty(256, np.uint8), 0
+    for byte in range(256):
+        of = of_class[rules.classes[byte]]
+        if number[of] < 0:
+            number[of] = count
+            count += 1
+        classes[byte] = number[of]
+    return classes, count

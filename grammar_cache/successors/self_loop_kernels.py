@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar_cache.loops.array_types import ByteRows, Flags, IntRows, Ints, Longs, OctetRows, Octets
-from grammar_cache.loops.jit import jit, jit_no_arrays
+from grammar_cache.configurations.arena import NetworkArrays, NetworkBlock, rules_in
+from grammar_cache.loops.array_types import ByteRows, Flags, IntRows, Ints, Longs, OctetRows
+from grammar_cache.loops.jit import jit, jit_inline, jit_no_arrays
 from grammar_cache.successors.token_kernels import TokenArrays
 
 NOWHERE, OUT = -1, -2
@@ -14,36 +15,25 @@ NOWHERE, OUT = -1, -2
 
 
 @jit
-def around(
-    classes: NDArray[np.uint8],
-    move_first: Ints,
-    move_low: Octets,
-    move_high: Octets,
-    move_to: Ints,
-    call_first: Ints,
-    final: Flags,
-    state: int,
-    states: Ints,
-    after: ByteRows,
-) -> int:
-    """Fills `states` and `after`: how many states there are. They are numbered as bytes meet them, breadth first.
-
-    The arrays are those of `NetworkArrays`: handing over all of them takes longer.
+def around(rules_block: NetworkBlock, state: int, weights: Longs, share: int, states: Ints, after: ByteRows) -> int:
+    """Fills `states` and `after`: how many states there are, if more than one of `share` of the bytes stays there at
+    first, by their `weights`; else 0. They are numbered as bytes meet them, breadth first.
     """
-    order = _by_first_byte(classes)
+    rules = rules_in(rules_block)
+    classes, order = rules.classes, _by_first_byte(rules.classes)
     near = np.full((len(states), classes.max() + 1), NOWHERE, np.int8)
     row, size, i, returns = np.empty(classes.max() + 1, np.int32), 1, 0, False
     states[0] = state
     while i < size:
         s = states[i]
-        if final[s] or call_first[s] < call_first[s + 1]:
+        if _stands_alone(rules, s):
             near[i, classes[0]] = OUT  # never part of a region: nothing of it is looked at
             i += 1
             continue
         row[:] = -1
         last, near_last = -1, OUT
-        for m in range(move_first[s], move_first[s + 1]):
-            row[move_low[m] : np.int64(move_high[m]) + 1] = move_to[m]
+        for m in range(rules.move_first[s], rules.move_first[s + 1]):
+            row[rules.move_low[m] : np.int64(rules.move_high[m]) + 1] = rules.move_to[m]
         for c in order:
             to = row[c]
             if to < 0:
@@ -59,7 +49,14 @@ def around(
             near[i, c] = near_last
             returns |= near_last == 0
         i += 1
-    return _region(near[:size], classes, states, after) if returns else 0
+    kept = _region(near[:size], classes, states, after) if returns else 0
+    return kept if kept and share * weights[after[0] >= 0].sum() > weights.sum() else 0
+
+
+@jit_inline
+def _stands_alone(rules: NetworkArrays, state: int) -> bool:
+    """Whether a state is in no region: its rule may end there, or it calls one."""
+    return bool(rules.final[state] or rules.call_first[state] < rules.call_first[state + 1])
 
 
 @jit
@@ -103,21 +100,17 @@ def _region(near: ByteRows, classes: NDArray[np.uint8], states: Ints, after: Byt
 
 
 @jit
-def moves_into(
-    classes: NDArray[np.uint8],
-    move_first: Ints,
-    move_low: Octets,
-    move_high: Octets,
-    move_to: Ints,
-    state: int,
-    after: Ints,
-) -> None:
-    """Writes the next state of a state in its rule, by byte, or -1."""
+def heaviest_behind(rules_block: NetworkBlock, state: int, weights: Longs, after: Ints) -> tuple[int, int, int]:
+    """Writes the next state of a state in its rule, by byte, or -1; zeros where the state can't be in a region, else
+    what `heaviest_of` tells.
+    """
+    rules = rules_in(rules_block)
     by_class = np.full(256, -1, np.int32)
-    for m in range(move_first[state], move_first[state + 1]):
-        by_class[move_low[m] : np.int64(move_high[m]) + 1] = move_to[m]
+    for m in range(rules.move_first[state], rules.move_first[state + 1]):
+        by_class[rules.move_low[m] : np.int64(rules.move_high[m]) + 1] = rules.move_to[m]
     for byte in range(256):
-        after[byte] = by_class[classes[byte]]
+        after[byte] = by_class[rules.classes[byte]]
+    return (0, 0, 0) if _stands_alone(rules, state) else heaviest_of(after, weights)
 
 
 @jit_no_arrays
@@ -144,11 +137,12 @@ def heaviest_of(after: Ints, weights: Longs) -> tuple[int, int, int]:
 
 
 @jit_no_arrays
-def may_end(move_first: Ints, move_to: Ints, final: Flags, states: Longs) -> bool:
+def may_end(rules_block: NetworkBlock, states: Longs) -> bool:
     """Whether a move from one of some states leads to where their rule may end."""
+    rules = rules_in(rules_block)
     for state in states:
-        for m in range(move_first[state], move_first[state + 1]):
-            if final[move_to[m]]:
+        for m in range(rules.move_first[state], rules.move_first[state + 1]):
+            if rules.final[rules.move_to[m]]:
                 return True
     return False
 

@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.configurations.arena import NetworkArrays
-from grammar_cache.loops.array_types import Flags, Ints
+from grammar_cache.configurations.arena import NetworkBlock
+from grammar_cache.loops.array_types import Flags, Ints, Longs
 from grammar_cache.successors.self_loop_kernels import (
     around,
-    heaviest_of,
+    heaviest_behind,
     least_into,
     may_end,
-    moves_into,
     tokens_in,
 )
 from grammar_cache.successors.token_kernels import TokenArrays
@@ -49,33 +48,17 @@ class Loop:
     key: bytes
 
 
-def loop_at(rules: NetworkArrays, state: int) -> Loop | None:
-    """The region of a state; None if it doesn't lead back to itself.
+def loop_at(rules: NetworkBlock, state: int, weights: Longs, share: int = 2) -> Loop | None:
+    """The region of a state, if it leads back to itself and more than one of `share` tokens stay there at first.
 
-    States that call a rule, or that a rule may end in, are outside.
+    `weights`: of the tokens, by first byte. States that call a rule, or that a rule may end in, are outside.
     """
-    after, states = _around(rules, state)
-    return _loop(after, states) if len(states) else None
-
-
-def wide_loop_at(rules: NetworkArrays, state: int, weights: NDArray[np.int64], share: int = 2) -> Loop | None:
-    """The region of a state, if more than one of `share` tokens stay in it at first."""
-    after, states = _around(rules, state)
-    wide = len(states) > 0 and weights[after[0] >= 0].sum() * share > weights.sum()
-    return _loop(after, states) if wide else None
-
-
-def _around(rules: NetworkArrays, state: int) -> tuple[NDArray[np.int8], Ints]:
     states, after = np.empty(_LARGEST, np.int32), np.empty((_LARGEST, 256), np.int8)
-    size = around(
-        rules.classes, rules.move_first, rules.move_low, rules.move_high, rules.move_to, rules.call_first, rules.final,
-        state, states, after,
-    )  # fmt: skip
-    return after[:size], states[:size]
-
-
-def _loop(after: NDArray[np.int8], states: Ints) -> Loop:
-    return Loop(states.copy(), after.copy(), blake2b(after.tobytes(), digest_size=16).digest())
+    size = around(rules, state, weights, share, states, after)
+    if not size:
+        return None
+    after = after[:size].copy()
+    return Loop(states[:size].copy(), after, blake2b(after.tobytes(), digest_size=16).digest())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,19 +183,19 @@ class Like:
         return self.after.nbytes + loop + 300
 
 
-def surroundings(rules: NetworkArrays, state: int, vocabulary: Vocabulary, likes: dict[int, Like]) -> LoopExits | None:
+def surroundings(rules: NetworkBlock, state: int, vocabulary: Vocabulary, likes: dict[int, Like]) -> LoopExits | None:
     """Exits of the loop around a state; None if most tokens don't stay in a loop at first. `likes`: what is known of
     states that others go on as, to which it adds.
     """
-    if rules.final[state] or rules.call_first[state] < rules.call_first[state + 1]:
+    after, weights = np.empty(256, np.int32), vocabulary.byte_weights
+    most, heaviest, alive = heaviest_behind(rules, state, weights, after)
+    if not most:
         return None
-    after, weights = _after(rules, state), vocabulary.byte_weights
-    most, heaviest, alive = heaviest_of(after, weights)
-    loop, other = wide_loop_at(rules, state, weights) if 2 * alive > most else None, after
+    loop, other = loop_at(rules, state, weights) if 2 * alive > most else None, after
     if loop is None and heaviest >= 0:
         like = likes.get(heaviest)
         if like is None:
-            like = likes[heaviest] = Like(_after(rules, heaviest), wide_loop_at(rules, heaviest, weights))
+            like = likes[heaviest] = _like(rules, heaviest, weights)
         loop, other = like.loop, like.after
     if loop is None:
         return None
@@ -230,8 +213,14 @@ def surroundings(rules: NetworkArrays, state: int, vocabulary: Vocabulary, likes
         ways.before,
         ways.visited,
         ways.apart,
-        may_end(rules.move_first, rules.move_to, rules.final, states),
+        may_end(rules, states),
     )
+
+
+def _like(rules: NetworkBlock, state: int, weights: Longs) -> Like:
+    after = np.empty(256, np.int32)
+    heaviest_behind(rules, state, weights, after)
+    return Like(after, loop_at(rules, state, weights))
 
 
 def _ways(loop: Loop, alike: Flags, vocabulary: Vocabulary) -> _Ways:
@@ -266,13 +255,6 @@ def _found_ways(found: Region, size: int, alike: Flags, vocabulary: Vocabulary) 
         int(found.visited[alike].sum()),
         len(others),
     )
-
-
-def _after(rules: NetworkArrays, state: int) -> Ints:
-    """Next state of a state in its rule, by byte, or -1."""
-    after = np.empty(256, np.int32)
-    moves_into(rules.classes, rules.move_first, rules.move_low, rules.move_high, rules.move_to, state, after)
-    return after
 
 
 def _least(strings: Ints, rows: Flags, lengths: Ints) -> Ints:

@@ -76,7 +76,7 @@ class SuccessorTables:
         self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._spent = np.empty(vocabulary.longest + 1, np.int32)
         self._scratch = Scratch()
-        self.rule_classes = RuleClasses(configurations.rules, configurations.network.states.rule, vocabulary)
+        self.rule_classes = RuleClasses(configurations, vocabulary)
         self._class_walks = ClassWalks(configurations, vocabulary, self.rule_classes, self._scratch)
         self._around = KnownAround(configurations, self._exits, self._class_walks)
 

@@ -52,9 +52,9 @@ def test_parts_that_call_many_states_have_no_classes(monkeypatch: pytest.MonkeyP
     text = 'root ::= "<" r "x"* ">" root | [^<>]*\nr ::= ' + " ".join(f'"{letter}"' for letter in LETTERS)
     known = Vocabulary([bytes([byte]) for byte in range(256)], [])
     grammar = compile_grammar(Constraint("gbnf", text), known)
-    rules = grammar._configurations.rules
+    rules = grammar._configurations.network_block
     part_of = parts(rules)
-    own = np.flatnonzero(part_of == part_of[rules.entry[0]]).astype(np.int32)
+    own = np.flatnonzero(part_of == part_of[grammar.network.entry[0]]).astype(np.int32)
     assert part_classes(rules, part_of, own) is not None
     monkeypatch.setattr(rule_classes, "_MOST_CALLED", 5)
     assert part_classes(rules, part_of, own) is None

@@ -152,7 +152,7 @@ def test_fuel_ends_within_a_walk_by_class() -> None:
 def test_parts_of_a_rule_are_joined_by_wide_states() -> None:
     """Two texts of an object are two parts, as the states between them are narrow; all states of a text are one."""
     grammar = compiled([(0, 2, 5), (0, 1, 9)], called=False)
-    part_of = parts(grammar._configurations.rules)
+    part_of = parts(grammar._configurations.network_block)
     behind = [
         grammar.consume_bytes(grammar.start, text) for text in (b'"', b'"a', b'"ab', b'"abc",', b'"abc","', b'"abc","x')
     ]

@@ -17,6 +17,8 @@ from tests.strategies import examples
 ESCAPE = Seq((Bytes(b"\\"), Alt((char_class([(0x61, 0x62)]), Bytes(b"uu")))))
 CONTENT = Repeat(Alt((char_class([(0x61, 0x63)]), ESCAPE)), 0, None)
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"\\", b"u", b'"', b","]), min_size=1, max_size=5).map(b"".join)
+EVEN = np.ones(256, np.int64)
+"""Weights of bytes that are alike: one of 257 of them stays wherever any does."""
 
 
 @given(st.sets(TEXTS, min_size=1, max_size=30), st.booleans())
@@ -27,8 +29,8 @@ def test_tokens_stay_in_a_region_or_leave_it(words: set[bytes], called: bool) ->
     after = Ref("x") if called else Bytes(b'"')
     rules = {"s": Seq((CONTENT, after, Bytes(b","))), "x": Seq((Bytes(b'"'), Repeat(Ref("s"), 0, 1)))}
     grammar = compile_expression(Grammar(rules, "s"), Vocabulary([b"a", b"b", b'"', b",", b"\\"], [99]), Limits())
-    network, rules_of = grammar.network, grammar._configurations.rules
-    loop = loop_at(rules_of, network.entry[0])
+    network, block = grammar.network, grammar._configurations.network_block
+    loop = loop_at(block, network.entry[0], EVEN, share=257)
     if called:
         assert loop is None  # the state calls x
         return
@@ -61,7 +63,8 @@ def test_tokens_stay_in_a_region_or_leave_it(words: set[bytes], called: bool) ->
 
 def test_what_leads_nowhere_back_is_no_region() -> None:
     grammar = compile_expression(Grammar({"s": Bytes(b"abc")}, "s"), Vocabulary([b"a", b"b", b"c"], [9]), Limits())
-    assert all(loop_at(grammar._configurations.rules, state) is None for state in range(grammar.network.states.count))
+    block = grammar._configurations.network_block
+    assert all(loop_at(block, state, EVEN, share=257) is None for state in range(grammar.network.states.count))
 
 
 @given(st.lists(st.integers(-1, 4), min_size=256, max_size=256), st.integers(0, 99))

@@ -16,7 +16,7 @@ from grammar_cache.configurations.arena import DEAR_SHARE
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
-from grammar_cache.successors.self_loops import wide_loop_at
+from grammar_cache.successors.self_loops import loop_at
 from tests.strategies import LITTLE, NARROW, Case, cases, examples
 
 SCHEMA = '{"type": "array", "items": {"type": ["string", "integer"]}}'
@@ -201,7 +201,7 @@ def test_a_wide_loop_is_one_that_most_tokens_stay_in() -> None:
         configuration = grammar.consume_bytes(grammar.start, text)
         assert configuration is not None
         [(state, _), *_] = grammar._configurations.items(configuration)
-        return wide_loop_at(grammar._configurations.rules, state, weights) is not None
+        return loop_at(grammar._configurations.network_block, state, weights) is not None
 
     assert loops(b'["a')
     assert not loops(b"[12")
