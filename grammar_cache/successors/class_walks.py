@@ -19,8 +19,9 @@ from grammar_cache.successors.class_walk_kernels import (
     wide_sources,
 )
 from grammar_cache.successors.distinct_kernels import NO_FUEL
+from grammar_cache.successors.part_kernels import WIDE
 from grammar_cache.successors.remaining_walks import NOTHING, Around
-from grammar_cache.successors.rule_classes import WIDE, RuleClasses
+from grammar_cache.successors.rule_classes import RuleClasses
 from grammar_cache.successors.scratch import Scratch
 from grammar_cache.successors.token_kernels import TokenArrays
 from grammar_cache.vocabulary.vocabulary import Vocabulary

@@ -13,7 +13,8 @@ from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_gramm
 from grammar_cache.masks import inside_walks
 from grammar_cache.masks.state_equivalence import alike
 from grammar_cache.successors import rule_classes
-from grammar_cache.successors.rule_classes import part_classes, parts
+from grammar_cache.successors.part_kernels import parts
+from grammar_cache.successors.rule_classes import part_classes
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

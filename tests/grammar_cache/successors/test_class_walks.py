@@ -17,7 +17,8 @@ from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, And, Bytes, CharClass, Expression, Grammar, Not, Repeat, Seq, char_class
 from grammar_cache.successors import rule_classes
 from grammar_cache.successors.class_walks import ClassWalks
-from grammar_cache.successors.rule_classes import MOST, WIDE, RuleClasses, parts
+from grammar_cache.successors.part_kernels import WIDE, parts
+from grammar_cache.successors.rule_classes import MOST, RuleClasses
 from grammar_cache.successors.successors import Successors
 from tests.grammar_cache.masks.test_class_walks import compiled
 from tests.grammar_cache.successors.test_tables import check_costs, places
