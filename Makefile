@@ -164,8 +164,9 @@ install-vllm:
 warm-vllm: install-vllm
 	NUMBA_CACHE_DIR=.venv-vllm/loops .venv-vllm/bin/python -m grammar_cache.warm_up
 
-# Tests that share an engine are of one group, and go to one process. Engines that run at once would else be bound to the
-# processors that the others are bound to.
+# Tests that share an engine are of one group, and go to one process; there is a second such engine, so that two
+# processes have as much to do. Engines that run at once would else be bound to the processors that the others are
+# bound to.
 test-vllm: export VLLM_CPU_OMP_THREADS_BIND = nobind
 test-vllm: export OMP_NUM_THREADS = 1
 test-vllm: install-vllm model

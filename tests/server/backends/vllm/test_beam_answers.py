@@ -10,7 +10,7 @@ from tests.server.backends.vllm.conftest import Serving
 from tests.server.backends.vllm.test_engine import CONSTRAINTS, body, chat, streamed, text
 from tests.server.running import eventually
 
-pytestmark = [pytest.mark.model, pytest.mark.xdist_group("vllm")]
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("beams and thoughts")]
 
 
 def beams(width: int, **options: Any) -> dict[str, Any]:

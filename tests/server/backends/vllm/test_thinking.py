@@ -11,7 +11,7 @@ import pytest
 from tests.server.backends.vllm.conftest import Serving
 from tests.server.running import error_of, schema_format
 
-pytestmark = pytest.mark.xdist_group("vllm")
+pytestmark = pytest.mark.xdist_group("beams and thoughts")
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
