@@ -135,7 +135,7 @@ def _worker() -> Iterator[Popen[str]]:
     outlive this one; and who interrupts this one leaves it to that kill.
     """
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-    line = [sys.executable, "-m", __spec__.name]
+    line = [sys.executable, "-P", "-m", __spec__.name]  # else a folder of this name where the user is comes first
     with Popen(line, stdin=PIPE, stdout=PIPE, text=True, env=variables, process_group=0) as process:
         try:
             yield process

@@ -111,9 +111,10 @@ print(json.dumps([others, len(found), len(untold)]))
 """
 
 
-def run(program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(line, env={**os.environ, **variables}, capture_output=True, text=True, check=False, cwd=ROOT)
+def run(program: str, *arguments: str, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-P", "-c", program, *arguments]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    return subprocess.run(line, env=variables, capture_output=True, text=True, check=False, cwd=folder)
 
 
 def package(folder: Path, even: str) -> dict[str, str]:
@@ -137,6 +138,16 @@ def test_loops_are_compiled_once_and_kept(tmp_path: Path) -> None:
     assert again == []
     assert answers == [6, 6, 2 * (6 + 3), 1, 0]
     assert missed == dict.fromkeys(names, 0)
+
+
+def test_packages_of_the_same_name_where_the_user_is_are_not_compiled(tmp_path: Path) -> None:
+    """A server that was installed may be started from a clone: its loops are compiled, not those of the clone."""
+    variables = package(tmp_path, even="return 1")
+    (tmp_path / "clone" / "own").mkdir(parents=True)
+    (tmp_path / "clone" / "own" / "__init__.py").write_text("raise ImportError('this is the clone')")
+    done = run(ASK, folder=tmp_path / "clone", **variables)
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)[-1].values()) == {0}
 
 
 def test_a_loop_that_can_not_be_compiled_is_told(tmp_path: Path) -> None:
