@@ -73,6 +73,7 @@ class RuleClasses:
     """Classes of one grammar's rules, and the vocabulary by them. Made where they are first asked for."""
 
     def __init__(self, configurations: Configurations, vocabulary: Vocabulary) -> None:
+        self._configurations = configurations  # a block is valid for as long as they are
         self._rules = configurations.network_block
         self._rule_of = configurations.network.states.rule
         self._vocabulary = vocabulary
