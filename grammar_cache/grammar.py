@@ -255,6 +255,12 @@ class CompiledGrammar(SearchedMasks):
         """Whether the text is complete and nothing can follow it."""
         return self.accepts(configuration) and self._configurations.ends(configuration)
 
+    def is_dear(self, configuration: int) -> bool:
+        """Whether a byte from there costs more than `Limits.byte_cost`: only the witness goes on by such a byte. Raises
+        LimitExceeded(configurations), Interrupted.
+        """
+        return self._configurations.left_out(configuration)
+
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
         """The first of these ids, int32[k], after which the text can be completed with `tokens` more; None if none can.
 

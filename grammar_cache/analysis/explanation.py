@@ -1,10 +1,10 @@
-"""Explanation why a token may follow a text or may not: the grammar forbids it, or the budget does."""
+"""Explanation why a token may follow a text or may not: the grammar forbids it, the budget does, or a limit."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -15,18 +15,21 @@ from grammar_cache.grammar import CompiledGrammar
 SHOWN_CHARACTERS = 40
 """Characters at the end of a text that a message repeats."""
 
+Reason: TypeAlias = Literal["grammar", "budget", "limit"]
+"""Causes that keep a token out. `limit`: reading it costs more than `Limits.byte_cost`, whatever the grammar says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Verdict on a token, as masks have it.
 
     `reason`: what forbids it; None: nothing. `distance`: tokens that a complete text still needs behind it, at most;
-    None where the grammar forbids it. `next`: what may come in its place by the grammar; see `next_texts`. `may_end`:
-    whether the text may end before it.
+    None where the grammar forbids it or a limit does. `next`: what may come in its place by the grammar; see
+    `next_texts`. `may_end`: whether the text may end before it.
     """
 
     allowed: bool
-    reason: Literal["grammar", "budget"] | None
+    reason: Reason | None
     message: str
     distance: int | None
     next: tuple[str, ...]
@@ -47,11 +50,11 @@ def explain(
     following = next_texts(grammar, configuration)
     if token in vocabulary.stop_ids:
         message = "the text is complete and may end" if may_end else _unfinished(before, following)
-        reason: Literal["grammar", "budget"] | None = None if may_end else "grammar"
+        reason: Reason | None = None if may_end else "grammar"
         return Explanation(may_end, reason, message, 0 if may_end else None, following, may_end)
     if not grammar.mask(configuration)[token]:
-        at, message = _forbidden(grammar, configuration, token, before)
-        return Explanation(False, "grammar", message, None, next_texts(grammar, at), grammar.accepts(at))
+        reason, at, message = _forbidden(grammar, configuration, token, before)
+        return Explanation(False, reason, message, None, next_texts(grammar, at), grammar.accepts(at))
     after = np.array([grammar.take(configuration, token)], np.int32)
     if budget is None:
         distance = int(grammar.distances(after, INFINITE - 1)[0])
@@ -76,11 +79,14 @@ def leaves_at(grammar: CompiledGrammar, configuration: int, data: bytes) -> tupl
     return len(data), configuration
 
 
-def forbids(text: bytes, refused: bytes, following: tuple[str, ...], *, may_end: bool) -> str:
-    """Message about bytes that the grammar refuses behind a text."""
-    ways = [quoted(one) for one in following] + (["the end of the text"] if may_end else [])
+def stops(grammar: CompiledGrammar, at: int, text: bytes, refused: bytes) -> tuple[Reason, str]:
+    """Reason why bytes can't be read behind a text, which has led to `at`, and the message."""
+    if grammar.is_dear(at):
+        return "limit", _costly(text, refused)
+    ways = [quoted(one) for one in next_texts(grammar, at)]
+    ways += ["the end of the text"] if grammar.accepts(at) else []
     instead = f"next could be {_listed(ways)}" if ways else "nothing could come next"
-    return f"the grammar forbids {_shown(refused)} after {_shown(text)}: {instead}"
+    return "grammar", f"the grammar forbids {_shown(refused)} after {_shown(text)}: {instead}"
 
 
 def quoted(text: str) -> str:
@@ -88,17 +94,25 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _forbidden(grammar: CompiledGrammar, configuration: int, token: int, text: bytes) -> tuple[int, str]:
-    """The configuration at which a token leaves the language, and the message."""
+def _forbidden(grammar: CompiledGrammar, configuration: int, token: int, text: bytes) -> tuple[Reason, int, str]:
+    """Reason why a token can't follow, the configuration at which it leaves the language, and the message."""
     data = grammar.vocabulary.spelling[token]
     if data is None:
-        return configuration, f"token {token} is a special one, which spells no text"
+        return "grammar", configuration, f"token {token} is a special one, which spells no text"
     read, at = leaves_at(grammar, configuration, data)
-    if read == len(data):
-        known = f"no complete text is known that begins with {_shown(text + data)}"
-        return configuration, f"{known} and that this model's tokens spell"
-    following = next_texts(grammar, at)
-    return at, forbids(text + data[:read], data[read:], following, may_end=grammar.accepts(at))
+    if read < len(data):
+        reason, message = stops(grammar, at, text + data[:read], data[read:])
+        return reason, at, message
+    if grammar.distances(np.array([at], np.int32), INFINITE - 1)[0] < INFINITE:  # its bytes are read one by one
+        return "limit", configuration, _costly(text, data)
+    known = f"no complete text is known that begins with {_shown(text + data)}"
+    return "grammar", configuration, f"{known} and that this model's tokens spell"
+
+
+def _costly(text: bytes, data: bytes) -> str:
+    """Message about bytes that cost too much to read behind a text."""
+    cost = f"reading {_shown(data)} after {_shown(text)} costs more than `byte_cost` allows"
+    return f"{cost}: the grammar is very ambiguous here, and only the shortest known completion goes on"
 
 
 def _tokens(count: int) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from grammar_cache.analysis.explanation import Explanation, explain, forbids, leaves_at, quoted
-from grammar_cache.analysis.next_texts import next_texts
+from grammar_cache.analysis.explanation import Explanation, explain, leaves_at, quoted, stops
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -30,8 +29,8 @@ def why(grammar: CompiledGrammar, prefix: str, token: int | str, tokens_left: in
         raise Unanswerable("prefix", "half of a surrogate pair is no text") from error
     read, configuration = leaves_at(grammar, grammar.start, data)
     if read < len(data):
-        following, may_end = next_texts(grammar, configuration), grammar.accepts(configuration)
-        raise Unanswerable("prefix", forbids(data[:read], data[read:], following, may_end=may_end))
+        _, message = stops(grammar, configuration, data[:read], data[read:])
+        raise Unanswerable("prefix", message)
     return explain(grammar, configuration, number, tokens_left, text=data)
 
 

@@ -74,13 +74,13 @@ class ExplainRequest(CertifyRequest):
 
 class Explained(AnswerModel):
     """Verdict on a token. `reason`: what forbids it, null if nothing does. `distance`: tokens that a complete text
-    still needs behind it, at most; null where the grammar forbids it. `next`: texts of which one may come in its place,
-    by the grammar, or ranges of their first characters; `may_end`: whether the text may end there.
+    still needs behind it, at most; null where the grammar or a limit forbids it. `next`: texts of which one may come in
+    its place, by the grammar, or ranges of their first characters; `may_end`: whether the text may end there.
     """
 
     object: Literal["explanation"] = "explanation"
     allowed: bool
-    reason: Literal["grammar", "budget"] | None
+    reason: Literal["grammar", "budget", "limit"] | None
     message: str
     distance: int | None
     next: list[str]

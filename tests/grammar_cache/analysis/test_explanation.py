@@ -11,7 +11,7 @@ from grammar_cache.analysis.explanation import Explanation, explain
 from grammar_cache.analysis.next_texts import next_texts
 from grammar_cache.grammar import CompiledGrammar
 from tests.grammar_cache.distances.test_additive import boundaries
-from tests.strategies import LITTLE, SEARCH, Case, cases, examples
+from tests.strategies import LITTLE, NARROW, SEARCH, Case, cases, examples
 
 VOCABULARY = Vocabulary(
     [*(bytes([byte]) for byte in range(128)), b'{"', b'":', b"true", "é".encode(), None, None], [133]
@@ -32,8 +32,8 @@ def check(case: Case, grammar: CompiledGrammar, text: bytes, configuration: int,
     for token in range(grammar.vocabulary.size):
         told = explain(grammar, configuration, token, budget, text=text)
         assert told.allowed == mask[token]
-        assert (told.reason == "grammar") == (not free[token])
-        assert (told.distance is None) == (told.reason == "grammar")
+        assert (told.reason in ("grammar", "limit")) == (not free[token])
+        assert (told.distance is None) == (not free[token])
         data = grammar.vocabulary.token_bytes[token]
         if token in grammar.vocabulary.stop_ids or not data:
             continue
@@ -42,12 +42,12 @@ def check(case: Case, grammar: CompiledGrammar, text: bytes, configuration: int,
             assert truth.most is None
         if told.distance is not None:
             assert truth.least <= told.distance
-        if budget is not None and told.reason != "grammar":
+        if budget is not None and free[token]:
             assert told.distance is not None
             assert (told.distance < budget) == told.allowed
 
 
-@given(cases(), st.sampled_from([SEARCH, LITTLE]))
+@given(cases(), st.sampled_from([SEARCH, LITTLE, *NARROW]))
 @examples(15)
 def test_explanations_are_what_masks_do(case: Case, limits: Limits) -> None:
     """Every token is allowed as masks have it, the grammar is blamed where no word goes on so, distances are sound."""
@@ -58,7 +58,7 @@ def test_explanations_are_what_masks_do(case: Case, limits: Limits) -> None:
         for budget in (None, 1, 2, 4):
             check(case, grammar, text, configuration, budget)
         told = next_texts(grammar, configuration)
-        if not any("–" in one for one in told):
+        if not grammar.is_dear(configuration) and not any("–" in one for one in told):
             ways = {
                 chr(byte) for byte in case.letters if any(word.startswith(text + bytes([byte])) for word in case.words)
             }
@@ -66,7 +66,7 @@ def test_explanations_are_what_masks_do(case: Case, limits: Limits) -> None:
 
 
 @pytest.mark.full
-@given(cases(), st.sampled_from([SEARCH, LITTLE]))
+@given(cases(), st.sampled_from([SEARCH, LITTLE, *NARROW]))
 @examples(600)
 def test_explanations_at_length(case: Case, limits: Limits) -> None:
     """Runs the quick test on many more grammars."""
@@ -103,6 +103,20 @@ def test_the_budget_is_blamed_where_it_forbids() -> None:
     assert asked(grammar, b'{"a":', b"true", 2).message == "fits the grammar, needs 2 tokens, 2 are left"
     assert asked(grammar, b'{"a":true', b"}", 1).message == "fits the grammar, needs 1 token, 1 is left"
     assert asked(grammar, b'{"a":', b"t").message == "fits the grammar, needs 5 tokens"
+
+
+def test_a_limit_is_blamed_where_reading_costs_too_much() -> None:
+    """A token that the grammar has and a limit leaves out isn't said to be forbidden by the grammar."""
+    pairs = Constraint("gbnf", 'root ::= root root | "a" | "true"')
+    dear = compile_grammar(pairs, VOCABULARY, Limits(byte_cost=1))
+    way = VOCABULARY.token_bytes[dear.witness(dear.start)[0]]
+    assert way is not None
+    other = b"true" if way == b"a" else b"a"
+    told = asked(dear, b"", other)
+    assert (told.allowed, told.reason, told.distance) == (False, "limit", None)
+    assert told.message.startswith(f'reading "{other.decode()}" after "" costs more than `byte_cost` allows: ')
+    assert asked(compile_grammar(pairs, VOCABULARY), b"", other).allowed
+    assert asked(dear, b"", b"1").reason == "limit"  # nobody has looked
 
 
 def test_ends_and_special_tokens() -> None:
