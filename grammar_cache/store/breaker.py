@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Breaker:
-    """Whoever is admitted tells how it went, once: `succeeded` or `failed`. Any thread."""
+    """Whoever is admitted tells how it went, once: `succeeded`, `failed` or `learned_nothing`. Any thread."""
 
     def __init__(self, what: str, clock: Callable[[], float] = monotonic) -> None:
         """`what`: the log's subject."""
@@ -69,3 +69,8 @@ class Breaker:
                 _log.warning("%s: off for now (%s)", self._what, error)
             self._looking = False
             self._ends = self._clock() + self._pause
+
+    def learned_nothing(self) -> None:
+        """Lets somebody else look."""
+        with self._lock:
+            self._looking = False

@@ -57,8 +57,8 @@ class Guard:
             self._counters.count("skipped")
             return otherwise
         self._counters.count("calls")
-        asked = self._threads.submit(call, self._store)
         try:
+            asked = self._threads.submit(call, self._store)
             answer = asked.result(seconds)
         except (TimeoutError, StoreTimeout) as error:
             asked.cancel()
@@ -72,5 +72,8 @@ class Guard:
             self._counters.count("errors")
             breaker.failed(error)
             return otherwise
+        except BaseException:  # an error of ours tells nothing of the store
+            breaker.learned_nothing()
+            raise
         breaker.succeeded()
         return answer

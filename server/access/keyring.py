@@ -29,7 +29,12 @@ class Keyring:
         self._stamp = None if path is None else _stamp(path)
         self._keys = self._single + (() if path is None else read_keys(path))
         self._next_look = clock() + LOOK_SECONDS
-        self.stale = False
+        self._complaint = ""
+
+    @property
+    def stale(self) -> bool:
+        """Whether the file couldn't be read when it was last looked at, so that the keys are those from before."""
+        return bool(self._complaint)
 
     @property
     def open(self) -> bool:
@@ -55,22 +60,24 @@ class Keyring:
         return found
 
     def _look(self) -> None:
-        """Reads the file again if it has changed; what can't be read leaves the keys as they are, and is told once."""
+        """Reads the file again if it has changed. What can't be read leaves the keys as they are, is told once, and is
+        tried again.
+        """
         if self._path is None or self._clock() < self._next_look:
             return
         self._next_look = self._clock() + LOOK_SECONDS
         try:
             stamp = _stamp(self._path)
-            if stamp == self._stamp:
+            if stamp == self._stamp and not self.stale:
                 return
-            self._stamp = stamp
             self._keys = self._single + read_keys(self._path)
+            self._stamp = stamp
         except (OSError, ValueError) as error:
-            if not self.stale or isinstance(error, ValueError):
+            if self._complaint != str(error):
                 _log.error("the keys stay as they were: %s", error)
-            self.stale = True
+            self._complaint = str(error)
         else:
-            self.stale = False
+            self._complaint = ""
             _log.warning("the keys were read anew: %s", ", ".join(key.name for key in self._keys))
 
 

@@ -13,7 +13,7 @@ from server.protocol.errors import ApiError, of_grammar
 
 WIDEST = 100
 """Characters of a line that are shown: schemas come in lines of any length."""
-CONSTRAINTS = ("schema", "grammar", "regex", "choice")
+CONSTRAINTS = ("schema", "grammar", "regex", "choice", "structural_tag")
 
 
 class Place(NamedTuple):

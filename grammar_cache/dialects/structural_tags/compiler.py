@@ -41,7 +41,7 @@ def parse(
     tokens: SpecialTokens = NO_TOKENS,
 ) -> Grammar:
     """The texts that a structural tag allows. Raises a `GrammarError`, with the pointer to what is to blame."""
-    return _Compiler(whitespace, limits, tokens, lenient=lenient).grammar(load(text, limits))
+    return _Compiler(whitespace, limits, tokens, lenient=lenient).grammar(load(text, limits, "the structural tag"))
 
 
 class _Compiler:

@@ -19,7 +19,7 @@ from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.compile import compile_grammar, constraint_id
 from grammar_cache.constraint import Constraint
 from grammar_cache.distances.searched_distances import Minimum
-from grammar_cache.errors import ArtefactError, LimitExceeded
+from grammar_cache.errors import ArtefactError, GrammarError, LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.vllm.settings import PluginSettings
 from grammar_cache.limits import Limits
@@ -121,7 +121,9 @@ class Compiler:
 
 
 class _Once(Generic[Made]):
-    """Results by constraint, each made once, by who has asked first; the least recently asked for go first."""
+    """Results and refusals by constraint, each made once, by who has asked first; the least recently asked for go
+    first. Other failures are told to all who wait, and not kept: what failed may work the next time.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -140,8 +142,16 @@ class _Once(Generic[Made]):
         if first:
             try:
                 future.set_result(make())
-            except BaseException as error:  # whoever else waits is told too
+            except GrammarError as error:
                 future.set_exception(error)
+            except BaseException as error:  # whoever else waits is told too
+                with self._lock:
+                    if self._futures.get(constraint) is future:
+                        del self._futures[constraint]
+                future.set_exception(error)
+        failure = future.exception()
+        if failure is not None:
+            raise failure.with_traceback(None)  # which would else grow with each time that one is raised
         return future.result()
 
 

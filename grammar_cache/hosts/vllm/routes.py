@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
 
 from grammar_cache.errors import GrammarError
 from grammar_cache.hosts.vllm.constraints import constraint_of
 from grammar_cache.hosts.vllm.frontend_hooks import gate_of
 from grammar_cache.hosts.vllm.settings import NAME
 
-_FIELDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag", "whitespace_pattern")
-_FLAGS = ("disable_any_whitespace", "disable_additional_properties")
+_FIELDS = frozenset(name for name in StructuredOutputsParams.__dataclass_fields__ if not name.startswith("_"))
 
 
 class CertifyRoute:
@@ -39,10 +39,12 @@ async def certify(request: Request) -> JSONResponse:
     except ValueError:
         return _refused("the body is not JSON", "invalid_json")
     given = body.get("structured_outputs") if isinstance(body, dict) else None
-    if not isinstance(given, dict) or given.keys() - {*_FIELDS, *_FLAGS}:
+    if not isinstance(given, dict) or not given.keys() <= _FIELDS:
         return _refused("structured_outputs is an object with a constraint, as in a request", "invalid_value")
-    outputs = SimpleNamespace(**dict.fromkeys(_FIELDS), **dict.fromkeys(_FLAGS, False))
-    outputs.__dict__.update(given)
+    try:
+        outputs = StructuredOutputsParams(**given)
+    except (ValueError, VLLMValidationError) as error:  # of a field, and of all together
+        return _refused(str(error), "invalid_value")
     gate = gate_of()
     if gate.compiler is None:
         return _refused("this server has no tokenizer", "unsupported_tokenizer")

@@ -138,7 +138,7 @@ class RedisStore(Store):
         except ReadOnlyError as error:
             self.close()  # the one that takes writes is elsewhere now: look for it
             raise StoreError(str(error)) from error
-        except (RedisError, RedisClusterException, OSError) as error:
+        except (RedisError, RedisClusterException, OSError, UnicodeError) as error:  # a host may be no possible name
             raise StoreError(str(error)) from error
 
 

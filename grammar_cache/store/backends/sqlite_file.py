@@ -10,7 +10,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -141,11 +141,19 @@ class SqliteFile:
             self._note_read_only()
             return StoreReadOnly(str(error))
         if code in _DAMAGED and file == _number(self._path) and not self._read_only:
-            _log.warning("%s is damaged: it is put aside, and a new one begun", self._path)
-            for end in ("-wal", "-shm"):
-                Path(f"{self._path}{end}").unlink(missing_ok=True)
-            self._path.replace(f"{self._path}.damaged")
+            try:
+                self._put_aside()
+            except OSError as refused:
+                return StoreError(f"{error}; it can't be put aside: {refused}")
         return StoreError(str(error))
+
+    def _put_aside(self) -> None:
+        """Makes room for a new file, unless somebody else has been faster. Raises OSError."""
+        for end in ("-wal", "-shm"):
+            Path(f"{self._path}{end}").unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            self._path.replace(f"{self._path}.damaged")
+            _log.warning("%s was damaged: it is put aside, and a new one begun", self._path)
 
 
 def _number(path: Path) -> int:

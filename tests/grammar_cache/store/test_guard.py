@@ -171,6 +171,27 @@ def test_what_is_wrong_in_a_call_is_raised(guard: Guard) -> None:
         guard.read(wrong, 60, Held())
 
 
+def test_what_is_wrong_in_a_call_keeps_nobody_from_looking(
+    store: MemoryStore, guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that is well again is found, though the call that was to find out had an error of its own."""
+    clock = Clock()
+    monkeypatch.setattr(guard, "reading", Breaker("reading", clock))
+    store.before = breaking
+    for _ in range(FAILURES):
+        held(guard)
+    store.before = lambda: None
+    clock.sleep(FIRST_PAUSE)
+
+    def wrong(store: Store) -> Held:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        guard.read(wrong, 60, Held())
+    store.artefacts[A] = b"123"
+    assert held(guard) == Held(b"123")
+
+
 def test_a_closed_guard_answers_nothing(guard: Guard, store: MemoryStore) -> None:
     """The store is closed with it, and not asked again."""
     guard.close()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from server.access import keyring
 from server.access.key_file import read_keys
 from server.access.keyring import LOOK_SECONDS, Keyring
-from server.access.keys import ANYBODY
+from server.access.keys import ANYBODY, Key
 from tests.server.access.test_account import Clock
 
 SECRET = "sk-marker-0123456789abcdef"
@@ -73,6 +74,7 @@ def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
     path.unlink()
     clock.now += LOOK_SECONDS
     assert keys.find(OTHER) is found
+    assert keys.stale
     written(path, {"name": "c", "key": SECRET})
     clock.now += LOOK_SECONDS
     assert keys.find(SECRET) is not None
@@ -130,3 +132,28 @@ def test_no_representation_and_no_log_has_a_value(tmp_path: Path, caplog: pytest
     assert SECRET not in told
     assert sha256(SECRET.encode()).hexdigest() not in told
     assert repr(sha256(SECRET.encode()).digest()) not in told
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing but the right to read it has changed: what can be read then counts. A failure that lasts is told once."""
+    clock = Clock()
+    path = written(tmp_path / "keys.json", {"name": "a", "key": SECRET})
+    keys = Keyring(None, path, clock)
+    written(path, {"name": "b", "key": OTHER})
+
+    def failing(_: Path) -> tuple[Key, ...]:
+        raise PermissionError("not now")
+
+    with monkeypatch.context() as without_rights:
+        without_rights.setattr(keyring, "read_keys", failing)
+        for _ in range(3):
+            clock.now += LOOK_SECONDS
+            assert keys.find(SECRET) is not None
+            assert keys.stale
+    assert caplog.messages == ["the keys stay as they were: not now"]
+    clock.now += LOOK_SECONDS
+    assert keys.find(SECRET) is None
+    assert keys.find(OTHER) is not None
+    assert not keys.stale

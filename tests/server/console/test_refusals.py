@@ -26,6 +26,7 @@ SCHEMA = '{\n  "type": "object",\n  "properties": {\n    "x": {"type": "strin"}\
         ("--schema", '{"type": object}', '{"type": object}', "object}"),
         ("--regex", "ab(c", "ab(c", "(c"),
         ("--choice", '["a", 1]', '["a", 1]', "1]"),
+        ("--structural-tag", '{"format": ]}', '{"format": ]}', "]}"),
     ],
 )
 def test_the_caret_is_below_the_place(

@@ -27,33 +27,36 @@ _SURROGATES = re.compile(
 )
 
 
-def load(text: str, limits: Limits) -> Json:
-    """The value of a JSON text (RFC 8259; neither NaN nor Infinity, no lone surrogates, no name twice in an object)."""
+def load(text: str, limits: Limits, subject: str = "the schema") -> Json:
+    """The value of a JSON text (RFC 8259; neither NaN nor Infinity, no lone surrogates, no name twice in an object).
+
+    `subject`: that of messages. Raises GrammarSyntaxError, LimitExceeded(text_bytes, nesting).
+    """
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise _syntax(text, "the schema holds a lone surrogate", error.start) from error
+        raise _syntax(text, f"{subject} holds a lone surrogate", error.start) from error
     if size > limits.text_bytes:
-        message = f"the schema is longer than {limits.text_bytes} bytes"
+        message = f"{subject} is longer than {limits.text_bytes} bytes"
         raise LimitExceeded(message, limit="text_bytes", line=1, column=1)
-    _check_nesting(text, limits.nesting)
+    _check_nesting(text, limits.nesting, subject)
     try:
         value: Json = json.loads(
             text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_unique
         )
     except json.JSONDecodeError as error:
-        raise _syntax(text, f"the schema is not JSON: {error.msg}", error.pos) from error
+        raise _syntax(text, f"{subject} is not JSON: {error.msg}", error.pos) from error
     except _Unreadable as error:
-        raise _syntax(text, str(error), _place(text, error.literal)) from error
+        raise _syntax(text, f"{subject} {error}", _place(text, error.literal)) from error
     escaped = _SURROGATES.finditer(text) if "\\u" in text else ()
     lone = next((match for match in escaped if match["lone"]), None)
     if lone is not None:
-        raise _syntax(text, "the schema holds a lone surrogate, which UTF-8 can't write", lone.start())
+        raise _syntax(text, f"{subject} holds a lone surrogate, which UTF-8 can't write", lone.start())
     return value
 
 
 class _Unreadable(Exception):
-    """A literal that is no number of JSON, or too large a one."""
+    """A literal that is no number of JSON, or too large a one. The message lacks its subject."""
 
     def __init__(self, message: str, literal: str) -> None:
         super().__init__(message)
@@ -66,7 +69,7 @@ def _place(text: str, literal: str) -> int:
     return next((match.start() for match in found if match["literal"]), 0)
 
 
-def _check_nesting(text: str, most: int) -> None:
+def _check_nesting(text: str, most: int, subject: str) -> None:
     if text.count("[") + text.count("{") <= most:
         return
     if _deepest(text) <= most:
@@ -77,7 +80,7 @@ def _check_nesting(text: str, most: int) -> None:
         if bracket in "[{":
             depth += 1
             if depth > most:
-                message = f"the schema nests more than {most} levels"
+                message = f"{subject} nests more than {most} levels"
                 line, column = _position(text, match.start())
                 raise LimitExceeded(message, limit="nesting", line=line, column=column)
         elif bracket in "]}":
@@ -96,16 +99,16 @@ def _deepest(text: str) -> int:
 
 def _decimal(literal: str) -> Decimal:
     if len(literal) > _LONGEST_NUMBER:
-        raise _Unreadable(f"the schema holds a number of more than {_LONGEST_NUMBER} characters", literal)
+        raise _Unreadable(f"holds a number of more than {_LONGEST_NUMBER} characters", literal)
     try:
         return Decimal(literal)
     except InvalidOperation as error:
-        raise _Unreadable(f"the schema holds a number out of range: {literal}", literal) from error
+        raise _Unreadable(f"holds a number out of range: {literal}", literal) from error
 
 
 def _integer(literal: str) -> int:
     if len(literal) > _LONGEST_NUMBER:
-        raise _Unreadable(f"the schema holds a number of more than {_LONGEST_NUMBER} digits", literal)
+        raise _Unreadable(f"holds a number of more than {_LONGEST_NUMBER} digits", literal)
     return int(literal)
 
 
@@ -114,12 +117,12 @@ def _unique(members: list[tuple[str, Json]]) -> dict[str, Json]:
     made = dict(members)
     if len(made) < len(members):
         [(name, _)] = Counter(name for name, _ in members).most_common(1)
-        raise GrammarSyntaxError(f"an object in the schema has the name {name[:_TOLD]!r} twice")
+        raise GrammarSyntaxError(f"an object has the name {name[:_TOLD]!r} twice")
     return made
 
 
 def _refuse(literal: str) -> NoReturn:
-    raise _Unreadable(f"the schema is not JSON: {literal} is not a number of JSON", literal)
+    raise _Unreadable(f"is not JSON: {literal} is not a number of JSON", literal)
 
 
 def _syntax(text: str, message: str, place: int) -> GrammarSyntaxError:

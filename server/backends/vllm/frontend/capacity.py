@@ -10,7 +10,7 @@ from __future__ import annotations
 from asyncio import Future, get_running_loop
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
 
@@ -92,6 +92,8 @@ class Capacity:
     def _admit(self) -> None:
         while self._line and self._may_begin(self._line[0]):
             waiting = self._line.popleft()
+            if waiting.turn.cancelled():
+                continue  # it is about to leave
             self._free = self._free.plus(waiting.need, -1)
             self._firm += waiting.firm
             waiting.turn.set_result(None)
@@ -101,7 +103,8 @@ class Capacity:
 
     def _leave(self, waiting: _Waiting) -> None:
         if waiting.turn.cancelled():
-            self._line.remove(waiting)
+            with suppress(ValueError):  # others that left first may have passed it
+                self._line.remove(waiting)
         else:
             self._free = self._free.plus(waiting.need)
             self._firm -= waiting.firm

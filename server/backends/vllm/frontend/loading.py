@@ -82,9 +82,13 @@ class LoadedGrammars:
 
     async def _evict(self) -> None:
         idle = [entry for entry in self._loaded.values() if not entry.users and entry.loading.done()]
-        for entry in idle[: max(0, len(self._loaded) - self._most)]:
+        dropped = idle[: max(0, len(self._loaded) - self._most)]
+        for entry in dropped:  # all before anybody else's turn, who may ask for one of them
             del self._loaded[id(entry.grammar)]
             self._learning.forget(entry.key)
-            found = await self._call("drop_grammar", entry.key)
-            if entry.exchange is not None:
-                entry.exchange.give(*map(received, found))
+        await asyncio.gather(*map(self._drop, dropped))
+
+    async def _drop(self, entry: _Loaded) -> None:
+        found = await self._call("drop_grammar", entry.key)
+        if entry.exchange is not None:
+            entry.exchange.give(*map(received, found))

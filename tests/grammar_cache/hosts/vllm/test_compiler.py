@@ -51,6 +51,26 @@ def test_each_constraint_is_compiled_once(compiled: list[Constraint]) -> None:
     assert len(compiled) == 2
 
 
+def test_a_failure_that_is_no_refusal_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks again once there is memory gets the grammar. A refusal that is kept doesn't grow as it is told."""
+    made = Compiler(VOCABULARY, SETTINGS)
+
+    def failing(*_: object) -> CompiledGrammar:
+        raise MemoryError
+
+    with monkeypatch.context() as without_memory:
+        without_memory.setattr(compiler, "compile_grammar", failing)
+        with pytest.raises(MemoryError):
+            made.grammar(CONSTRAINT)
+    assert made.grammar(CONSTRAINT).minimum.tokens > 0
+    lengths = set()
+    for _ in range(5):
+        with pytest.raises(GrammarError) as told:
+            made.grammar(Constraint("regex", "("))
+        lengths.add(len(told.traceback))
+    assert len(lengths) == 1
+
+
 def test_what_one_process_has_compiled_another_one_reads(compiled: list[Constraint]) -> None:
     """The artefact is the grammar in another process: nothing is compiled there, and it answers the same."""
     front_end, core = Compiler(VOCABULARY, SETTINGS), Compiler(VOCABULARY, SETTINGS)

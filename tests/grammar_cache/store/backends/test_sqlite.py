@@ -224,11 +224,37 @@ def test_a_damaged_file_is_put_aside(tmp_path: Path, caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.WARNING), pytest.raises(StoreError):
         store.load(A)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{path} is damaged: it is put aside, and a new one begun"
+        f"{path} was damaged: it is put aside, and a new one begun"
     ]
     store.write([Put(A, b"1", "me", NOW)])
     assert store.load(A).artefact == b"1"
     assert (tmp_path / "store.sqlite3.damaged").read_bytes() == damage
+    store.close()
+
+
+def test_who_finds_the_damaged_file_gone_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process has put it aside in between, or nobody can: both are errors of the store."""
+    path = tmp_path / "store.sqlite3"
+    path.write_bytes(b"no database" * 1000)
+    store, replace = store_in(tmp_path), Path.replace
+
+    def faster(self: Path, target: str) -> Path:
+        replace(self, target)
+        return replace(self, target)
+
+    def without_rights(self: Path, target: str) -> Path:
+        raise PermissionError("not yours")
+
+    with monkeypatch.context() as refused:
+        refused.setattr(Path, "replace", without_rights)
+        with pytest.raises(StoreError, match="can't be put aside: not yours"):
+            store.load(A)
+    with monkeypatch.context() as raced:
+        raced.setattr(Path, "replace", faster)
+        with pytest.raises(StoreError):
+            store.load(A)
+    store.write([Put(A, b"1", "me", NOW)])
+    assert store.load(A).artefact == b"1"
     store.close()
 
 

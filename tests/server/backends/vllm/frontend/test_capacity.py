@@ -35,10 +35,11 @@ class Crowd:
             self._ends[name].set()
         await settled()
 
-    async def cancel(self, name: str) -> None:
-        self._tasks[name].cancel()
+    async def cancel(self, *names: str) -> None:
+        for name in names:
+            self._tasks[name].cancel()
         await settled()
-        assert self._tasks[name].cancelled()
+        assert all(self._tasks[name].cancelled() for name in names)
 
     async def _be(self, name: str, need: Room, firm: bool) -> None:
         async with self.capacity.taken(need, firm=firm):
@@ -165,6 +166,25 @@ def test_who_leaves_frees_what_it_had_or_its_place_in_the_line() -> None:
         await crowd.cancel("a")
         await crowd.come("d", 8, firm=True)
         assert crowd.inside == ["c", "d"]
+
+    with_crowd(test)
+
+
+@pytest.mark.parametrize("firm", [False, True])
+def test_several_that_leave_at_once_keep_nothing(firm: bool) -> None:
+    """Texts of one request are cancelled together: who waits isn't let in by another that leaves in the same moment."""
+
+    async def test(crowd: Crowd) -> None:
+        await crowd.come("beams", 6, firm=True)
+        for name in "abcd":
+            await crowd.come(name, 3, firm=firm)
+        assert crowd.inside == ["beams", "a"]
+        await crowd.cancel("a", "b", "c", "d")
+        await crowd.come("e", 4, firm=True)
+        assert crowd.inside == ["beams", "e"]
+        await crowd.go("beams", "e")
+        await crowd.come("f", 10, 8, firm=True)
+        assert crowd.inside == ["f"]
 
     with_crowd(test)
 

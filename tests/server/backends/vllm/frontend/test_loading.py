@@ -104,6 +104,35 @@ def test_the_least_recently_used_goes_first_and_none_in_use() -> None:
     of_loop(test)
 
 
+def test_grammars_that_make_room_at_once() -> None:
+    """Two that come while a third is asked for: none is dropped twice, and none that came into use meanwhile."""
+
+    async def test(workers: Workers) -> None:
+        loaded = LoadedGrammars(workers.call, 2)
+        first, second, third, fourth = (grammar(text) for text in ("a", "b", "c", "ab"))
+
+        async def use(one: CompiledGrammar, turns: int) -> None:
+            async with loaded.loaded(one, None) as key:
+                for _ in range(turns):
+                    assert key in workers.held
+                    await asyncio.sleep(0.001)
+
+        await use(first, 1)
+        await use(second, 1)
+        workers.gate.clear()
+        asked = [asyncio.create_task(use(one, 30)) for one in (third, fourth)]
+        while "drop_grammar" not in workers.calls:
+            await asyncio.sleep(0)
+        asked += [asyncio.create_task(use(one, 30)) for one in (second, first)]
+        await asyncio.sleep(0.01)
+        workers.gate.set()
+        await asyncio.gather(*asked)
+        await use(grammar("bc"), 1)
+        assert len(workers.held) == 2
+
+    of_loop(test)
+
+
 def test_a_load_that_failed_is_tried_again() -> None:
     async def test(workers: Workers) -> None:
         loaded = LoadedGrammars(workers.call, 2)
