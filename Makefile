@@ -1,4 +1,4 @@
-# Verbs: install, check, test (test-bounds, test-full, test-vllm, test-clients), bench, docs, serve. CI calls the same ones: see .ci/run.
+# Verbs: install, check, test (test-bounds, test-full, test-vllm, test-clients), bench, docs, serve. CI calls the same ones.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -57,7 +57,7 @@ help:
 	@echo "make test-full  every test"
 	@echo "make test-vllm  the tests of the vLLM engine, in an environment of its own (.venv-vllm, 2.6 GB)"
 	@echo "make test-clients  clients of other people's, Python and JavaScript, in an environment of their own (.venv-clients)"
-	@echo "make bench      the benchmarks, beside peers (BENCH=compile, step, filter, ranking, schemas, grammars, artefact or store runs one, ARGS=...)"
+	@echo "make bench      the benchmarks, beside peers (BENCH=NAME runs one, ARGS=...; BENCH=--help names them)"
 	@echo "make bench-peers  peers that only the benchmark maskbench asks for, each in a folder of its own"
 	@echo "make docs       all pages as a static site with search, in build/site"
 	@echo "make serve      the server with the embedded model (HOST, PORT, ARGS='--model FOLDER')"

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from server.console.backends import separated
 from server.console.options import report
-from server.console.parser import Parser, Version, examples
+from server.console.parser import INTERRUPTED, Parser, Version, examples
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -29,9 +29,6 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "eval": "the paper's experiments, on any model or server",
     }
 )
-
-INTERRUPTED = 130
-"""Status of a command that was interrupted, as shells have it."""
 
 _PASSING_ON = ("serve", "generate", "eval")
 """Commands that run an engine, which may have options of its own."""

@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
         accepts = sorted(accept for _, accept in steps[1:])
         values = (steps[0][0], steps[1 + TURNS // 2][0], steps[-1][0], accepts[TURNS // 2])
         table.append([name, *(number(1000 * value) for value in values)])
-    peer = _xgrammar(folder, texts, words) if find_spec("xgrammar") else None
+    peer = _xgrammar(folder, texts) if find_spec("xgrammar") else None
     if peer is not None:
         table.append(["xgrammar", *(number(1000 * value) for value in peer), ""])
     print(markdown(("ms of 256 rows", "first use", "again, median", "again, most", "accept, median"), table))
@@ -93,7 +93,7 @@ def _step(cursors: list[Cursor], words: NDArray[np.int32]) -> tuple[float, float
     return filled - begun, time.process_time() - chosen
 
 
-def _xgrammar(folder: Any, texts: list[tuple[str, list[int]]], words: NDArray[np.int32]) -> tuple[float, ...] | None:
+def _xgrammar(folder: Any, texts: list[tuple[str, list[int]]]) -> tuple[float, ...] | None:
     """Seconds of xgrammar's fills at first use, again (median) and again (most)."""
     import torch
     import xgrammar

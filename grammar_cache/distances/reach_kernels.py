@@ -92,7 +92,7 @@ def _walk(rules: Readable, words: TokenArrays, children: Children, found: Found,
     alone = not (rules.closed or rules.is_entry[found.walk_state[walk]])
     alone = alone and found.walk_node[walk] == 0 and found.walk_model[walk] < 0
     found.alone[0], found.ended[0] = walk if alone else NOBODY, NOT_ENDED
-    if not _begin(rules, words, found, walk, 0):
+    if not _begin(rules, found, walk, 0):
         return False
     depth = 0
     while depth <= found.deepest[0]:
@@ -171,12 +171,12 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
             return True
     for k in range(rules.call_first[state], rules.call_first[state + 1]):
         callee = walk_of(found, rules.entry[rules.call_rule[k]], node)
-        if callee < 0 or not _begin(rules, words, found, callee, depth):
+        if callee < 0 or not _begin(rules, found, callee, depth):
             return False
         if not _link(rules, words, found, walk, callee, rules.call_back[k]):
             return False
     if node == 0:
-        return bool(_from_root(rules, words, children, found, walk, state))
+        return bool(_from_root(rules, children, found, walk, state))
     first, past = children.first[node], children.first[node + 1]
     if rules.width[state] * _SEARCH >= past - first:
         led = -1  # where a token has led that is as short as those after it, and less
@@ -207,7 +207,7 @@ def _go_on(rules: Readable, words: TokenArrays, children: Children, found: Found
 
 
 @jit_inline
-def _from_root(rules: Readable, words: TokenArrays, children: Children, found: Found, walk: int, state: int) -> bool:
+def _from_root(rules: Readable, children: Children, found: Found, walk: int, state: int) -> bool:
     """The moves from a place at the root, where the least token of a class stands for the others."""
     model = found.walk_model[walk]
     for of in range(rules.after.shape[1]):
@@ -245,7 +245,7 @@ def _link(rules: Readable, words: TokenArrays, found: Found, walk: int, callee: 
 
 
 @jit_inline
-def _begin(rules: Readable, words: TokenArrays, found: Found, walk: int, depth: int) -> bool:
+def _begin(rules: Readable, found: Found, walk: int, depth: int) -> bool:
     """Puts a walk that hasn't begun yet at its first place."""
     if found.walk_ends[walk] != NOT_BEGUN:
         return True

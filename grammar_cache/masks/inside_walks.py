@@ -124,7 +124,7 @@ class InsideWalks:
             return self._walked_beside(None, origin, 0, _NO_KINDS)
         loop = self._loop(state)
         if loop is not None:
-            return self._walked_around(state, loop)
+            return self._walked_around(loop)
         behind = self._loop_behind(origin, self._weight - alive)
         if behind is None:
             return self._walked_alike(state, origin)
@@ -156,7 +156,7 @@ class InsideWalks:
         whole = np.array([[1], [len(self._words.values.byte)], [origin]], np.int32)
         return self._walked(like, first, kinds, *whole)
 
-    def _walked_around(self, state: int, loop: Loop) -> Inside:
+    def _walked_around(self, loop: Loop) -> Inside:
         """Walks the tokens that leave the loop that a state is in."""
         table = self._configurations
         found = region(loop, self._vocabulary)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import cast
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -27,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class RequestIds:
-    """Middleware. `request_id_of` a scope below it."""
+    """Middleware. Below it the id is `request_id` in the state of a scope."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -62,7 +61,3 @@ class RequestIds:
 def new_id() -> str:
     """Id of a request that brought none."""
     return f"req_{uuid4().hex}"
-
-
-def request_id_of(scope: Scope) -> str:
-    return cast("str", scope["state"]["request_id"])

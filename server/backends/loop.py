@@ -188,7 +188,6 @@ class EngineLoop(Backend):
             if isinstance(result, EngineError):
                 self._end(request, result)
             else:
-                request.decoding.cost.model_seconds += model
                 self._advance(request, result)
         search = _searched(stepping) - searched
         self._times.add(model, perf_counter() - begun - model - search, search)

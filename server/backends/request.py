@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import replace
-from time import monotonic, perf_counter
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,10 +66,9 @@ class Decoding:
 
     def step(self, logits: NDArray[np.float32]) -> None:
         """One step, given the logits that were asked for; it may be taken again after LimitExceeded."""
-        begun, before = perf_counter(), _effort(self.decoder.language)
+        before = _effort(self.decoder.language)
         self._take_step(logits)
-        effort = _effort(self.decoder.language).since(before)
-        self.cost.add_step(len(logits), effort, perf_counter() - begun - effort.seconds, monotonic())
+        self.cost.add_step(len(logits), _effort(self.decoder.language).since(before), monotonic())
 
     def _take_step(self, logits: NDArray[np.float32]) -> None:
         self.fed = True

@@ -44,8 +44,8 @@ def run(arguments: Namespace) -> int:
     from server.console.loops import ready_loops
 
     try:
+        ready_loops()  # first: reading a tokenizer calls some
         vocabulary = Vocabulary.from_pretrained(folder, cache=default_cache())
-        ready_loops()
         print_json(certify(wanted, vocabulary))
     except GrammarError as error:
         refused(error, arguments, wanted.text, json=True)

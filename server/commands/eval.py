@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from server.console.backends import add_engine, backend_of, check_engine, engine_name
 from server.console.models import MODEL, add_model, model_folder
 from server.console.options import report
-from server.console.parser import examples
+from server.console.parser import INTERRUPTED, examples
 from server.evaluation import budgets
 from server.evaluation.datasets.samples import samples
 from server.evaluation.methods.spec import specs
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 PREFIX_CACHE_BYTES = 1 << 30
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, by custom."""
 EXPERIMENTS = {
     "json": "JSON for a schema, at growing budgets",
     "sql": "SQL for a question over a database",

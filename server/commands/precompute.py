@@ -22,7 +22,7 @@ from grammar_cache.limits import NODES
 from grammar_cache.store.contract import StoreError, StoreLimits
 from server.console.models import add_model, model_folder
 from server.console.options import add_constraint, add_store, constraint, print_json, report, stored
-from server.console.parser import examples
+from server.console.parser import INTERRUPTED, examples
 from server.console.refusals import refused
 from server.engines.embedded import default_cache
 from server.options.readers import positive, whole
@@ -43,8 +43,6 @@ QUESTIONS = 3
 """Attempts to find the table as a server does, who may miss an answer that comes late."""
 CLOSING_SECONDS = 60.0
 """Seconds for what is still to be written in the end."""
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, by custom."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ def run(arguments: Namespace) -> int:
     from server.console.options import report
 
     try:
+        ready_loops()  # first: reading a tokenizer calls some
         vocabulary = Vocabulary.from_pretrained(folder, cache=default_cache())
-        ready_loops()
         grammar = compile_grammar(wanted, vocabulary, Settings().limits)
         token = arguments.token if arguments.token is not None else arguments.token_id
         told = why(grammar, arguments.after, token, arguments.tokens_left)

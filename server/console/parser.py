@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 from server.options.readers import perhaps
 
 DISTRIBUTION = "swyb"
+INTERRUPTED = 130
+"""Exit status of a command that was interrupted, as shells have it."""
 
 
 class Parser(ArgumentParser):

@@ -71,7 +71,7 @@ class NamedGrammars:
 
     async def register(self, name: str, constraint: Constraint) -> bool:
         """Registers a constraint, in place of what had that name, and returns whether all who share the store know it
-        now. Whether all who share the store know it now. Raises ApiError.
+        now. Raises ApiError.
         """
         if name in names():
             raise ApiError(ErrorCode.INVALID_VALUE, f"{name!r} is a grammar that comes with the server", param="name")

@@ -10,11 +10,11 @@ from grammar_cache.grammar import ALGORITHM_VERSION
 from grammar_cache.grammars.shipped import names
 from grammar_cache.store.contract import Info, StoreError
 from server.access.permissions import check_names
-from server.grammars import compiled
+from server.grammars.compiled import Certified
 from server.presenters.certificate import unknown_fields
 from server.protocol.errors import ApiError, ErrorCode, of_grammar
 from server.protocol.grammars import (
-    Certified,
+    Certification,
     CertifyRequest,
     GrammarList,
     GrammarRequest,
@@ -58,7 +58,7 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
     )
 
 
-async def _precomputed(service: Service, asked: Asked, wanted: Precompute) -> compiled.Certified:
+async def _precomputed(service: Service, asked: Asked, wanted: Precompute) -> Certified:
     """Certified grammar with a table of distances, which all who share the store use from now on. Raises ApiError."""
     if service.database is None:
         message = "a table is computed for all who share a store, and this server has none"
@@ -79,12 +79,12 @@ async def asked_in(service: Service, request: CertifyRequest) -> Asked:
     return asked
 
 
-async def certified(service: Service, request: CertifyRequest) -> Certified:
+async def certified(service: Service, request: CertifyRequest) -> Certification:
     """Compiles the constraint, and tells what it needs. Raises ApiError."""
     asked = await asked_in(service, request)
     found = await service.certify(asked)
     known = await service.tenants.reports.of(asked.constraint, found.grammar)
-    return Certified(
+    return Certification(
         model=service.model.name,
         kind=asked.constraint.kind,
         field=asked.field,
@@ -107,7 +107,7 @@ async def certified(service: Service, request: CertifyRequest) -> Certified:
     )
 
 
-def _table_info(certified: compiled.Certified) -> TableInfo | None:
+def _table_info(certified: Certified) -> TableInfo | None:
     table = certified.table
     return TableInfo(name=table.name, height=table.height, entries=len(table)) if table else None
 

@@ -22,7 +22,6 @@ _BACKENDS: Neutral = ("auto", "guidance", "lm-format-enforcer", "outlines", "xgr
 
 _SCHEMA_FORMAT = 'send response_format {"type": "json_schema", "json_schema": {"name": "answer", "schema": {...}}}'
 _OBJECT = 'send response_format {"type": "json_object"}'
-_REGEX = 'send response_format {"type": "regex", "regex": "..."}'
 _CHOICE = 'send response_format {"type": "choice", "choice": ["...", "..."]}'
 _GRAMMAR = 'send grammar "...", or response_format {"type": "grammar", "grammar": "...", "syntax": "gbnf"} or "lark"'
 _WHOLE = (

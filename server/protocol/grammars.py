@@ -87,7 +87,7 @@ class Explained(AnswerModel):
     may_end: bool
 
 
-class Certified(AnswerModel):
+class Certification(AnswerModel):
     """Certificate of a constraint with this model's tokenizer. `field`: where the request has it. `example`: a shortest
     answer that is known, null if it is very long. `exact`: whether `min_tokens` can't be lowered. `size`: see
     `CompiledGrammar.size`. `ignored`: what is not enforced, annotations and what `lenient` dropped.

@@ -13,7 +13,7 @@ from server.api.description import problems, takes
 from server.presenters.grammars import certified
 from server.protocol.errors import ErrorCode
 from server.protocol.foreign.unanswered import CERTIFY
-from server.protocol.grammars import Certified, CertifyRequest
+from server.protocol.grammars import Certification, CertifyRequest
 from server.protocol.reading import parse_constrained
 
 router = APIRouter()
@@ -23,7 +23,7 @@ router = APIRouter()
     "/v1/certify",
     openapi_extra=takes(CertifyRequest),
     response_model=None,
-    responses={**problems(*ErrorCode), 200: {"model": Certified}},
+    responses={**problems(*ErrorCode), 200: {"model": Certification}},
 )
 async def certify(request: Request) -> Response:
     """Tells what a constraint needs at least, a shortest answer, and what is not enforced. No model is asked."""

@@ -16,11 +16,12 @@ from server.protocol.errors import ApiError, ErrorCode
 
 router = APIRouter(include_in_schema=False)
 
-OWN_HOST_ONLY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""The browser asks no other host, whatever the page's library would like to do."""
-_HEADERS = {"Content-Security-Policy": OWN_HOST_ONLY, "X-Content-Type-Options": "nosniff"}
+"""The browser asks no other host, whatever the page's library would like to do, and shows the page in no frame."""
+_HEADERS = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff"}
 
 _OURS = Path(str(files("server.routes") / "static"))
 _SWAGGER_UI = Path(str(files("fastapi_offline") / "static"))

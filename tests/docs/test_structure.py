@@ -35,6 +35,7 @@ ORDER = (
 
 MOST_FILES = 17
 MOST_LINES = 60
+MOST_FILE_LINES = 340
 PACKAGES = ("grammar_cache", "server", "benchmarks", "tests")
 
 _FRAMEWORKS = r"(fastapi|starlette|uvicorn|pydantic|torch|transformers|vllm)\b"
@@ -156,6 +157,12 @@ def test_no_function_is_long() -> None:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 assert (node.end_lineno or begin) - begin < MOST_LINES, f"{path}: {node.name}"
+
+
+def test_no_file_is_long() -> None:
+    """A file is read in one sitting."""
+    for path in modules("grammar_cache", "server", "benchmarks"):
+        assert path.read_text().count("\n") <= MOST_FILE_LINES, path
 
 
 def test_classes_have_names_of_their_own() -> None:

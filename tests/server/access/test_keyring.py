@@ -137,7 +137,7 @@ def test_no_representation_and_no_log_has_a_value(tmp_path: Path, caplog: pytest
 def test_a_file_that_could_not_be_read_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing but the right to read it has changed: what can be read then counts. A failure that lasts is told once."""
+    """Keys count once they can be read, though the file has no other stamp. A failure that lasts is told once."""
     clock = Clock()
     path = written(tmp_path / "keys.json", {"name": "a", "key": SECRET})
     keys = Keyring(None, path, clock)

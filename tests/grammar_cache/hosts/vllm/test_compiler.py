@@ -52,7 +52,7 @@ def test_each_constraint_is_compiled_once(compiled: list[Constraint]) -> None:
 
 
 def test_a_failure_that_is_no_refusal_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who asks again once there is memory gets the grammar. A refusal that is kept doesn't grow as it is told."""
+    """Another try, once there is memory, gives the grammar. A refusal that is kept doesn't grow as it is told."""
     made = Compiler(VOCABULARY, SETTINGS)
 
     def failing(*_: object) -> CompiledGrammar:
