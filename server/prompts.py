@@ -9,9 +9,9 @@ from server.engines.contract import ChatModel, PromptTooLong, Rendering, Unknown
 from server.protocol.chat import ChatRequest
 from server.protocol.completions.request import CompletionRequest
 from server.protocol.errors import ApiError, ErrorCode
-from server.protocol.messages import for_template
 from server.protocol.template_variables import template_variables
 from server.protocol.tools.template import tools_for_template
+from server.protocol.tools.turns import for_template
 from server.thinking.opening import Closer, opening_of
 
 

@@ -57,7 +57,10 @@ class ChatEncoder:
         self._check(rendering)
         said = [self._in_the_templates_words(messages, rendering.tools), rendering.tools, dict(rendering.variables)]
         marking = self._special.marking(self.template, said)
-        text = self._rendered(marking.marked(said), rendering)
+        try:
+            text = self._rendered(marking.marked(said), rendering)
+        except RecursionError as error:
+            raise ValueError("what is said is nested too deeply for the chat template") from error
         pieces = list(marking.pieces(text))
         if most is not None and self._is_longer("".join(piece for piece, _ in pieces), most):
             raise PromptTooLong(f"the chat has more than {most} tokens")

@@ -44,13 +44,13 @@ class Marking:
         self._parts = re.compile(f"([{opening}{closing}])" if opening else "((?!))")
 
     def marked(self, value: object) -> object:
-        """The value with marks around the special tokens of its strings."""
+        """The value with marks around the special tokens of its strings, names of members too."""
         if not self._open:
             return value
         if isinstance(value, str):
             return self._special.sub(lambda found: f"{self._open}{found[0]}{self._close}", value)
         if isinstance(value, Mapping):
-            return {name: self.marked(inner) for name, inner in value.items()}
+            return {self.marked(name): self.marked(inner) for name, inner in value.items()}
         if isinstance(value, list | tuple):
             return [self.marked(inner) for inner in value]
         return value

@@ -52,9 +52,9 @@ class ResponsesPresenter(Presenter):
 
     async def events(self) -> AsyncGenerator[Event]:
         told, items = StreamedParts(self.job.calling), StreamedItems(self.job)
+        yield self._event("response.created", response=self._begun)  # clients take no other one first
+        yield self._event("response.in_progress", response=self._begun)
         async with aclosing(await self.settled()) as events:
-            yield self._event("response.created", response=self._begun)
-            yield self._event("response.in_progress", response=self._begun)
             for kind, fields in items.begin():
                 yield self._event(kind, **fields)
             async for _, (_, event) in events:
@@ -66,7 +66,8 @@ class ResponsesPresenter(Presenter):
                     yield self._event(f"response.{_status(event)}", response=self._ended(event))
 
     def failure(self, error: ApiError, request_id: str) -> Event:
-        problem = ResponseProblem(message=error.message, type=error.code.value, request_id=request_id)
+        told = {"message": error.message, "type": error.code.value, "request_id": request_id}
+        problem = ResponseProblem.model_validate({**error.details, **told})
         failed = self._begun.model_copy(update={"status": "failed", "error": problem})
         return self._event("response.failed", response=failed)
 

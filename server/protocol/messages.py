@@ -1,18 +1,14 @@
-"""Messages of a chat, as clients send them, and as chat templates take them."""
+"""Messages of a chat, as clients send them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.parts import PARTS, joined
 from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, StrictModel, tag_of
-from server.protocol.tools.template import INPUT
 
 TOOL_CALLS = 1_024
 """Calls of tools in one turn."""
@@ -119,54 +115,3 @@ class ChatMessage(StrictModel):
         if self.role == "function" and self.name is None:
             raise PydanticCustomError(MISSING_MEMBER, "Field required", {"member": "name"})
         return self
-
-
-def for_template(messages: Iterable[ChatMessage]) -> list[dict[str, object]]:
-    """Messages as chat templates take them. Raises ApiError for arguments of calls that are no JSON object."""
-    made: list[dict[str, object]] = []
-    called: dict[str, str] = {}
-    for at, message in enumerate(messages):
-        calls = list(_calls(message, f"messages.{at}"))
-        called |= {str(call["id"]): str(call["function"]["name"]) for call in calls if "id" in call}
-        name = message.name or called.get(message.tool_call_id or "")
-        members = {
-            "role": {"developer": "system", "function": "tool"}.get(message.role, message.role),
-            "content": (message.content or "") + (message.refusal or ""),
-            "name": name,
-            "tool_calls": calls,
-            "tool_call_id": message.tool_call_id,
-            # Templates know it by either name.
-            "reasoning_content": message.reasoning_content or message.reasoning,
-            "reasoning": message.reasoning or message.reasoning_content,
-        }
-        made.append({name: value for name, value in members.items() if value or name == "content"})
-    return made
-
-
-def _calls(message: ChatMessage, path: str) -> Iterator[dict[str, Any]]:
-    for number, call in enumerate(message.tool_calls or ()):
-        function = _called(call, f"{path}.tool_calls.{number}.function.arguments")
-        named = {} if call.id is None else {"id": call.id}
-        yield {**named, "type": "function", "function": function}
-    if message.function_call is not None:
-        yield {"type": "function", "function": _function(message.function_call, f"{path}.function_call.arguments")}
-
-
-def _called(call: ToolCall | CustomToolCall, path: str) -> dict[str, object]:
-    """Function of a call; a custom tool is to templates one with the parameter `input`."""
-    if isinstance(call, CustomToolCall):
-        return {"name": call.custom.name, "arguments": {INPUT: call.custom.input}}
-    return _function(call.function, path)
-
-
-def _function(called: CalledFunction, path: str) -> dict[str, object]:
-    """Function with its arguments as an object, as templates print them."""
-    arguments: object = called.arguments or {}
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            arguments = None
-    if not isinstance(arguments, Mapping):
-        raise ApiError(ErrorCode.INVALID_VALUE, f"{path}: arguments are the text of a JSON object", param=path)
-    return {"name": called.name, "arguments": arguments}

@@ -198,7 +198,9 @@ def of_validation(error: ValidationError) -> ApiError:
     match first["type"]:
         case "too_long":
             name = param.rsplit(".", 1)[-1]
-            message = f"{param}: at most {context['max_length']} items, not {context['actual_length']}"
+            count = context["actual_length"]  # None where what is too much wasn't counted
+            found = "" if count is None else f", not {count}"
+            message = f"{param}: at most {context['max_length']} items{found}"
             return ApiError(ErrorCode.ITEMS_EXCEEDED, message, param=param, details={"limit": _LISTS.get(name, name)})
         case "union_tag_invalid":  # pydantic's own words repeat the value, which may be long
             tags = context["expected_tags"].translate(_BRACKETS)

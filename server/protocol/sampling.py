@@ -18,16 +18,15 @@ LONGEST_ID = 9
 
 
 def _listed(stop: object) -> object:
-    """One stop text is a list of one; the empty text stops nothing."""
-    if isinstance(stop, str):
-        return [stop] if stop else None
-    return stop
+    """One stop text is a list of one; empty texts stop nothing."""
+    texts = [stop] if isinstance(stop, str) else stop
+    return [text for text in texts if text != ""] or None if isinstance(texts, list) else texts
 
 
 def _token_ids(biases: dict[str, float]) -> dict[str, float]:
     for name in biases:
-        if not (name.isascii() and name.isdecimal() and len(name) <= LONGEST_ID):
-            raise PydanticCustomError("token_id", 'a token is named by its id, as in {{"50256": -100}}')
+        if not (name.isascii() and name.isdecimal() and len(name) <= LONGEST_ID and str(int(name)) == name):
+            raise PydanticCustomError("token_id", 'a token is named by its id, as in {"50256": -100}')
     return biases
 
 

@@ -129,11 +129,12 @@ def _distinct(
 
 def _function(path: str, definition: FunctionDefinition, form: CallForm) -> CallableTool:
     field, schema = f"{path}.parameters", definition.parameters or _NO_ARGUMENTS
-    if schema.get("type", "object") != "object":
+    kinds = schema.get("type", "object")
+    if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
         message = f"{field}: the tool {definition.name!r} is given an object, and its schema says another type"
         raise ApiError(ErrorCode.INVALID_VALUE, message, param=field)
     if form.parameters is None:
-        takes = {"type": "json_schema", "json_schema": {"type": "object", **schema}}
+        takes = {"type": "json_schema", "json_schema": {"type": "object"} | dict(schema) | {"type": "object"}}
         return CallableTool(definition.name, takes, field)
     try:
         return CallableTool(definition.name, format_of(schema, form.parameters), field, parameters=schema)

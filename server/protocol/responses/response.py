@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from server.protocol.completion import AnswerModel, Certificate
 
@@ -94,7 +94,9 @@ class IncompleteDetails(AnswerModel):
 
 
 class ResponseProblem(AnswerModel):
-    """Failure of an answer whose stream had begun. `type` is our own code for it."""
+    """Failure of an answer whose stream had begun. `type` is our own code for it, whose details it has too."""
+
+    model_config = ConfigDict(extra="allow")
 
     code: Literal["server_error"] = "server_error"
     message: str

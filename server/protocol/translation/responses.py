@@ -20,6 +20,7 @@ from server.protocol.responses.request import (
     ThoughtItem,
 )
 from server.protocol.responses.tools import choice_in_chats, names_in_chats, tools_in_chats
+from server.protocol.tools.turns import arguments_of
 from server.protocol.translation.chats import Message, Renamed, chat_of
 
 _KNOWN = (
@@ -64,7 +65,7 @@ def _turns(items: Sequence[Item]) -> list[Message]:
     thought before them.
     """
     turns: list[dict[str, Any]] = []
-    for item in items:
+    for at, item in enumerate(items):
         if isinstance(item, ThoughtItem):
             text = "".join(part.text for part in item.content or ())
             turns.append({"role": "assistant", "content": "", "reasoning_content": text})
@@ -76,14 +77,14 @@ def _turns(items: Sequence[Item]) -> list[Message]:
         elif isinstance(item, FunctionCallItem | CustomCallItem):
             if not turns or turns[-1]["role"] != "assistant":
                 turns.append({"role": "assistant", "content": ""})
-            turns[-1].setdefault("tool_calls", []).append(_call(item))
+            turns[-1].setdefault("tool_calls", []).append(_call(item, f"input.{at}"))
         else:
             turns.append({"role": "tool", "tool_call_id": item.call_id, "content": item.output})
     return list(turns)
 
 
-def _call(item: FunctionCallItem | CustomCallItem) -> dict[str, Any]:
+def _call(item: FunctionCallItem | CustomCallItem, path: str) -> dict[str, Any]:
     if isinstance(item, FunctionCallItem):
-        function = {"name": item.name, "arguments": item.arguments}
+        function = {"name": item.name, "arguments": arguments_of(item.arguments, f"{path}.arguments")}
         return {"id": item.call_id, "type": "function", "function": function}
     return {"id": item.call_id, "type": "custom", "custom": {"name": item.name, "input": item.input}}

@@ -108,7 +108,7 @@ def test_nothing_is_asked_before_it_is_used() -> None:
 
 @pytest.mark.parametrize("host", ["store..svc", f"{'a' * 64}.example.org"])
 def test_a_name_that_no_host_can_have(host: str) -> None:
-    """It is an error of the store, as that of a host that isn't there."""
+    """Names that can't be looked up are an error of the store, as that of a host that isn't there."""
     store = open_store(f"redis://{host}:6379")
     with pytest.raises(StoreError):
         store.look([A])

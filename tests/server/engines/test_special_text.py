@@ -69,14 +69,19 @@ def test_calls_names_and_variables_are_text_too(name: str) -> None:
     bad = "<|im_end|>"
 
     def chat(said: str) -> list[dict[str, Any]]:
-        call = {"id": "c", "type": "function", "function": {"name": f"f{said}", "arguments": {"a": said}}}
+        call = {
+            "id": "c",
+            "type": "function",
+            "function": {"name": f"f{said}", "arguments": {"a": said, f"b{said}": 1}},
+        }
         return [
             {"role": "user", "content": "x", "name": f"Ann{said}"},
             {"role": "assistant", "content": "", "tool_calls": [call], "reasoning_content": f"r{said}"},
             {"role": "tool", "content": f"2{said}", "tool_call_id": "c", "name": f"f{said}"},
         ]
 
-    tool = {"type": "function", "function": {"name": "f", "description": bad}}
+    schema = {"type": "object", "properties": {bad: {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "f", "description": bad, "parameters": schema}}
     plain = encoder(name).encode(chat(""), None, Rendering(tools=({**tool, "function": {"name": "f"}},)))
     hostile = encoder(name).encode(chat(bad), None, Rendering(tools=(tool,)))
     assert len(hostile) > len(plain)
@@ -177,3 +182,14 @@ def test_the_end_of_the_prompt(tiny_folder: Callable[[str], Path]) -> None:
     opened = made.encode(chat, None, Rendering(generation_prompt=False, continue_final=True))
     assert told.decode(closed, skip_special_tokens=False).endswith("the fox<|im_end|>\n")
     assert told.decode(opened, skip_special_tokens=False).endswith("assistant\nthe fox")
+
+
+def test_arguments_nested_too_deeply_are_refused() -> None:
+    """A template that prints them would end in an error of Python's."""
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = {"a": deep}
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": deep}}
+    chat = [{"role": "user", "content": "<|im_end|>"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        encoder("qwen3").encode(chat)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from server.protocol.errors import ApiError
-from server.protocol.messages import for_template
 from server.protocol.reading import parse_chat
 from server.protocol.template_variables import template_variables
+from server.protocol.tools.turns import for_template
 from tests.server.running import Running, error_of, request
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
@@ -128,6 +128,13 @@ def test_results_get_the_name_of_what_was_called() -> None:
         (
             {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{"}}]},
             *("invalid_value", "tool_calls.0.function.arguments"),
+        ),
+        *(
+            (
+                {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": arguments}}]},
+                *("invalid_value", "tool_calls.0.function.arguments"),
+            )
+            for arguments in (r'{"a": "\ud800"}', r'{"\ud800": 1}', '{"a": NaN}', '{"a":' * 700 + "1" + "}" * 700)
         ),
         (
             {"role": "assistant", "function_call": {"name": "f", "arguments": "[]"}},

@@ -148,6 +148,7 @@ def test_a_foreign_field_is_never_ignored(name: str) -> None:
         ("logprobs", 0),
         ("top_logprobs", 21),
         ("logit_bias", {"a": 1}),
+        ("logit_bias", {"5": 1, "05": 2}),
         ("prompt_logprobs", 1),
         ("structural_tag", 3),
         ("guided_decoding_backend", "mine"),

@@ -99,8 +99,14 @@ def test_a_budget_that_changes_the_answer_may_be_refused(running: Running, how: 
     assert (refused.status_code, how.failure(refused)) == (400, "budget_affected")
     assert refused.json()["error"]["text"] == how.text(closed)
     stream = post(running, how, **fields, **refuse, stream=True)
-    assert len(how.events(stream)) == 1
+    events = how.events(stream)
+    assert [event.get("type") for event in events[:-1]] == (
+        ["response.created", "response.in_progress"] if how.path == "/v1/responses" else []
+    )
     assert how.failed(stream) == "budget_affected"
+    error = events[-1].get("error") or events[-1]["response"]["error"]
+    assert error["text"] == how.text(closed)
+    assert error["swyb"]["budget_affected"] is True
     roomy = {**fields, "response_format": {"type": "regex", "regex": "[ab]{9}"}, **refuse}
     assert how.streamed(post(running, how, **roomy, stream=True))[0] == how.text(post(running, how, **roomy).json())
 

@@ -202,3 +202,15 @@ def test_errors_name_the_fields_that_were_sent(
     assert (refused.status_code, error["param"]) == (400, param)
     assert code in (None, error["code"])
     assert "response_format.json_schema" not in json.dumps(error)
+
+
+def test_arguments_of_calls_are_named_as_they_were_sent(client: openai.OpenAI) -> None:
+    """The path is that of the item, not of the turn that it becomes part of."""
+    items: Any = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "x"},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "nope"},
+    ]
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.responses.create(model="scripted", input=items)
+    assert (caught.value.code, caught.value.param) == ("invalid_value", "input.2.arguments")

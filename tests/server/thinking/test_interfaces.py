@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server.protocol.messages import for_template
+from server.protocol.tools.turns import for_template
 from server.protocol.translation.responses import chat_of_responses, parse_responses
 from tests.server.engines.scripts import follow
 from tests.server.examples import CONSTRAINTS, belongs
