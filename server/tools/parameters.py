@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS
+from grammar_cache.dialects.json_schema.schema.subschema import pointer_in_whole, subschema
+from grammar_cache.errors import GrammarError
+
 Format: TypeAlias = dict[str, Any]
 
-_SAYS_NOTHING = frozenset({"title", "description", "default", "examples", "$comment", "deprecated"})
-_SHARED = ("$schema", "$id", "$defs", "definitions")
-_OF_OBJECTS = _SAYS_NOTHING | {"type", "properties", "required", "additionalProperties", *_SHARED}
+_OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
+_SAYS_NOTHING = ANNOTATIONS - {"id", "$id", "$schema", "$defs", "definitions"}
 _QUOTE = re.compile(r'["\\]')
 
 
@@ -47,6 +50,8 @@ def as_written(schema: Mapping[str, Any]) -> Mapping[str, bool]:
         raise Unwritable("properties are an object", "/properties")
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         raise Unwritable("required is a list of names", "/required")
+    if not isinstance(schema.get("additionalProperties", True), bool | dict):
+        raise Unwritable("additionalProperties is a schema", "/additionalProperties")
     found = {name: _is_plain(own) for name, own in properties.items()} | {
         name: False for name in required if name not in properties
     }
@@ -59,11 +64,10 @@ def as_written(schema: Mapping[str, Any]) -> Mapping[str, bool]:
 def format_of(schema: Mapping[str, Any], form: ParameterForm) -> Format:
     """Format of the parameters that an object's schema allows. Raises Unwritable."""
     properties, required = schema.get("properties", {}), schema.get("required", [])
-    shared = {name: schema[name] for name in _SHARED if name in schema}
     elements = []
     for name, plain in as_written(schema).items():
-        own = properties.get(name, True)
-        value = _plain_text(own) if plain else {"type": "json_schema", "json_schema": _with(shared, own)}
+        own = properties.get(name)
+        value = _plain_text(own) if plain else {"type": "json_schema", "json_schema": _value(schema, name)}
         begin = form.before + name + form.between
         tag = {"type": "tag", "begin": begin, "content": value, "end": form.after}
         elements.append(tag if name in required else {"type": "optional", "content": tag})
@@ -75,7 +79,9 @@ def schema_pointer(pointer: str, schema: Mapping[str, Any]) -> str:
     _, _, at, *inner = [*pointer.split("/"), "", ""]
     rest = "/".join(inner).partition("json_schema")[2].rstrip("/")
     names = list(as_written(schema))
-    return _pointer(names[int(at)]) + rest if at.isdecimal() and int(at) < len(names) else ""
+    if not at.isdecimal() or int(at) >= len(names):
+        return ""
+    return pointer_in_whole(rest, _place(schema, names[int(at)]))
 
 
 class ParameterReader:
@@ -175,8 +181,19 @@ def _plain_text(schema: Mapping[str, Any]) -> Format:
     return {"type": "or", "elements": [{"type": "const_string", "value": value} for value in values]}
 
 
-def _with(shared: Mapping[str, Any], schema: Any) -> Any:
-    return {**shared, **schema} if isinstance(schema, dict) else schema
+def _place(schema: Mapping[str, Any], name: str) -> str:
+    """JSON Pointer of what an object's schema says of a parameter: one without a schema of its own is additional."""
+    return _pointer(name) if name in schema.get("properties", {}) else "/additionalProperties"
+
+
+def _value(schema: Mapping[str, Any], name: str) -> Any:
+    """Schema of a parameter's values. Raises Unwritable."""
+    if name not in schema.get("properties", {}) and "additionalProperties" not in schema:
+        return True
+    try:
+        return subschema(schema, _place(schema, name))
+    except GrammarError as error:
+        raise Unwritable(error.message, error.pointer or "") from error
 
 
 def _pointer(name: str) -> str:

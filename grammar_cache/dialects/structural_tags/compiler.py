@@ -13,6 +13,7 @@ from grammar_cache.dialects.combine import repetition, sequence
 from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.json_schema import compiler as json_schema
 from grammar_cache.dialects.json_schema.schema.loading import Json, load
+from grammar_cache.dialects.json_schema.schema.subschema import pointer_in_whole, subschema
 from grammar_cache.dialects.lark import compiler as lark
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.dialects.rule_book import RuleBook
@@ -125,15 +126,20 @@ class _Compiler:
             raise UnsupportedFeature(f"the style {style}", pointer=one.place("style"))
         return xml_parameters(schema, one.place(name), style, self._literals, self._limits, self._schema)
 
-    def _schema(self, schema: Json, pointer: str) -> Expression:
+    def _schema(self, schema: Json, pointer: str, at: str = "") -> Expression:
+        """Values of a schema that stands at `pointer`, or of what is in it `at` another one. Raises GrammarError."""
         try:
             value = load(schema, self._limits) if isinstance(schema, str) else schema
+            if isinstance(value, dict) and at:
+                value = subschema(value, at)
             made = json_schema.parse_value(
                 value, whitespace=self._whitespace, lenient=self._lenient, limits=self._limits
             )
         except GrammarError as error:
+            error.pointer = pointer_in_whole(error.pointer or "", at)
             raise placed(error, pointer) from error
-        self._book.ignored += [f"{pointer}{line}" for line in made.ignored]
+        ignored = (f"{pointer}{pointer_in_whole(line, at)}" for line in made.ignored)
+        self._book.ignored += [line for line in ignored if line not in self._book.ignored]
         return self._book.include(made)
 
     def _grammar(self, one: Format) -> Expression:

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from grammar_cache.dialects.combine import repetition, sequence
 from grammar_cache.dialects.free_text import text_without
+from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS
 from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.dialects.structural_tags.format import only
 from grammar_cache.dialects.structural_tags.named_literals import NamedLiterals
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
@@ -39,10 +41,8 @@ STYLES: Mapping[str, Style] = {
     "deepseek_v4_1_xml": Style('<｜DSML｜ parameter name="', *_DEEPSEEK, "</｜DSML｜ parameter>"),
 }
 
-_SAYS_NOTHING = frozenset({"title", "description", "default", "examples", "$comment", "deprecated"})
-_OF_OBJECTS = _SAYS_NOTHING | {
-    *("type", "properties", "required", "additionalProperties", "$schema", "$id", "$defs", "definitions"),
-}
+_SAYS_NOTHING = ANNOTATIONS - {"id", "$id", "$schema", "$defs", "definitions"}
+_OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
 _OF_TEXTS = _SAYS_NOTHING | {"type", "enum", "const"}
 _LAYOUT = repetition(char_class([(0x20, 0x20), (0x0A, 0x0A)]), 0, 2)
 
@@ -53,30 +53,35 @@ def xml_parameters(
     style: str,
     literals: NamedLiterals,
     limits: Limits,
-    of_schema: Callable[[Json, str], Expression],
+    of_schema: Callable[[Json, str, str], Expression],
 ) -> Expression:
-    """The parameters of a schema for an object. Raises a `GrammarError` with a JSON Pointer."""
+    """The parameters of a schema for an object. Raises a `GrammarError` with a JSON Pointer.
+
+    `of_schema`: values of what stands in a schema, at a pointer, at another pointer.
+    """
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise UnsupportedFeature("parameters in tags are those of a schema of type object", pointer=f"{pointer}/type")
     only(schema, _OF_OBJECTS, pointer)
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, dict) or not isinstance(required, list):
         raise GrammarSyntaxError("properties are an object, and required is a list", pointer=pointer)
-    for at, name in enumerate(required):
+    if not isinstance(schema.get("additionalProperties", True), bool | dict):
+        raise GrammarSyntaxError("additionalProperties is a schema", pointer=f"{pointer}/additionalProperties")
+    for number, name in enumerate(required):
         if name not in properties:
-            raise UnsupportedFeature("a required property without a schema", pointer=f"{pointer}/required/{at}")
-    shared: dict[str, Json] = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
+            raise UnsupportedFeature("a required property without a schema", pointer=f"{pointer}/required/{number}")
     before, of_text, of_json, after = STYLES[style]
     parts: list[Expression] = []
     for name, own in properties.items():
-        place = f"{pointer}/properties/{name.replace('~', '~0').replace('/', '~1')}"
+        at = child_pointer("/properties", name)
+        place = pointer + at
         if any(mark in name for mark in '<>"'):
             raise UnsupportedFeature("a name that would end its tag", pointer=place)
         between = of_text if _is_text(own) else of_json
         if _is_text(own):
             value = _text(own, place, after, limits)
         else:
-            value = sequence((_LAYOUT, of_schema({**shared, **own} if isinstance(own, dict) else own, place), _LAYOUT))
+            value = sequence((_LAYOUT, of_schema(schema, pointer, at), _LAYOUT))
         open_tag = literals.read(f"{before}{name}{between}")
         part = sequence((_LAYOUT, open_tag, value, literals.read(after)))
         parts.append(part if name in required else Alt((EMPTY, part)))
@@ -91,10 +96,11 @@ def _is_text(schema: Json) -> bool:
 def _text(schema: Json, pointer: str, after: str, limits: Limits) -> Expression:
     assert isinstance(schema, dict), "a schema that says its type is an object"
     only(schema, _OF_TEXTS, pointer)
-    listed = [schema["const"]] if "const" in schema else schema.get("enum")
-    if listed is None:
+    if "enum" not in schema and "const" not in schema:
         return text_without([after], limits)
+    listed = schema.get("enum", [schema.get("const")])
     if not isinstance(listed, list):
         raise GrammarSyntaxError("enum is a list", pointer=f"{pointer}/enum")
     values = [value for value in listed if isinstance(value, str) and after not in value]
+    values = [value for value in values if value == schema.get("const", value)]
     return Alt(tuple(map(text, values)))

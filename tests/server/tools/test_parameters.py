@@ -189,3 +189,31 @@ def test_a_bad_parameter_is_pointed_to(name: str, required: list[str]) -> None:
     told = refusal(caught.value, found)
     assert told.param == "tools.0.function.parameters"
     assert told.details["pointer"] == "/properties/b/items/type"
+
+
+@pytest.mark.parametrize("name", IN_TAGS)
+def test_what_has_no_schema_of_its_own(name: str) -> None:
+    """A required parameter that isn't declared is an additional one; references lead into the whole schema."""
+    form = FORMS[name]
+
+    def judged(schema: dict[str, Any], given_: dict[str, Any]) -> bool:
+        grammar = compile_grammar(constraint_of(asked(name, schema, "required")), VOCABULARY)
+        return accepts(grammar, form.lead + written(form, given_) + form.last)
+
+    beside: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a", "z"]}
+    whole_numbers = {**beside, "additionalProperties": {"type": "integer"}}
+    assert judged(whole_numbers, {"a": 1, "z": 2})
+    assert not judged(whole_numbers, {"a": 1, "z": []})
+    assert judged(beside, {"a": 1, "z": []})
+    with pytest.raises(GrammarError):
+        judged({**beside, "additionalProperties": False}, {})
+    with pytest.raises(ApiError, match="additionalProperties is a schema"):
+        judged({**beside, "additionalProperties": "no"}, {})
+    tree = {**beside, "properties": {**beside["properties"], "z": {"type": "array", "items": {"$ref": "#"}}}}
+    assert judged(tree, {"a": 1, "z": [{"a": 2, "z": []}]})
+    assert not judged(tree, {"a": 1, "z": [{"a": 2}]})
+    nested = {**beside, "properties": {"a": {"$ref": "#/properties/z"}, "z": {"minimum": "x"}}}
+    with pytest.raises(GrammarError) as refused:
+        judged(nested, {})
+    calling_ = asked(name, nested, "required")
+    assert refusal(refused.value, calling_).details["pointer"] == "/properties/z/minimum"

@@ -77,6 +77,31 @@ def test_parameters_as_tags(text: str, accepted: bool) -> None:
         assert judged(compiled(format, vocabulary), text) is accepted
 
 
+def test_references_of_parameters_lead_where_they_do_in_the_schema() -> None:
+    """A reference to the whole schema in a parameter is one to all parameters, and to another one is one to that."""
+    kid = {"type": "object", "properties": {"of": {"$ref": "#"}, "n": {"$ref": "#/properties/n"}}}
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "kid": kid}, "required": ["n"]}
+    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)], [300])
+    for style in ("json", "qwen_xml"):
+        grammar = compiled({"type": "json_schema", "style": style, "json_schema": schema}, vocabulary)
+        for value, valid in {
+            '{"of":{"n":1,"kid":{}},"n":2}': True,
+            '{"of":{"kid":{}}}': False,
+            '{"of":{"n":"a"}}': False,
+            '{"n":"a"}': False,
+        }.items():
+            tags = f"<parameter=n>1</parameter><parameter=kid>{value}</parameter>"
+            assert judged(grammar, f'{{"n":1,"kid":{value}}}' if style == "json" else tags) is valid, value
+
+
+def test_one_text_beside_several() -> None:
+    """A text that is the only one, and isn't listed, is none."""
+    nothing = {"type": "object", "properties": {"s": {"type": "string", "const": "a", "enum": ["b"]}}}
+    grammar = compiled({"type": "json_schema", "style": "qwen_xml", "json_schema": nothing})
+    assert judged(grammar, "")
+    assert not judged(grammar, "<parameter=s>a</parameter>")
+
+
 @pytest.mark.parametrize(
     ("style", "text"),
     [

@@ -22,6 +22,10 @@ from tests.grammar_cache.dialects.structural_tags.matcher import Format
         ({"type": "json_schema", "json_schema": SCHEMA, "style": "kimi_k3_xml"}, "/format/style", "kimi_k3_xml"),
         ({"type": "json_schema", "json_schema": SCHEMA, "excludes": ["a"]}, "/format/excludes", "excludes"),
         ({"type": "json_schema", "json_schema": {"$ref": "x:y"}}, "/format/json_schema/$ref", "x:y"),
+        (
+            {"type": "qwen_xml_parameter", "json_schema": {"type": "object", "additionalProperties": "no"}},
+            *("/format/json_schema/additionalProperties", "is a schema"),
+        ),
         ({"type": "grammar", "grammar": "root ::= a"}, "/format/grammar", "line 1, column 10"),
         ({"type": "regex", "pattern": "("}, "/format/pattern", "group is not closed"),
         ({"type": "sequence", "elements": []}, "/format/elements", "not empty"),
