@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 YARDSTICK_SECONDS = 0.01
-"""Seconds that `_yardstick` takes on the machine for which the limits are written."""
+"""Seconds that the work of `slowness` takes on the machine for which the limits are written."""
 
 
 @contextmanager
@@ -19,19 +19,21 @@ def within(seconds: float) -> Iterator[None]:
     """
     gc.freeze()
     try:
-        slowness = _yardstick()
+        before = slowness()
         begun = time.process_time()
         yield
         spent = time.process_time() - begun
-        slowness = max(slowness, _yardstick(), YARDSTICK_SECONDS) / YARDSTICK_SECONDS
     finally:
         gc.unfreeze()
-    assert spent < seconds * slowness, f"{spent:.2f} s, on a machine {slowness:.1f} times as slow as the usual one"
+    slower = max(before, slowness())
+    assert spent < seconds * slower, f"{spent:.2f} s, on a machine {slower:.1f} times as slow as the usual one"
 
 
-def _yardstick() -> float:
-    """Seconds of this thread for work that is always the same, of the kind that parsers and compilers do."""
-    return min(_work() for _ in range(3))
+def slowness() -> float:
+    """Time that this thread takes now for work that is always the same, of the kind that parsers and compilers do, as a
+    multiple of what the usual machine takes; at least 1.
+    """
+    return max(YARDSTICK_SECONDS, min(_work() for _ in range(3))) / YARDSTICK_SECONDS
 
 
 def _work() -> float:

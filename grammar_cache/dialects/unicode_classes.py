@@ -139,6 +139,15 @@ def with_case_variants(ranges: Iterable[Range]) -> list[Range]:
     return found
 
 
+def with_ascii_case_variants(ranges: Iterable[Range]) -> list[Range]:
+    """The set, and of each ASCII letter in it the other case."""
+    found = list(ranges)
+    for first, last, other in ((0x41, 0x5A, 0x20), (0x61, 0x7A, -0x20)):
+        members = ((max(low, first), min(high, last)) for low, high in tuple(found))
+        found += [(low + other, high + other) for low, high in members if low <= high]
+    return found
+
+
 @cache
 def _case_variants() -> MappingProxyType[int, tuple[int, ...]]:
     """Code point -> all code points of equal simple folding, for those that have another one."""

@@ -186,6 +186,10 @@ def _selected(
     for rule in rules:
         body = tuple(Symbol(str(symbol.name), bool(symbol.is_term)) for symbol in rule.expansion)
         bodies.setdefault(str(rule.origin.name), []).append(body)
+    bare = _without_arguments(bodies)
+    if bare is not None:
+        message = f"the rule {bare} is a template: it is used with arguments, as {bare}{{...}}"
+        raise source.error(GrammarSyntaxError, message, found.declared.get(bare, place))
     kept = _reachable(bodies, start)
     reached = set(kept)
     ignores = tuple(dict.fromkeys(str(name) for name in ignored))
@@ -211,6 +215,12 @@ def _selected(
 def _first_places(source: Source) -> dict[str, int]:
     """Offset of each string and regular expression where it stands first."""
     return {token.text: token.offset for token in reversed(source.tokens) if token.kind in {"string", "regexp"}}
+
+
+def _without_arguments(bodies: dict[str, list[tuple[Symbol, ...]]]) -> str | None:
+    """A rule that is used and has no body: of a template Lark makes one for each of its uses with arguments."""
+    used = (symbol for rule in bodies.values() for body in rule for symbol in body if not symbol.is_terminal)
+    return next((symbol.name for symbol in used if symbol.name not in bodies), None)
 
 
 def _reachable(bodies: dict[str, list[tuple[Symbol, ...]]], start: str) -> list[str]:

@@ -35,6 +35,7 @@ class Contexts:
         for lexeme in self._lexemes:
             self._block[id(lexeme)] = block[offset : offset + len(lexeme.ends)]
             offset += len(lexeme.ends)
+        self._columns: list[list[int]] = np.unique(self._table, axis=1).tolist()  # bytes that no watch tells apart once
         self._covers: dict[tuple[int, int], bool] = {}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._members: list[tuple[int, ...]] = []
@@ -78,28 +79,44 @@ class Contexts:
 
     def _is_covered(self, watch: int, other: int) -> bool:
         """Whether another watch forbids all that this one forbids. Equal ones are the same watch."""
-        known = self._covers.get((watch, other))
-        if known is not None:
-            return known
-        met, todo = {(watch, other)}, [(watch, other)]
+        asked = watch, other
+        if asked not in self._covers:
+            self._compare(asked)
+        return self._covers[asked]
+
+    def _compare(self, asked: tuple[int, int]) -> None:
+        """Decides whether the second watch covers the first: all pairs that both lead to have to hold.
+
+        A pair that doesn't hold decides all pairs that led to it, so that few are looked at again.
+        """
+        led: dict[tuple[int, int], tuple[int, int] | None] = {asked: None}
+        todo = [asked]
         while todo:
-            a, b = todo.pop()
-            if a == HARMLESS:
+            pair = todo.pop()
+            known = self._covers.get(pair)
+            if known:
                 continue
-            if b == HARMLESS or (self._ends[b] and not self._ends[a]):
-                break
-            after, beside = self._table[a], self._table[b]
-            forbidden = beside == FATAL
-            if ((after == FATAL) & ~forbidden).any():
-                break
-            new = set(zip(after[~forbidden].tolist(), beside[~forbidden].tolist(), strict=True)) - met
-            met |= new
-            todo += new
-        else:
-            self._covers |= dict.fromkeys(met, True)
-            return True
-        self._covers[watch, other] = False
-        return False
+            following = None if known is False else self._following(*pair)
+            if following is None:
+                wrong: tuple[int, int] | None = pair
+                while wrong is not None:
+                    self._covers[wrong] = False
+                    wrong = led[wrong]
+                return
+            for after in following:
+                if after not in led:
+                    led[after] = pair
+                    todo.append(after)
+        self._covers |= dict.fromkeys(led, True)
+
+    def _following(self, watch: int, other: int) -> set[tuple[int, int]] | None:
+        """Pairs of watches behind each byte, where the other one doesn't forbid all; None where it allows more."""
+        if watch == HARMLESS:
+            return set()
+        if other == HARMLESS or (self._ends[other] and not self._ends[watch]):
+            return None
+        pairs = {pair for pair in zip(self._columns[watch], self._columns[other], strict=True) if pair[1] != FATAL}
+        return None if any(after == FATAL for after, _ in pairs) else pairs
 
 
 def _distinct(lexemes: Sequence[Lexeme]) -> tuple[NDArray[np.int32], list[bool], NDArray[np.int32]]:

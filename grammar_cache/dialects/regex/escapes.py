@@ -17,6 +17,7 @@ from grammar_cache.dialects.unicode_classes import (
     ECMA_SPACE,
     WORD,
     unicode_property,
+    with_ascii_case_variants,
     with_case_variants,
 )
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
@@ -44,8 +45,11 @@ class CharSet:
             return self.ranges[0][0]
         return None
 
-    def folded(self, ignore_case: bool) -> tuple[Range, ...]:
-        return tuple(with_case_variants(self.ranges)) if ignore_case and self.folds else self.ranges
+    def folded(self, ignore_case: bool, *, ecma: bool) -> tuple[Range, ...]:
+        """All that it stands for; the cases of letters that aren't ASCII differ for Python under the flag ASCII."""
+        if not (ignore_case and self.folds):
+            return self.ranges
+        return tuple(with_case_variants(self.ranges) if ecma else with_ascii_case_variants(self.ranges))
 
 
 def _named_sets(space: tuple[Range, ...]) -> MappingProxyType[str, CharSet]:
@@ -188,7 +192,7 @@ def read_class(cursor: Scanner, ignore_case: bool) -> CharClass:
         member = _read_member(cursor, ignore_case)
         members[id(member.ranges)] = member
     cursor.offset += 1
-    ranges = (r for member in members.values() for r in member.folded(ignore_case))
+    ranges = (r for member in members.values() for r in member.folded(ignore_case, ecma=cursor.ecma))
     return char_class(ranges, negated=negated)
 
 

@@ -148,7 +148,7 @@ class RegexReader:
             return
         key = (chars.single, self._flags.ignore_case)
         if key not in self._classes:
-            self._classes[key] = char_class(chars.folded(self._flags.ignore_case))
+            self._classes[key] = char_class(chars.folded(self._flags.ignore_case, ecma=self._cursor.ecma))
         self._add_class(self._classes[key], start)
 
     def _add_class(self, members: CharClass, start: int) -> None:
@@ -192,9 +192,9 @@ class RegexReader:
         """The counts in braces at the cursor; other braces are ordinary characters."""
         cursor = self._cursor
         found = _COUNTS.match(cursor.text, cursor.offset)
-        if found is None or found[1] or not found[3]:
-            return found if found and found[1] else None
-        if cursor.ecma:
+        if found is None or not (found[1] or found[2]):
+            return None
+        if cursor.ecma and not found[1]:
             raise cursor.syntax_error("{,n} is not a quantifier of ECMA-262: write {0,n}", cursor.offset)
         return found
 

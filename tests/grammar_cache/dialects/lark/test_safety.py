@@ -48,6 +48,8 @@ LIMITS = {
         "start: " + " | ".join(f"/[{i}\\x00-\\U0010ffff]/i" for i in range(1_000)),
         "expression_size",
     ),
+    "looking far ahead": ("start: A*\nA: /a(?=.{60}b)/", "states"),
+    "looking far ahead, two ways": ("start: (A|B)*\nA: /a(?=.{30}b)/\nB: /b(?!.{30}a)/", "states"),
     "a long string": ('start: "' + "a" * 1_000_000 + '"', "text_bytes"),
     "a long pattern": ("start: /" + "a" * 1_000_000 + "/", "text_bytes"),
     "many symbols": ("start: " + "a " * 400_000, "text_bytes"),
@@ -56,6 +58,9 @@ LIMITS = {
 }
 
 SYNTAX = {
+    "a template without arguments": "start: u\nu{z}: z\n",
+    "a template as an argument": 'start: t{u}\nt{p}: p\nu{z}: z "b"',
+    "a template in itself, without arguments": 'start: u{"a"}\nu{z}: z | z u',
     "an open string": 'start: "' + "\\" * 100_000,
     "an open pattern": "start: /" + "\\" * 100_001,
     "an error behind many rules": "\n".join(f'r{i}: "a{i}"' for i in range(5_000)) + '\nstart: "a" -> "b"',
