@@ -35,9 +35,9 @@ _DOTTED = re.compile(r"\.|[^.]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPES = {
     **{"n": 0x0A, "r": 0x0D, "t": 0x09, "0": 0x00, "a": 0x07, "b": 0x08, "f": 0x0C, "v": 0x0B, "e": 0x1B},
-    **{char: ord(char) for char in "\\\"'[]-?"},
+    **{char: ord(char) for char in "\\\"'[]-?/"},
 }
-_CLASS_ESCAPES = {**_ESCAPES, **{char: ord(char) for char in "^$.*+(){}|/"}}
+_CLASS_ESCAPES = {**_ESCAPES, **{char: ord(char) for char in "^$.*+(){}|"}}
 
 
 @dataclass(frozen=True, slots=True)

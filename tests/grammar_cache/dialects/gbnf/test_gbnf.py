@@ -20,7 +20,7 @@ FEATURES = {
         ['\n\r\t\\"[]-Aé😀'],
         ["n"],
     ),
-    "escapes of C": (r'root ::= "\a\b\f\v\e\0\?" "\'"', ["\a\b\f\v\x1b\0?'"], []),
+    "escapes of C": (r'root ::= "\a\b\f\v\e\0\?" "\'\/"', ["\a\b\f\v\x1b\0?'/"], []),
     "two digits of \\x": (r'root ::= "\x41B"', ["AB"], ["\u041b"]),
     "code points": ('root ::= "é" [à-ü] .', ["éé😀", "éàz"], ["éz😀", "éé"]),
     "class": ("root ::= [a-cx]+", ["abcx"], ["", "d", "-"]),
