@@ -12,6 +12,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
+from math import ceil
 from uuid import uuid4
 
 from grammar_cache import GrammarError
@@ -51,6 +52,9 @@ from server.thinking.plan import ThinkingPlan, plan_of
 from server.thinking.thoughts import ThoughtPiece, thought_and_answer
 from server.tools.calling import Calling, calling_of
 from server.tools.forms import FORMS, form_of
+
+TOKEN_BYTES = 3
+"""Bytes of a token, about, where it isn't told how many tokens a text has."""
 
 WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
@@ -153,7 +157,7 @@ class Service:
         record = self.caller.record
         prompts = sum(len(job.prompt) for job in jobs)
         most = prompts + sum(job.answers * job.parameters.budget for job in jobs)
-        with self.caller.account.tokens(most, lambda: prompts + sum(record.generated)):
+        with self.caller.account.tokens(most, lambda: prompts + sum(record.generated) + record.lost):
             yield
 
     def check_ready(self) -> None:
@@ -264,11 +268,16 @@ class Service:
         async with self.turns.turn(caller.key.name, caller, most_of(work), caller.key.share) as turn:
             caller.record.mark("started")
             found = run(work) if thinking is None else thought_and_answer(work, thinking, known, run)
-            async with aclosing(found) as events:  # closing it cancels the request
-                async for event in events:
-                    if isinstance(event, Answer):
-                        turn.cost = spent_on(work, event)
-                    yield event
+            told = 0
+            try:
+                async with aclosing(found) as events:  # closing it cancels the request
+                    async for event in events:
+                        told = 0 if isinstance(event, Answer) else told + len(event.text)
+                        if isinstance(event, Answer):
+                            turn.cost = spent_on(work, event)
+                        yield event
+            finally:  # else who goes away before the end would have read for nothing
+                caller.record.lost += min(work.parameters.budget, ceil(told / TOKEN_BYTES))
 
     async def _run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         async with aclosing(self.backend.run(work)) as events:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Condition, Thread
 
-from grammar_cache.store.contract import Change, Put, StoreReadOnly
+from grammar_cache.store.contract import Change, Discard, Merge, Put, StoreReadOnly
 from grammar_cache.store.counters import Counters
 
 CHANGES = 10_000
@@ -104,5 +104,15 @@ class WriteBehind:
 
 
 def size_of(changes: Iterable[Change]) -> int:
-    """Bytes of the artefacts among them."""
-    return sum(len(change.value) for change in changes if isinstance(change, Put))
+    """Bytes of the artefacts and entries among them."""
+    return sum(map(_bytes_of, changes))
+
+
+def _bytes_of(change: Change) -> int:
+    match change:
+        case Put(_, value):
+            return len(value)
+        case Merge(_, entries) | Discard(_, entries):
+            return sum(len(key) + len(value) for key, value in entries.items())
+        case _:
+            return 0

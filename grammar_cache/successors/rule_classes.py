@@ -85,7 +85,7 @@ class RuleClasses:
     def held_bytes(self) -> int:
         """Bytes of what is known, but for tries that grammars share."""
         parts = self.part_of.nbytes if "part_of" in vars(self) else 0
-        return parts + sum(_ENTRY_BYTES + (read[0].nbytes if read else 0) for read in self._read.values())
+        return parts + sum(_ENTRY_BYTES + (read[0].nbytes if read else 0) for read in list(self._read.values()))
 
     @cached_property
     def part_of(self) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, aclosing
@@ -15,6 +16,9 @@ from server.api.errors import note_error
 from server.api.observing import record_of
 from server.presenters.presenter import Event, Presenter
 from server.protocol.errors import ApiError, ErrorCode
+
+SEND_SECONDS = 60.0
+"""Seconds for a client to take an event. One that reads nothing more would keep its places, and its turn, for ever."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +40,7 @@ class EventStream(Response):
         with self._held:
             try:
                 await unless_gone(receive, self._send_all(scope, send))
-            except (ClientDisconnect, OSError):
+            except (ClientDisconnect, OSError):  # also: TimeoutError
                 record_of(scope).abandoned = True
                 _log.info("request %s: the client of a stream has gone", request_id)
 
@@ -44,7 +48,8 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         async with aclosing(self._events(scope)) as events:
             async for event in events:
-                await send({"type": "http.response.body", "body": _frame(event), "more_body": True})
+                async with asyncio.timeout(SEND_SECONDS):
+                    await send({"type": "http.response.body", "body": _frame(event), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _events(self, scope: Scope) -> AsyncGenerator[Event]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from math import inf
 from typing import NamedTuple
@@ -104,7 +104,14 @@ class Decoder:
         """
         ranked = sorted(self._beams, key=lambda b: self._worth(b, self.parameters.budget), reverse=True)
         best = ranked[: self.parameters.answers]
-        return tuple(map(self._answer, (*best, *self._further))) if all(b.ended for b in best) else ()
+        if not all(beam.ended for beam in best):
+            return ()
+        return self._behind_what_is_cut([self._answer(beam) for beam in (*best, *self._further)])
+
+    @property
+    def scored(self) -> int:
+        """Number of the answers that the search came to: the first ones. The others make up for what it lacks."""
+        return min(len(self._beams), self.parameters.answers)
 
     @property
     def answer(self) -> Answer | None:
@@ -202,6 +209,16 @@ class Decoder:
             forced_at=beam.forced,
             budget_affected=self._affected(beam),
         )
+
+    def _behind_what_is_cut(self, answers: list[Answer]) -> tuple[Answer, ...]:
+        """The answers: of plain beams, what a text that the budget cut would have become may stand before those that
+        are behind it, and before any by a ranking in which scores may rise.
+        """
+        cut = [place for place, answer in enumerate(answers) if answer.budget_affected]
+        if not cut or not isinstance(self.language, AnyText) or self.parameters.beam_width == 1:
+            return tuple(answers)
+        first = cut[0] if self.parameters.ranking == "sum" else 0
+        return (*answers[:first], *(replace(answer, budget_affected=True) for answer in answers[first:]))
 
     def _affected(self, beam: Beam) -> bool | None:
         """Whether a single text has a token that the budget chose, or ends where nothing else ended it.

@@ -34,6 +34,12 @@ SECOND_LOOK = 1024
 GROUP = 64
 """Weights that are summed up together before one of them is looked for."""
 
+MASS_ERROR = 2e-6
+"""Error of a row's mass, of itself, at most: see `sum_of_exponentials`."""
+
+LEAST_TEMPERATURE = 1e-30
+"""Temperature below which nothing changes any more, and a float32 would have no room for logits over it."""
+
 DRAWS = 7
 
 Weights: TypeAlias = NDArray[np.float64]
@@ -60,21 +66,32 @@ class _Kept(NamedTuple):
 class _Best:
     """The best tokens, and their logits over the temperature less the highest, [k].
 
-    A token weighs the exponential of that. All other tokens together weigh `beyond`, which takes a sum over the whole
-    row; `most` is a bound on it that takes none.
+    A token weighs the exponential of that. All other tokens together weigh `beyond`, a difference of sums, of which one
+    is over the whole row: it may be off by all that viable tokens weigh beside what the model is sure of. They never
+    weigh more than `bound`, and `most` is a bound that takes no sum. What is drawn by a bound and isn't there is drawn
+    anew.
     """
 
     def __init__(self, row: Row, temperature: float) -> None:
         self.tokens, values = row.highest(FIRST_LOOK)
         self.scaled: Weights = (values.astype(np.float64) - values[0]) / temperature
         self.weights: Weights = np.exp(self.scaled)
-        self.most = (row.size - len(self.tokens)) * float(self.weights[-1])
+        self.others = row.size - len(self.tokens)
+        self.most = self.others * float(self.weights[-1])
         self._row = row
         self._temperature = temperature
 
     @cached_property
+    def _mass(self) -> float:
+        return self._row.mass(self._temperature)
+
+    @property
     def beyond(self) -> float:
-        return max(0.0, self._row.mass(self._temperature) - float(self.weights.sum())) if self.most else 0.0
+        return max(0.0, self._mass - float(self.weights.sum())) if self.most else 0.0
+
+    @property
+    def bound(self) -> float:
+        return self.beyond + MASS_ERROR * self._mass if self.others else 0.0
 
 
 def noise(seed: int, position: int) -> Noise:
@@ -90,14 +107,14 @@ def draw(language: Language, place: Place, row: Row, parameters: Parameters, cha
     """One token at the parameters' temperature."""
     if parameters.truncates:
         return _truncated(language, place, row, parameters, chance)
-    best = _Best(row, parameters.temperature)
+    best = _Best(row, _temperature(parameters))
     token = _first(row, best, parameters, chance)
     if may_follow(language, place, token):
         return Draw(token, False)
     free, viable = _judged(language, place, np.append(best.tokens, np.int32(token)))
     if free[-1]:
         return _other(language, place, row, best, viable[:-1], parameters, chance[3:])
-    at = _reached(np.where(free[:-1], best.weights, 0.0), best.beyond, chance[2])
+    at = _reached(np.where(free[:-1], best.weights, 0.0), best.bound, chance[2])
     if at is None:
         return _beyond(language, place, row, best, parameters, chance[4:])
     if viable[at]:
@@ -109,7 +126,7 @@ def _other(
     language: Language, place: Place, row: Row, best: _Best, viable: Flags, parameters: Parameters, chance: Noise
 ) -> Draw:
     """The draw that the budget leaves where it keeps out what was drawn without it."""
-    at = _reached(np.where(viable, best.weights, 0.0), best.beyond, chance[0])
+    at = _reached(np.where(viable, best.weights, 0.0), best.bound, chance[0])
     if at is not None:
         return Draw(int(best.tokens[at]), True)
     return _beyond(language, place, row, best, parameters, chance[1:])._replace(forced=True)
@@ -122,7 +139,7 @@ def _first(row: Row, best: _Best, parameters: Parameters, chance: Noise) -> int:
         at = _reached(best.weights, best.beyond, chance[0])
     if at is not None:
         return int(best.tokens[at])
-    weights = np.exp((row.whole() - row.whole().max()) / np.float32(parameters.temperature))
+    weights = np.exp((row.whole() - row.whole().max()) / np.float32(_temperature(parameters)))
     weights[best.tokens] = 0.0
     at = _reached_of_many(weights, 0.0, chance[1])
     return int(best.tokens[0]) if at is None else at  # None: all of it was a rounding error
@@ -169,24 +186,30 @@ def _beyond(language: Language, place: Place, row: Row, best: _Best, parameters:
     viable = language.mask(place.configuration, place.tokens_left)
     if not viable.any():
         return Draw(None, False)
-    logits = row.whole() / np.float32(parameters.temperature)
-    weights = np.where(free, np.exp(logits - logits.max()), np.float32(0.0))
+    temperature = _temperature(parameters)
+    logits = (row.whole() - row.whole().max()) / np.float32(temperature)
+    weights = np.where(free, np.exp(logits), np.float32(0.0))
     weights[best.tokens] = 0.0
-    at = _reached_of_many(weights, max(0.0, best.beyond - float(weights.sum())), chance[0])
+    at = _reached_of_many(weights, max(0.0, best.bound - float(weights.sum())), chance[0])
     if at is None:
-        at = _among(free, logits, chance[1])
-    return Draw(at, False) if viable[at] else Draw(_among(viable, logits, chance[2]), True)
+        at = _among(free, row, temperature, chance[1])
+    return Draw(at, False) if viable[at] else Draw(_among(viable, row, temperature, chance[2]), True)
 
 
-def _among(kept: Flags, logits: NDArray[np.float32], number: float) -> int:
+def _among(kept: Flags, row: Row, temperature: float, number: float) -> int:
     """The token that a number falls to of these, at least one."""
     tokens = np.flatnonzero(kept)
-    return int(tokens[_reached_of_many(np.exp(logits[tokens] - logits[tokens].max()), 0.0, number) or 0])
+    logits = row.whole()[tokens].astype(np.float64)
+    return int(tokens[_reached_of_many(np.exp((logits - logits.max()) / temperature), 0.0, number) or 0])
+
+
+def _temperature(parameters: Parameters) -> float:
+    return max(parameters.temperature, LEAST_TEMPERATURE)
 
 
 def _truncated(language: Language, place: Place, row: Row, parameters: Parameters, chance: Noise) -> Draw:
     """Mostly the best tokens settle which ones are kept, with the budget and without."""
-    best = _Best(row, parameters.temperature)
+    best = _Best(row, _temperature(parameters))
     free, viable = (_kept_of_best(best, flags, parameters) for flags in _judged(language, place, best.tokens))
     if free is None or viable is None:
         masks = (language.mask(place.configuration, tokens) for tokens in (UNLIMITED, place.tokens_left))
@@ -218,10 +241,14 @@ def _coupled(first: int, free: _Kept, viable: _Kept, size: int, chance: Noise) -
 def _kept_of_best(best: _Best, flags: Flags, parameters: Parameters) -> _Kept | None:
     """Tokens that are kept, with these flags of the best; None where the best don't tell."""
     tokens, scaled = best.tokens[flags], best.scaled[flags]
-    count = _count(scaled, 0.0, best.most, parameters)
+    if not len(scaled):
+        return None
+    weights = np.exp(scaled - scaled[0])  # the first weighs 1, however unlikely it is
+    most = best.others * float(np.exp(best.scaled[-1] - scaled[0]))
+    count = _kept(weights, 0.0, most, parameters)
     if count is None:
-        count = _count(scaled, 0.0, best.beyond, parameters)
-    return None if count is None else _Kept(tokens[:count], np.exp(scaled[:count] - scaled[0]))
+        count = _kept(weights, 0.0, min(most, best.bound * float(np.exp(min(-scaled[0], 700.0)))), parameters)
+    return None if count is None else _Kept(tokens[:count], weights[:count])
 
 
 def _kept_of_all(mask: Flags, row: Row, parameters: Parameters) -> _Kept | None:
@@ -230,32 +257,22 @@ def _kept_of_all(mask: Flags, row: Row, parameters: Parameters) -> _Kept | None:
     if not len(allowed):
         return None
     logits = row.whole()[allowed]
-    scaled = (logits.astype(np.float64) - logits.max()) / parameters.temperature
+    scaled = (logits.astype(np.float64) - logits.max()) / _temperature(parameters)
     total = float(np.exp(scaled).sum())
     for most in (parameters.top_k or SECOND_LOOK, len(allowed)):
         order = highest(logits, most)
         others = max(0.0, total - float(np.exp(scaled[order]).sum())) if len(order) < len(allowed) else 0.0
-        count = _count(scaled[order], others, 0.0, parameters)
+        count = _kept(np.exp(scaled[order]), others, 0.0, parameters)
         if count is not None:
             return _Kept(allowed[order[:count]], np.exp(scaled[order[:count]]))
     raise AssertionError("nothing is unknown of all tokens")
 
 
-def _count(scaled: Weights, others: float, unknown: float, parameters: Parameters) -> int | None:
-    """Number of the best allowed tokens that are kept, given their logits; None where these don't tell.
-
-    Other allowed tokens weigh `others`, or up to `unknown` more.
-    """
-    if not len(scaled):
-        return None
-    weights = np.exp(scaled - scaled[0])  # the first weighs 1, however unlikely it is
-    size = float(np.exp(min(-scaled[0], 700.0)))
-    return _kept(weights, others * size, unknown * size, parameters)
-
-
 def _kept(weights: Weights, others: float, unknown: float, parameters: Parameters) -> int | None:
     """Number of the best tokens that truncation keeps, at least one: of the best `top_k`, those before `top_p` is
-    full, and of these, those that weigh `min_p` at least.
+    full, and of these, those that weigh `min_p` at least. None where these don't tell.
+
+    The first weighs 1; other allowed tokens weigh `others`, or up to `unknown` more.
     """
     if parameters.top_k and len(weights) >= parameters.top_k:
         weights, others, unknown = weights[: parameters.top_k], 0.0, 0.0

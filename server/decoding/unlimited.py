@@ -54,7 +54,10 @@ class UnlimitedSearch:
 
     def judged(self, answers: Sequence[Answer]) -> tuple[Answer, ...]:
         """The decoder's answers, and whether the budget affected each; those that were interrupted as they are."""
-        known = takewhile(lambda answer: answer.score > self._lost and answer.interrupted is None, self._free.answers)
+        free = self._free.answers
+        if self._lost > -inf:
+            free = free[: self._free.scored]  # what was left behind may stand before any text that has no score
+        known = takewhile(lambda answer: answer.score > self._lost and answer.interrupted is None, free)
         texts = [answer.text for answer in known] + [None] * len(answers)
         return tuple(
             replace(answer, budget_affected=answer.text != text) if answer.interrupted is None else answer

@@ -45,6 +45,8 @@ class NamedGrammars:
         self._clock = clock
         self._cached: OrderedDict[str, _Cached] = OrderedDict()
         self._bytes = 0
+        self.changing = asyncio.Lock()
+        """Held by who counts names before it registers one."""
 
     async def find(self, name: str, field: str) -> Constraint:
         """Raises ApiError, blamed on that field: where there is none, or where it isn't known here and the store can't

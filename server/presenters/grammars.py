@@ -40,9 +40,10 @@ async def registered(service: Service, request: GrammarRequest) -> Registered:
     certified = await service.certify(asked)
     if request.precompute is not None:
         certified = await _precomputed(service, asked, request.precompute)
-    if service.caller.key.limits.named_grammars is not None:
-        check_names(service.caller.key, len({*await service.named.registered()} - {request.name}))
-    shared = await service.named.register(request.name, asked.constraint)
+    async with service.named.changing:
+        if service.caller.key.limits.named_grammars is not None:
+            check_names(service.caller.key, len({*await service.named.registered()} - {request.name}))
+        shared = await service.named.register(request.name, asked.constraint)
     return Registered(
         name=request.name,
         grammar_id=certified.grammar_id,

@@ -99,10 +99,11 @@ class Metrics:
             self._note("request_time_per_output_token_seconds", decoding / (longest - 1))
 
     def _observe_answers(self, record: Record) -> None:
-        generated = sum(record.generated)
-        self._count("prompt_tokens", record.prompt_tokens)
+        generated = sum(record.generated) + record.lost
+        prompts = record.prompt_tokens if "queued" in record.moments else 0
+        self._count("prompt_tokens", prompts)
         self._count("generation_tokens", generated)
-        self._count("key_tokens", record.prompt_tokens, record.key, "prompt")
+        self._count("key_tokens", prompts, record.key, "prompt")
         self._count("key_tokens", generated, record.key, "generation")
         for reason, times in record.finished.items():
             self._count("request_success", times, reason)

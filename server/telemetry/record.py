@@ -67,6 +67,8 @@ class Record:
     """Answers under a constraint by what the budget did: `true`, `false`, or `unknown`."""
     generated: list[int] = field(default_factory=list)
     """Tokens of each answer, with its thought."""
+    lost: int = 0
+    """Tokens of texts that were told in part, about, as nobody waited for their end."""
     budget_forced: int = 0
     costs: list[Cost] = field(default_factory=list)
     moments: dict[Moment, float] = field(default_factory=dict)
@@ -120,7 +122,8 @@ class Record:
         """Closes the record."""
         self.ended = self.clock()
         missing = self.answers - sum(self.finished.values())
-        if self.budget is not None and missing > 0:
+        failed = self.abandoned or self.error is not None  # else there were no more texts to be found
+        if failed and missing > 0 and "queued" in self.moments:
             self.finished["abort" if self.abandoned else "error"] += missing
 
     def between(self, first: Moment | None, last: Moment | None) -> float | None:

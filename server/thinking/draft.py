@@ -13,7 +13,7 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Work
 from server.decoding.answer import Answer, Interruption, Thought
 from server.decoding.beam import held_back
-from server.decoding.parameters import Parameters
+from server.decoding.parameters import NO_PENALTIES, Parameters
 from server.thinking.plan import ThinkingPlan
 from server.thinking.sentences import SENTENCE_ENDS, tokens_before, tokens_through, whole_words
 
@@ -41,9 +41,14 @@ class Draft:
         """Whether the part under way ends where its sentence does, so that what it comes to isn't known before."""
         return self._begun == 2
 
+    @property
+    def is_at_its_end(self) -> bool:
+        """Whether no part follows the one under way, of which then less may remain than was decoded."""
+        return self._begun == len(self._parts)
+
     def next_part(self) -> Work | None:
         """Work for the next part; None once the thought is over."""
-        if self._begun == len(self._parts) or self._spent < sum(self._parts[: self._begun]) or self._is_over:
+        if self.is_at_its_end or self._spent < sum(self._parts[: self._begun]) or self._is_over:
             return None
         self._begun += 1
         parameters = self._part_parameters(self._parts[self._begun - 1])
@@ -74,7 +79,7 @@ class Draft:
         if behind := text[told:]:
             stop = next(end for end in SENTENCE_ENDS if behind.startswith(end))
             kept = tokens_through(texts, told + len(stop.rstrip()))
-        elif self._begun == len(self._parts) and self._interrupted is None:
+        elif self.is_at_its_end and self._interrupted is None:
             kept = tokens_before(texts, told - held_back(text, (mark,)))
             if self.is_last_part and kept > begun:
                 kept = begun + whole_words(texts[begun:kept])
@@ -110,9 +115,15 @@ class Draft:
                 answer, thought=thought, interrupted=self._interrupted, budget_affected=None, budget_ended=None
             )
         affected = answer.budget_affected
-        if thought.closed_by_budget and affected is not None:
+        if affected is not None and (thought.closed_by_budget or self._drew_its_last_part):
             affected = True
         return replace(answer, thought=thought, budget_affected=affected)
+
+    @property
+    def _drew_its_last_part(self) -> bool:
+        """Whether the budget said where other draws, or penalties, began."""
+        parameters = self._work.parameters
+        return self.is_last_part and (parameters.temperature > 0 or parameters.penalties != NO_PENALTIES)
 
     def _part_parameters(self, budget: int) -> Parameters:
         """One text, drawn as the answer is but with draws of its own, that ends where the thought does."""

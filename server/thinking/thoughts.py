@@ -38,7 +38,7 @@ async def thought_and_answer(
             async for event in events:
                 if isinstance(event, Answer):
                     draft.take(event)
-                elif plan.told and not draft.is_last_part:
+                elif plan.told and not draft.is_at_its_end:
                     sent += len(event.text)
                     yield ThoughtPiece(event.text)
     thought = draft.thought()

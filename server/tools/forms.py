@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from server.tools.parameters import ParameterForm
+
+@dataclass(frozen=True, slots=True)
+class ParameterForm:
+    """Form of parameters: `before`, name, `between`, value, `after`."""
+
+    before: str
+    between: str
+    after: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,27 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS
 from grammar_cache.dialects.json_schema.schema.subschema import pointer_in_whole, subschema
 from grammar_cache.errors import GrammarError
+from server.tools.forms import ParameterForm
 
 Format: TypeAlias = dict[str, Any]
 
 _OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
 _SAYS_NOTHING = ANNOTATIONS - {"id", "$id", "$schema", "$defs", "definitions"}
 _QUOTE = re.compile(r'["\\]')
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterForm:
-    """Form of parameters: `before`, name, `between`, value, `after`."""
-
-    before: str
-    between: str
-    after: str
 
 
 class Unwritable(ValueError):

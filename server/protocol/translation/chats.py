@@ -48,6 +48,8 @@ def chat_of(
             raise ApiError(ErrorCode.CONFLICTING_PARAMETERS, message, param=field.theirs)
         common[field.ours] = field.value
         names[field.ours] = field.theirs
+        if field.ours == "response_format":
+            names["response_format.json_schema"] = f"{field.theirs}.schema"  # there it is a member of the format
     _check_single(request)
     try:
         chat = ChatRequest.model_validate({**common, "messages": list(messages)})

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from grammar_cache.store import write_behind
-from grammar_cache.store.contract import Change, Put, Use
+from grammar_cache.store.contract import Change, Discard, Merge, Put, Use
 from grammar_cache.store.counters import Counters
 from grammar_cache.store.write_behind import ATTEMPTS, BATCH, BATCH_BYTES, BYTES, CHANGES, WriteBehind
 
@@ -92,12 +92,14 @@ def test_what_does_not_fit_is_dropped_at_once(sent: Sent, behind: WriteBehind) -
     behind.put(*map(use, range(1, CHANGES)))
     behind.put(use(CHANGES), use(CHANGES + 1))
     behind.put(Put("a" * 32, bytes(BYTES + 1), "me", 1.0))
+    behind.put(Merge("a" * 32, {b"k": bytes(BYTES)}, 1.0))
+    behind.put(Discard("a" * 32, {b"k": bytes(BYTES)}))
     assert time.monotonic() - begun < 5
-    assert counts(behind) == (0, 3)
+    assert counts(behind) == (0, 5)
     sent.going.set()
     behind.close(60)
     assert sent.changes == [use(number) for number in range(CHANGES)]
-    assert counts(behind) == (CHANGES, 3)
+    assert counts(behind) == (CHANGES, 5)
 
 
 def test_a_batch_is_sent_again(sent: Sent, behind: WriteBehind, monkeypatch: pytest.MonkeyPatch) -> None:

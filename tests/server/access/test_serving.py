@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         small={"constraint_bytes": 30},
         named={"only_grammars": ["tree"]},
         names={"named_grammars": 1, "tenant": "names"},
+        once={"named_grammars": 1, "tenant": "once"},
         left={"tenant": "left"},
         right={"tenant": "right"},
     )
@@ -88,6 +91,47 @@ def test_tokens_a_minute_are_charged_by_what_is_used(keyed: Running) -> None:
         pass
     assert error_of(refused)["limit"] == "tokens_per_minute"
     assert int(refused.headers["retry-after"]) >= 1
+
+
+def test_who_goes_away_before_the_end_pays_for_what_was_told(tmp_path: Path) -> None:
+    """Streams that are read, and left before they end, use up the tokens of a minute too."""
+    keys = key_file(tmp_path, tokens={"tokens_per_minute": 450})
+    plain, statuses = uniform(VOCABULARY.size), []
+
+    def slow(history: tuple[int, ...]) -> Any:
+        time.sleep(0.002)
+        return plain(history)
+
+    with serving(slow, settings=Settings(keys=keys)) as server:
+        body = request(stream=True, max_tokens=400, response_format={"type": "regex", "regex": "[ab]{400}"})
+        for _ in range(9):
+            with (
+                httpx.Client(base_url=server.base, timeout=60, headers=header("tokens")) as client,
+                client.stream("POST", "/v1/chat/completions", json=body) as streamed,
+            ):
+                statuses.append(streamed.status_code)
+                told = 0
+                for line in streamed.iter_lines():
+                    told += '"content":"' in line
+                    if told >= 200:
+                        break
+            eventually(lambda: server.service.present == 0)
+        metrics = server.client.get("/metrics", headers=header("tokens")).text
+    assert 429 in statuses
+    [counted] = re.findall(r'swyb:key_tokens_total\{.*kind="generation".*\} (\S+)', metrics)
+    assert float(counted) >= 60 * statuses.count(200)  # a token a letter, which bytes don't tell
+
+
+def test_names_at_once_are_no_more_than_a_key_may_have(keyed: Running) -> None:
+    """Names are counted and registered by one after the other."""
+
+    def register(number: int) -> int:
+        body = {"name": f"at-once-{number}", "grammar": TREE}
+        return keyed.client.post("/v1/grammars", json=body, headers=header("once")).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(register, range(8)))
+    assert sorted(statuses) == [200, *[403] * 7]
 
 
 def test_answers_at_a_time(keyed: Running) -> None:

@@ -98,6 +98,47 @@ def test_draws_among_tokens_that_no_look_has_shown(spread: float, left: int, top
     assert distance < kinds + 5 * np.sqrt(2 * kinds)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        Parameters(budget=9, temperature=1.0),
+        Parameters(budget=9, temperature=0.05),
+        Parameters(budget=9, temperature=1.0, top_p=0.95),
+        Parameters(budget=9, temperature=0.01, top_p=0.9),
+        Parameters(budget=9, temperature=0.02, top_k=20),
+    ],
+)
+def test_what_the_model_finds_unlikely_is_drawn_by_its_share(parameters: Parameters, seed: int):
+    """Viable tokens weigh less together than the sum over all tokens is off; one of them is among the best, most are
+    not.
+    """
+    viable = list(range(100, 130))
+    grammar = compiled(
+        Grammar({"root": Alt(tuple(Bytes(MANY[token]) for token in viable))}, "root"),
+        Vocabulary([*MANY, None], [3_000]),
+    )
+    logits = np.full(3_001, -12.0)
+    logits[1_000:1_010] = 17.0 + np.random.default_rng(seed).normal(size=10)
+    logits[1_010 : 1_000 + FIRST_LOOK - 1] = 0.0
+    logits[viable] = -3.0 - 0.1 * parameters.temperature
+    logits[viable[0]] = -3.0
+    found = frequencies(draws(grammar, logits, 9, parameters, 3_000), 3_001)
+    assert np.abs(found - by_definition(grammar, logits, 9, parameters)).max() < 0.02
+
+
+@pytest.mark.parametrize("temperature", [1e-20, 1e-39, 1e-300])
+def test_the_least_temperatures_take_the_best(temperature: float):
+    """Logits over such a temperature have no place in a float32; the best viable token is drawn, wherever it stands."""
+    logits = np.zeros(3_001)
+    logits[1_000 : 1_000 + 2 * FIRST_LOOK] = 5.0
+    logits[[100, 101]] = 0.5, 0.9
+    texts = Alt((Bytes(MANY[100]), Bytes(MANY[101])))
+    grammar = compiled(Grammar({"root": texts}, "root"), Vocabulary([*MANY, None], [3_000]))
+    for parameters in (Parameters(9, temperature=temperature), Parameters(9, temperature=temperature, top_p=0.9)):
+        assert {drawn.token for drawn in draws(grammar, logits, 9, parameters, 20)} == {101}
+
+
 def test_long_nuclei():
     """A nucleus of more tokens than are put in order at first keeps all that it should."""
     grammar = wide(MANY)

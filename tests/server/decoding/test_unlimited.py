@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from grammar_cache.compile import compile_expression
+from grammar_cache.compile import compile_expression, compile_grammar
+from grammar_cache.constraint import Constraint
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Alt, Bytes, Grammar, Repeat, Seq
 from grammar_cache.grammar import CompiledGrammar
@@ -20,9 +21,11 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import Work
 from server.backends.request import Decoding
 from server.decoding.answer import Answer
+from server.decoding.decoder import Decoder
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import AnyText, Language
 from server.decoding.parameters import UNLIMITED, Parameters, Penalties, Promotion, Ranking, Softmax
+from server.decoding.step import steps
 from tests.server.decoding.grammars import LETTERS, compiled, longest_match
 from tests.server.decoding.trials.trials import random_grammar, random_vocabulary
 
@@ -161,6 +164,38 @@ def test_plain_text_that_the_budget_cuts() -> None:
             [prefix] = decoding.decoder.prefixes
             decoding.step(np.array([[0.0, 9.0 if len(prefix) == 3 else -9.0]], np.float32))
         assert decoding.answers[0].budget_affected is affected
+
+
+def test_texts_that_the_search_lacked_promise_nothing_beside_what_was_left_behind() -> None:
+    """A search that a budget keeps small fills up with a text that it never scored; without a budget there is a better
+    one, of which the search knows no more than that it was left behind.
+    """
+    spelled = [b"x", b"y", b"z", b"yz", b"b", b"d", b"e", b"c", b"cc"]
+    text = 'root ::= "xyz" | "b" [de] [de] [de] [de] [de] | "c"'
+    grammar = compile_grammar(Constraint("gbnf", text), Vocabulary([*spelled, None], [9]))
+    row = np.array([5, 4, 3, 2, 1, 1, 1, -1, -9, 0], np.float32)
+    fields: dict[str, Any] = {"beam_width": 2, "answers": 2, "keep_greedy": True, "epsilon": 0.001}
+    short, free = (decoded(grammar, Parameters(budget, **fields), lambda _: row) for budget in (3, 60))
+    for ours, theirs in zip(short, free, strict=True):
+        assert ours.budget_affected or ours.text == theirs.text
+
+
+def test_plain_beams_behind_one_that_the_budget_cuts() -> None:
+    """A text that it would have become may stand before those behind it; what stands before it stays there."""
+    language = AnyText(Vocabulary([b"a", b"b", b"c", None], [3]))
+    shares = ([0.85, 0.01, 0.01, 0.13], [0.01, 0.49, 0.49, 0.01], [0.001, 0.001, 0.001, 0.997])
+
+    def answers(budget: int, first: list[float]) -> list[tuple[bytes, bool | None]]:
+        decoder = Decoder(language, Parameters(budget, beam_width=2, answers=2))
+        while not decoder.answers:
+            rows = [(first, *shares[1:])[min(len(prefix), 2)] for prefix in decoder.prefixes]
+            logits = np.log(np.array(rows, np.float32))
+            decoder.advance(steps(language, decoder.wanted.places, logits, decoder.parameters))
+        return [(answer.text, answer.budget_affected) for answer in decoder.answers]
+
+    assert answers(1, shares[0]) == [(b"a", True), (b"", True)]
+    assert [text for text, _ in answers(9, shares[0])] == [b"ab", b"ac"]
+    assert answers(1, [0.13, 0.01, 0.01, 0.85]) == [(b"", False), (b"a", True)]
 
 
 def test_interrupted_answers_promise_nothing() -> None:

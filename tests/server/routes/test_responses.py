@@ -181,6 +181,7 @@ def test_what_is_not_done_is_refused(client: openai.OpenAI, fields: dict[str, An
             "invalid_value",
         ),
         ({"text": {"format": {"type": "grammar"}}}, "text.format.grammar", "missing_parameter"),
+        ({"text": {"format": {"type": "json_schema", "name": "n"}}}, "text.format.schema", "missing_parameter"),
         ({"text": {"verbosity": "low"}}, "text.verbosity", "invalid_value"),
         ({"input": []}, "input", "invalid_value"),
         (

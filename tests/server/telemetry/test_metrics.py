@@ -135,6 +135,21 @@ def test_counts_agree_with_what_clients_were_told(observed: tuple[httpx.Client, 
     assert value(found, "store_events_total", event="misses") >= 1
 
 
+def test_texts_that_there_are_not_have_not_failed(tmp_path: Path) -> None:
+    """A language of one text has no three of them; a request that its key has no tokens for has no answers at all."""
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps({"keys": [{"name": "a", "key": "sk-a-0123456789abc", "tokens_per_minute": 60}]}))
+    with serving(settings=Settings(keys=keys)) as server:
+        server.client.headers["Authorization"] = "Bearer sk-a-0123456789abc"
+        shape = {"response_format": {"type": "regex", "regex": "yes"}, "n": 3, "swyb": {"beam_width": 4}}
+        assert len(server.chat(**shape, max_tokens=9).json()["choices"]) == 1
+        while server.chat(max_tokens=20, min_tokens=20).status_code == 200:
+            pass
+        text = server.client.get("/metrics").text
+    assert 'finished_reason="stop"' in text
+    assert not re.search(r'request_success_total\{finished_reason="error".*\} [1-9]', text)
+
+
 def test_hostile_clients_make_no_series() -> None:
     """However many names clients think of, there are as many series after 8 rounds as after one, without a marker."""
     with serving(settings=Settings(api_key="k" * 16)) as server:

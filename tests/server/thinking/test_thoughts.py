@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
+from zlib import crc32
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from grammar_cache import Constraint, Vocabulary, compile_grammar
+from server.backends.backend import Piece, Work
+from server.backends.request import Decoding
+from server.decoding.answer import Answer
+from server.decoding.language import AnyText
+from server.decoding.parameters import Parameters
+from server.thinking.opening import Closer
+from server.thinking.plan import ThinkingPlan
+from server.thinking.thoughts import ThoughtPiece, thought_and_answer
 from tests.server.engines.scripts import fail_at, follow, hostile, seeded
 from tests.server.examples import CONSTRAINTS, belongs
 from tests.server.running import STOP, Running, error_of, eventually
@@ -309,3 +322,68 @@ def test_a_mark_is_found_wherever_a_thought_is_cut_in_parts(stream: bool) -> Non
             [(thought, _, known)] = told(running, stream, asked)
             assert thought == "x" * length
             assert known["thinking"]["closed_by_budget"] is (length + len("</think>") > 50)
+
+
+def test_a_thought_in_its_last_part_promises_nothing_if_it_is_drawn() -> None:
+    """The last part has draws of its own, and the budget says where it begins: only what ended before is certain."""
+    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), None, None], [257], markers={256: "</think>"})
+    closing, grammar = 256, compile_grammar(Constraint("regex", "[a-z]{4}"), vocabulary)
+
+    def logits(history: tuple[int, ...]) -> NDArray[np.float32]:
+        row = np.full(vocabulary.size, -20, np.float32)
+        if closing in history:
+            row[97 + crc32(repr(history[: history.index(closing)]).encode()) % 26] = 30
+        else:
+            row[97:123], row[closing] = 0, 0.5
+        return row
+
+    async def run(work: Work) -> AsyncGenerator[Piece | Answer]:
+        decoding = Decoding(work, AnyText(vocabulary))
+        while not decoding.answers:
+            decoding.step(np.stack([logits((*work.prompt, *prefix)) for prefix in decoding.decoder.prefixes]))
+        for answer in decoding.answers:
+            yield answer
+
+    async def answered(budget: int, seed: int) -> Answer:
+        plan = ThinkingPlan(Closer((closing,), b"</think>", (closing,)), 30)
+        work = Work((1,), grammar, Parameters(budget=budget, temperature=1.0, seed=seed))
+        events = [event async for event in thought_and_answer(work, plan, vocabulary, run)]
+        assert isinstance(events[-1], Answer)
+        return events[-1]
+
+    certain = 0
+    for seed in range(60):
+        short, long = asyncio.run(answered(60, seed)), asyncio.run(answered(4_000, seed))
+        if short.budget_affected is False:
+            certain += 1
+            assert (short.text, short.thought and short.thought.text) == (long.text, long.thought and long.thought.text)
+    assert 10 < certain < 60
+
+
+def test_a_thought_of_a_few_tokens_takes_nothing_back() -> None:
+    """A token whose end may begin the closing mark is no part of the thought, though its beginning could be told."""
+    vocabulary = Vocabulary([b"a<", *(bytes([byte]) for byte in range(256)), None, None], [258], markers={257: "</t>"})
+
+    async def run(work: Work) -> AsyncGenerator[Piece | Answer]:
+        decoding = Decoding(work, AnyText(vocabulary))
+        while not decoding.answers:
+            row = np.full((len(decoding.decoder.prefixes), vocabulary.size), -9, np.float32)
+            row[:, 0] = 9
+            decoding.step(row)
+            if (piece := decoding.piece()) is not None:
+                yield piece
+        for answer in decoding.answers:
+            yield answer
+
+    async def told(budget: int) -> tuple[bytes, bytes]:
+        plan = ThinkingPlan(Closer((257,), b"</t>", (257,)), 4, told=True)
+        work = Work((1,), None, Parameters(budget=budget), pieces=True)
+        events = [event async for event in thought_and_answer(work, plan, vocabulary, run)]
+        text = b"".join(event.text for event in events if isinstance(event, ThoughtPiece))
+        [thought] = [event.thought for event in events if isinstance(event, Answer)]
+        assert thought is not None
+        return text, thought.text
+
+    for budget in range(6, 14):
+        streamed, whole = asyncio.run(told(budget))
+        assert streamed == whole

@@ -123,7 +123,7 @@ class Transcript:
             raise Unavailable(str(ended)) if ended.reason == "shutdown" else ended
         begun = len(self._tokens)
         if self._grammar is not None:
-            self.add(self._grammar.witness(self._configuration))
+            self.add(self._grammar.witness(self._configuration, self._parameters.budget - begun))
             self._tight = tuple(place for place in self._tight if place < begun)
         self._ended = True
         return replace(self.answer(), interrupted=ended.reason, budget_affected=None, budget_ended=None)

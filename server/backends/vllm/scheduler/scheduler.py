@@ -183,7 +183,10 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
     def _preempt_request(self, request: Request, *arguments: Any, **options: Any) -> None:
         super()._preempt_request(request, *arguments, **options)
         group = self._group_of.get(request.request_id)
-        if group is not None and (len(group.rows) > 1 or request.request_id != group.leader):
+        if group is None:
+            return
+        # A leader alone may begin anew between its steps. Amid one its choice is still to come, for what is forgotten.
+        if len(group.rows) > 1 or request.request_id != group.leader or group.step is not None:
             group.failure = "the engine has taken back the memory of a beam"
 
 

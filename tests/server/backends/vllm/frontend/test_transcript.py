@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
+from grammar_cache.hosts.cursor import Cursor
 from server.backends.backend import Unavailable, Work
 from server.backends.vllm.frontend.transcript import Ended, Transcript
 from server.decoding.answer import Answer
@@ -153,6 +155,29 @@ def test_an_engine_that_ends_leaves_a_complete_answer(budget: int) -> None:
             assert (answer.complete, answer.finish_reason, answer.interrupted) == (True, "stop", reason)
             assert answer.tokens_used <= budget
             assert (answer.budget_affected, answer.budget_ended) == (None, None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_engine_that_ends_near_the_end_of_the_budget(seed: int) -> None:
+    """Masks let tokens through that span rules, behind which the additive witness is too long: another one fits."""
+    spelled = [b"[", b"]", b"(", b")", b"a", b"b", b"c", b"]abc", b"abc"]
+    vocabulary, rng = Vocabulary([*spelled, None], [9]), random.Random(seed)
+    text = 'root ::= x x\nx ::= "abc" | "(" x ")" | "[" x x "]"'
+    compiled = compile_grammar(Constraint("gbnf", text), vocabulary)
+    budget = rng.randrange(compiled.minimum.tokens, 16)
+    work, cursor = Work((1,), compiled, Parameters(budget=budget), pieces=True), Cursor(compiled, budget)
+    taken: list[int] = []
+    while cursor.tokens_left:
+        found = Transcript(work, vocabulary)
+        if taken:
+            found.add(taken)
+            answer = found.interrupted(Ended("failure", "it has ended"))
+            assert answer.complete and answer.tokens_used <= budget
+        allowed = [token for token in range(9) if cursor.allows(token)]
+        if not allowed:
+            break
+        taken.append(rng.choice(allowed))
+        cursor.accept(taken[-1])
 
 
 def test_a_plain_answer_is_cut_by_the_server_and_by_no_failure() -> None:

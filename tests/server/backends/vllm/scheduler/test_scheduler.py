@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import time
 from typing import Any
 
 import pytest
@@ -161,6 +162,32 @@ def test_a_beam_whose_memory_is_taken_fails_its_search(make_engine: MakeEngine) 
     failures = [job.news[-1]["failure"] for job in searches if "failure" in job.news[-1]]
     assert failures and all("taken back" in failure for failure in failures)
     engine.nothing_is_left(30)
+
+
+@pytest.mark.parametrize("modes", MODES, ids=["sync", "async", "newer", "narrow"])
+def test_one_text_whose_memory_is_taken_amid_a_step(make_engine: MakeEngine, modes: Modes) -> None:
+    """A text that vLLM has forgotten is not gone on from: the search fails, or its answer is the decoder's."""
+    grammar = compile_grammar(Constraint("regex", "[a-c]{20,30}"), Vocabulary([b"a", b"b", b"c", None], [3]))
+    asynchronous = bool(modes.get("asynchronous"))
+    engine = Engine(made(31, 12, **modes), Workers(grammar), asynchronous=asynchronous)
+    job = beams_job("r", grammar, Parameters(32, 1, alpha=0.3, seed=0))
+    engine.add(job)
+    for _ in range(5):
+        engine.step()
+    scheduler = engine.scheduler
+    [group] = scheduler._groups.values()
+    for _ in range(9):
+        if group.step is not None or not asynchronous:
+            break
+        engine.step()
+    [row] = group.rows
+    scheduler.running.remove(row)
+    scheduler._preempt_request(row, time.monotonic())
+    for _ in range(200):
+        if job.ended:
+            break
+        engine.step()
+    assert job.news[-1] == {"answers": job.expected} or "taken back" in job.news[-1]["failure"]
 
 
 def test_more_beams_than_places_fail_their_search(make_engine: MakeEngine) -> None:
