@@ -63,6 +63,9 @@ class BudgetGrammar:
             self._place = ThinkingCursor(
                 grammar, budget, thoughts.closer, reserve=thoughts.reserve, excluded=self._foreign
             )
+        self._least = self._place.certificate().min_tokens
+        self._thought: tuple[bool, ...] = ()
+        """Whether the budget kept something out before each token of thoughts that ended without their closer."""
         self._end: tuple[bool, ...] = ()
         """Whether the budget kept something out before the end, where one came that the vocabulary doesn't have."""
         self._drafts: list[int] = []
@@ -82,14 +85,22 @@ class BudgetGrammar:
     @property
     def tight_places(self) -> tuple[int, ...]:
         """Places of committed tokens before which the budget kept out something that the constraint allows."""
-        end = len(self._place.tokens)
-        return (*self._place.tight_places, *(end for tight in self._end if tight))
+        before = [place for place, tight in enumerate(self._thought) if tight]
+        behind, end = len(self._thought), len(self._thought) + len(self._place.tokens)
+        own = [behind + place for place in self._place.tight_places]
+        return (*before, *own, *(end for tight in self._end if tight))
 
     def certificate(self) -> Certificate:
         """Certificate of what was committed, thoughts and answer together."""
         found = self._place.certificate()
-        used, tight = found.tokens_used + len(self._end), found.tight_steps + sum(self._end)
-        return replace(found, tokens_used=used, tight_steps=tight)
+        beside = (*self._thought, *self._end)
+        return replace(
+            found,
+            budget=found.budget + len(self._thought),
+            tokens_used=found.tokens_used + len(beside),
+            min_tokens=self._least,
+            tight_steps=found.tight_steps + sum(beside),
+        )
 
     def begin_step(self, drafts: Sequence[int]) -> None:
         """Begins the masks of a step, whose drafts these are, -1 for those that aren't known."""
@@ -109,9 +120,11 @@ class BudgetGrammar:
 
         False where the answer can't begin so.
         """
-        tokens, left = self._place.tokens, self._place.tokens_left
+        tokens, left, tight = self._place.tokens, self._place.tokens_left, self._place.tight_places
+        answer = len(tokens) - count
+        self._thought = tuple(place in tight for place in range(answer))
         self._place = Cursor(self._grammar, left + count)
-        return self.commit(tokens[len(tokens) - count :])
+        return self.commit(tokens[answer:])
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """The drafts up to the first that isn't allowed; nothing is accepted."""
@@ -160,7 +173,7 @@ class BudgetGrammar:
         self._place.fill(row)
         if self._spare and not row.any():
             _only(row, self._ends)
-        elif self._ends_from and self._place.budget - self._place.tokens_left < self._ends_from:
+        elif len(self._thought) + self._place.budget - self._place.tokens_left < self._ends_from:
             more = row.copy()
             _forbid(more, self._ends)
             if more.any():

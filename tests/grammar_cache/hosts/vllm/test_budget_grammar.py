@@ -15,7 +15,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.conformance.cases import CASES, ConformanceCase, small_vocabulary
 from grammar_cache.hosts.conformance.hostile_scores import HOSTILE, Model, Scores
 from grammar_cache.hosts.conformance.laws import check_answers
-from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar
+from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar, Thoughts
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from tests.grammar_cache.hosts.vllm.scheduling import THINK_END, Rows, answer
 
@@ -90,6 +90,38 @@ def test_thoughts_leave_room_for_the_answer(closer: tuple[int, ...], drafts: int
                 assert len(given) + len(found) <= budget
                 assert case.judge(VOCABULARY.text(found).decode(errors="replace"))
                 assert budget < 60 or thoughts < 1_000 or len(found) >= 1
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_certificate_is_of_thoughts_and_answer_together(implicit: bool) -> None:
+    """However thoughts end: by their closer, or because vLLM says so of the first token of the answer."""
+    vocabulary = Vocabulary([b"a", b"b", b"</t>", None], [3])
+    grammar = compile_grammar(Constraint("regex", "ab"), vocabulary)
+    made = BudgetGrammar(grammar, 20, frozenset([3]), Thoughts((2,), 4))
+    if implicit:
+        assert made.commit([1, 1, 1, 1, 0])
+        assert made.end_thoughts(1)
+        assert made.commit([1, 3])
+    else:
+        assert made.commit([1, 1, 1, 1, 2, 0, 1, 3])
+    found = made.certificate()
+    assert (found.complete, found.budget, found.tokens_used, found.min_tokens) == (True, 20, 8 - implicit, 3)
+    assert made.tight_places == ()
+
+
+def test_tight_places_lie_behind_thoughts_that_vllm_ends() -> None:
+    """The budget narrows the mask of a thought, and then of the answer: places are counted from the first token on."""
+    vocabulary = Vocabulary([b"a", b"b", b"</t>", None], [3])
+    grammar = compile_grammar(Constraint("regex", "a+b?"), vocabulary)
+    made = BudgetGrammar(grammar, 6, frozenset([3]), Thoughts((2,), 2))
+    assert made.commit([1, 1, 0])
+    before = made.tight_places
+    assert made.end_thoughts(1)
+    assert made.commit([0, 0, 0])
+    after = made.tight_places
+    assert after[: len(before)] == before
+    assert all(place < made.certificate().tokens_used for place in after)
+    assert made.certificate().tight_steps == len(after)
 
 
 def test_the_reserve_is_left() -> None:
