@@ -6,6 +6,7 @@ Refuses what can't be kept. Knows the protocol's models, what is known of a gram
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 from server.backends.backend import Backend, DoesNotFit, UnsupportedWork, Work
 from server.decoding.answer import Answer
@@ -24,6 +25,8 @@ SEARCH_ALPHA = 0.5
 EPSILON = 0.001
 """Least share of the model that a token of a beam under a constraint has, where it isn't the best there."""
 
+TOKEN_BYTES = 3
+"""Bytes of a token, about, where it isn't told how many tokens a text has."""
 OUTPUT_WEIGHT = 2
 """Weight of a token of an answer beside one of a prompt, where turns are shared (Sheng et al., OSDI 2024)."""
 
@@ -152,6 +155,11 @@ def spent_on(work: Work, answer: Answer) -> int:
     """Tokens that a work is charged for once it has answered."""
     rows = 0 if answer.cost is None else answer.cost.rows
     return len(work.prompt) + OUTPUT_WEIGHT * max(rows, answer.tokens_spent)
+
+
+def told_of(work: Work, size: int) -> int:
+    """Tokens, about, of a text of so many bytes that was told before anybody knew how many it had."""
+    return min(work.parameters.budget, ceil(size / TOKEN_BYTES))
 
 
 def works_of(work: Work, answers: int) -> tuple[Work, ...]:

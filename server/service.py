@@ -12,7 +12,6 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
-from math import ceil
 from uuid import uuid4
 
 from grammar_cache import GrammarError
@@ -38,6 +37,7 @@ from server.planning import (
     parameters_for,
     refuses_budget,
     spent_on,
+    told_of,
     works_of,
 )
 from server.prompts import Prompt, prompt_of
@@ -52,9 +52,6 @@ from server.thinking.plan import ThinkingPlan, plan_of
 from server.thinking.thoughts import ThoughtPiece, thought_and_answer
 from server.tools.calling import Calling, calling_of
 from server.tools.forms import FORMS, form_of
-
-TOKEN_BYTES = 3
-"""Bytes of a token, about, where it isn't told how many tokens a text has."""
 
 WARM_UP_SECONDS = 3600
 """Large models take long to load, and backends give up by themselves before."""
@@ -277,7 +274,7 @@ class Service:
                             turn.cost = spent_on(work, event)
                         yield event
             finally:  # else who goes away before the end would have read for nothing
-                caller.record.lost += min(work.parameters.budget, ceil(told / TOKEN_BYTES))
+                caller.record.lost += told_of(work, told)
 
     async def _run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         async with aclosing(self.backend.run(work)) as events:

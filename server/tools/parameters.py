@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS
+from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS, REMARKS
 from grammar_cache.dialects.json_schema.schema.subschema import pointer_in_whole, subschema
 from grammar_cache.errors import GrammarError
 from server.tools.forms import ParameterForm
@@ -19,7 +19,6 @@ from server.tools.forms import ParameterForm
 Format: TypeAlias = dict[str, Any]
 
 _OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
-_SAYS_NOTHING = ANNOTATIONS - {"id", "$id", "$schema", "$defs", "definitions"}
 _QUOTE = re.compile(r'["\\]')
 
 
@@ -153,12 +152,12 @@ def _is_plain(schema: Any) -> bool:
     """Whether values are texts of which the schema says nothing, or which ones there are."""
     if not isinstance(schema, dict) or schema.get("type") != "string":
         return False
-    return schema.keys() <= _SAYS_NOTHING | {"type"} or _listed(schema) is not None
+    return schema.keys() <= REMARKS | {"type"} or _listed(schema) is not None
 
 
 def _listed(schema: Mapping[str, Any]) -> list[str] | None:
     """The only texts there are, where the schema says nothing else, and none may end its tag."""
-    if not schema.keys() <= _SAYS_NOTHING | {"type", "enum"}:
+    if not schema.keys() <= REMARKS | {"type", "enum"}:
         return None
     values = schema.get("enum")
     texts = isinstance(values, list) and all(isinstance(one, str) and "</" not in one for one in values)

@@ -123,28 +123,21 @@ def _takes(engine: SwybEngine, token: int) -> bool:
 
 def test_statuses_of_a_sample_are_not_worse_than_committed() -> None:
     """A sample of MaskBench's schemas is judged at least as well as the committed statuses say."""
-    assert worse(_judged(_cases(SAMPLE)), read_statuses()) == []
+    assert worse(_judged(SAMPLE), read_statuses()) == []
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("part", range(PARTS))
 def test_statuses_of_all_are_not_worse_than_committed(part: int) -> None:
     """All of MaskBench's schemas are judged at least as well as the committed statuses say."""
-    outcomes = _judged(_cases(0)[part::PARTS])
+    outcomes = _judged(0, slice(part, None, PARTS))
     assert [one.name for one in outcomes] == sorted(read_statuses())[part::PARTS]
     assert worse(outcomes, read_statuses()) == []
 
 
-def _cases(count: int) -> list[Case]:
+def _judged(count: int, part: slice = slice(None)) -> list[Outcome]:
     try:
-        return read_cases(count)
-    except MissingData as missing:
-        pytest.skip(str(missing))
-
-
-def _judged(cases: list[Case]) -> list[Outcome]:
-    try:
-        folder = tokenizer_folder(PROTOCOL)
+        cases, folder = read_cases(count)[part], tokenizer_folder(PROTOCOL)
     except MissingData as missing:
         pytest.skip(str(missing))
     ours, tokens = Ours(Vocabulary.from_pretrained(folder)), splitter(folder)

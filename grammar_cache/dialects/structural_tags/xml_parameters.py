@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from grammar_cache.dialects.combine import repetition, sequence
 from grammar_cache.dialects.free_text import text_without
-from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS
+from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS, REMARKS
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.dialects.structural_tags.format import only
@@ -41,9 +41,8 @@ STYLES: Mapping[str, Style] = {
     "deepseek_v4_1_xml": Style('<｜DSML｜ parameter name="', *_DEEPSEEK, "</｜DSML｜ parameter>"),
 }
 
-_SAYS_NOTHING = ANNOTATIONS - {"id", "$id", "$schema", "$defs", "definitions"}
 _OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
-_OF_TEXTS = _SAYS_NOTHING | {"type", "enum", "const"}
+_OF_TEXTS = REMARKS | {"type", "enum", "const"}
 _LAYOUT = repetition(char_class([(0x20, 0x20), (0x0A, 0x0A)]), 0, 2)
 
 

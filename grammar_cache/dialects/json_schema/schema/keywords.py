@@ -37,6 +37,9 @@ ANNOTATIONS = frozenset(
     }
 )
 
+REMARKS = ANNOTATIONS - {"id", "$id", "$schema", "$defs", "definitions"}
+"""Annotations that neither name a schema nor hold one."""
+
 UNREMARKABLE = (ENFORCED | ANNOTATIONS) - {"format", "$schema"}
 """Keywords that are neither reported nor refused, whatever their value."""
 

@@ -145,6 +145,11 @@ def test_syntax(pattern: str, accepted: list[str], rejected: list[str]) -> None:
         ("b", ["b", "abc", "b\n"], ["", "a"]),
         ("", ["", "a"], []),
         ("foo|^bar", ["xfoox", "barx"], ["xbar"]),
+        (r"\Aa\Z", ["a"], ["ab", "ba", "aZ"]),
+        (r"\Aa\z", ["a"], ["ab", "ba", "az"]),
+        (r"^\a\U00000061$", ["\x07a"], ["aa"]),
+        ("^a++(?P<n>b)(?#c)$", ["aab"], ["b"]),
+        ("(?i)^a$", ["A"], ["b"]),
     ],
 )
 def test_searching_follows_ecma_262(pattern: str, accepted: list[str], rejected: list[str]) -> None:
