@@ -23,6 +23,7 @@ from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.network import build
 from grammar_cache.special_tokens import ESCAPE, UNKNOWN_TOKENIZER, SpecialTokens
+from grammar_cache.unique_items.unique_items_grammar import with_unique_items
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 DEFAULT_LIMITS = Limits()
@@ -113,7 +114,7 @@ def compile_expression(
     network = build(grammar, limits, interrupt, vocabulary.cache(AutomatonCache))
     if network.reads(ESCAPE):
         vocabulary = vocabulary.with_special_tokens
-    return CompiledGrammar(network, vocabulary, limits, grammar.ignored, interrupt)
+    return with_unique_items(CompiledGrammar(network, vocabulary, limits, grammar.ignored, interrupt))
 
 
 def grammar_id(parts: Sequence[str], vocabulary: Vocabulary) -> str:

@@ -107,12 +107,15 @@ class Grammar:
     """Named rules and the one that derives whole texts.
 
     `ignored` lists what the dialect accepted without enforcing it (annotations, or keywords dropped under
-    `lenient`), as human-readable lines such as "/properties/a/x-order: annotation".
+    `lenient`), as human-readable lines such as "/properties/a/x-order: annotation". `unique` are the rules of an
+    item and the bracket behind it, with the most items of the array (None: any number): behind a comma in the place of
+    that bracket another item may follow that repeats none (see `unique_items`).
     """
 
     rules: Mapping[str, Expression]
     start: str
     ignored: tuple[str, ...] = field(default=())
+    unique: Mapping[str, int | None] = field(default_factory=dict)
 
 
 def text(value: str) -> Bytes:

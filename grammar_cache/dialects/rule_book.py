@@ -15,6 +15,7 @@ class RuleBook:
     def __init__(self, limits: Limits) -> None:
         self.rules: dict[str, Expression] = {}
         self.ignored: list[str] = []
+        self.unique: dict[str, int | None] = {}
         self._limits = limits
         self._count = 0
 
@@ -44,6 +45,7 @@ class RuleBook:
         names = {name: f"{self._count} {name}" for name in sorted(taken)}
         for name, body in grammar.rules.items():
             self._keep(names.get(name, name), renamed(body, names) if names else body)
+        self.unique |= {names.get(name, name): most for name, most in grammar.unique.items()}
         return Ref(names.get(grammar.start, grammar.start))
 
     def _keep(self, name: str, body: Expression) -> None:

@@ -174,7 +174,8 @@ class SearchedDistances:
         self._distances.update()
         return int(self._distances.additive[configuration])
 
-    def _additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
+    def additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Additive distances of configurations, int32[k]; INFINITE where none is known."""
         self._distances.update()
         return self._distances.additive[configurations]
 

@@ -87,7 +87,7 @@ class SearchedMasks(SearchedDistances):
         least = self._second.get(configuration)
         if least is None:
             after = self._tables.consume(np.array([configuration], np.int32), self.vocabulary.single_bytes[None, :])
-            distances = np.append(self._additives(after[after != DEAD]), [INFINITE, INFINITE])
+            distances = np.append(self.additives(after[after != DEAD]), [INFINITE, INFINITE])
             least = self._second[configuration] = int(np.partition(distances, 1)[1])
         return least <= tokens
 

@@ -6,7 +6,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +15,10 @@ from grammar_cache.automata.flat_expression import Code
 from grammar_cache.loops.array_types import Ints
 
 
-def merged(codes: Mapping[str, Code], start: str) -> tuple[dict[str, Code], dict[str, str]]:
-    """Codes of the rules that `start` needs, of equal ones that of the first, and which one stands for each rule."""
+def merged(codes: Mapping[str, Code], start: str, alone: Container[str] = ()) -> tuple[dict[str, Code], dict[str, str]]:
+    """Codes of the rules that `start` needs, of equal ones that of the first, and which one stands for each rule.
+    `alone`: rules that are equal to no other, whatever they say.
+    """
     kept: dict[str, Code] = {}
     stands_for: dict[str, str] = {}
     first: dict[tuple[object, ...], str] = {}
@@ -35,7 +37,7 @@ def merged(codes: Mapping[str, Code], start: str) -> tuple[dict[str, Code], dict
         named_before.update(other for other in code.names if other not in stands_for)
         own = _renamed(code, stands_for)
         content = (own.root, own.names, own.ops.tobytes(), own.outer.tobytes(), own.inner.tobytes())
-        equal = first.setdefault(content, name)
+        equal = name if name in alone else first.setdefault(content, name)
         stands_for[name] = name if name in named_before else equal
         if stands_for[name] == name:
             kept[name] = own

@@ -51,6 +51,7 @@ class Inlining:
         self._interrupt = interrupt
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
+        self._unique = grammar.unique
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         self._codes = self._reachable(grammar)
@@ -67,7 +68,7 @@ class Inlining:
             self._rules[name] = body
         for name in (*counted, *(name for name in self._rules if name not in self._codes)):
             self._codes[name] = encoded(self._rules[name], limits.expression_size, interrupt)  # none of them shared
-        self._codes, self._stands_for = merged(self._codes, self._start)
+        self._codes, self._stands_for = merged(self._codes, self._start, self._unique)
         self._calls = {name: code.called for name, code in self._codes.items()}
         self._recursive = _recursive(self._calls)
         self._words = words_of_lexicons(self._calls, self._recursive, self.body)
@@ -133,6 +134,8 @@ class Inlining:
         return found
 
     def _inlined(self, name: str) -> bool:
+        if name in self._unique:
+            return False
         return name in self._words or (name not in self._recursive and self._size_of(name) <= INLINE_SIZE)
 
     def _size_of(self, name: str) -> int:

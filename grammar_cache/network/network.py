@@ -11,7 +11,7 @@ reading anything (left-call components). This module knows no stack and no vocab
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
 import numpy as np
@@ -44,7 +44,7 @@ class Network:
 
     `component[rule]` numbers the left-call components, callers before callees; `cyclic[component]` says that its
     rules can call themselves before reading a byte. `tail[state]`: final, with nothing after it. `contents` are by
-    rule.
+    rule. `unique`: rules of items that may not repeat, ascending, each with the most items; see `Grammar.unique`.
     """
 
     classes: NDArray[np.uint8]
@@ -57,6 +57,7 @@ class Network:
     nullable: bool
     rule_names: tuple[str, ...]
     contents: tuple[Content, ...]
+    unique: tuple[tuple[int, int | None], ...] = ()
 
     def reads(self, byte: int) -> bool:
         """Whether some text has that byte."""
@@ -95,7 +96,9 @@ def build(
     if any(silent[rule] for one in own for rule in one.called):
         # a call that can't read is only ever skipped: kept, it would look like a way on
         own = [automaton(r, silent) for r in range(len(made))]
-    return _joined(own, bool(nullable[0]), tuple(names), limits)
+    network = _joined(own, bool(nullable[0]), tuple(names), limits)
+    unique = tuple((number[name], most) for name, most in grammar.unique.items() if name in number)
+    return replace(network, unique=tuple(sorted(unique))) if unique else network
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,7 +69,8 @@ def parse_value(
     patterns = strings.Patterns(limits)
     reader = FactReader(document, patterns, lenient=lenient)
     translator = _Translator(document, reader, patterns, spaces.layout(whitespace), limits)
-    return Grammar(translator.translate() | _own_rules(whitespace), START_RULE, reader.ignored)
+    rules = translator.translate() | _own_rules(whitespace)
+    return Grammar(rules, START_RULE, reader.ignored, translator.unique)
 
 
 @cache
@@ -111,6 +112,7 @@ class _Translator:
         self._values: dict[Conjunction, Expression] = {}
         self._of_types: dict[frozenset[str], Expression] = {}
         self._rules: dict[str, Expression] = {}
+        self.unique: dict[str, int | None] = {}
         self._names: set[str] = set()
         self._waiting: deque[tuple[str, str, Callable[[Writer], Expression]]] = deque()
         self._fuel = limits.expression_size
@@ -139,6 +141,7 @@ class _Translator:
             listed=self._listed,
             types=lambda conjunction: frozenset().union(*(s.types for s in self._conjunctions.shapes(conjunction))),
             define=self._rule,
+            define_unique=self._unique_rule,
             refuse=self._refuse,
             spend=self._spend,
             states=self._limits.rule_states,
@@ -263,6 +266,10 @@ class _Translator:
         self._spend(_NEW_RULE * (expression.states if isinstance(expression, Automaton) else 1))
         self._rules[name] = expression
         return Ref(name)
+
+    def _unique_rule(self, name: str, expression: Expression, most: int | None) -> Ref:
+        self.unique[name] = most
+        return self._rule(name, expression)
 
     def _later(self, name: str, shape: Shape, body: Callable[[Writer], Expression]) -> Ref:
         if name not in self._names:

@@ -66,7 +66,7 @@ class _Compiler:
         tag.close()
         self._book.rules[START] = EMPTY  # its name is taken
         self._book.rules[START] = self.expression(root, _UNTIL_THE_END)
-        return Grammar(self._book.rules, START, tuple(self._book.ignored))
+        return Grammar(self._book.rules, START, tuple(self._book.ignored), self._book.unique)
 
     def expression(self, one: Format, until: Until) -> Expression:
         """Texts of a format."""

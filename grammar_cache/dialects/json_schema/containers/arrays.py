@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from grammar_cache.dialects.combine import is_nothing
+from grammar_cache.dialects.json_schema.containers import canonical_scalars
 from grammar_cache.dialects.json_schema.containers.item_counts import (
     ANY_ORDER,
     Ask,
@@ -22,7 +23,7 @@ from grammar_cache.dialects.json_schema.schema.document import child_pointer
 from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref, Seq
+from grammar_cache.expression import EMPTY, NOTHING, Bytes, Expression, Ref, Seq
 
 RULE = "json.array"
 _MOST_ASKS = 4
@@ -135,7 +136,11 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
     if most is not None and most < least:
         return NOTHING
     asks = tuple(dict.fromkeys(ask for facts in all_facts for ask in facts.contains if not ask.free))
-    content = _unique(all_facts, asks, least, most, name, writer)
+    content = None
+    if _may_repeat(all_facts, most, writer):
+        if _differ_by_texts(all_facts, asks, least, writer):
+            return _of_other_texts(rest, least, most, name, writer)
+        content = _unique(all_facts, asks, least, most, name, writer)
     if content is None and asks:
         content = _counting(all_facts, asks, least, most, name, writer)
     if content is None:
@@ -175,13 +180,8 @@ def _unique(
     name: str,
     writer: Writer,
 ) -> Expression | None:
-    """The items where none may repeat; None where that asks for nothing, or is dropped."""
-    unique = next((facts for facts in all_facts if facts.unique), None)
-    if unique is None or (most is not None and most <= 1):
-        return None
-    if most is not None and most <= _MOST_APART and _apart([about(all_facts, place) for place in range(most)], writer):
-        return None
-    length = max(len(facts.prefix) for facts in all_facts)
+    """The items where none may repeat; None where that is dropped."""
+    length = _first_items(all_facts)
     listed = [] if asks else [writer.listed(about(all_facts, place)) for place in range(length + 1)]
     known = [values for values in listed if values is not None]
     if known and len(known) == len(listed):
@@ -189,9 +189,38 @@ def _unique(
             return once_each(known, least, most, name, writer)
         if length == 0:
             return in_their_order(known[0], least, most, name, writer)
-    where = child_pointer(pointer(unique.pointer), "uniqueItems")
-    writer.refuse(where, "uniqueItems can be enforced only where the values of the items are listed")
+    where = child_pointer(pointer(next(facts for facts in all_facts if facts.unique).pointer), "uniqueItems")
+    writer.refuse(where, "uniqueItems can be enforced only where the items are scalars, at most one of them required")
     return None
+
+
+def _may_repeat(all_facts: tuple[ArrayFacts, ...], most: int | None, writer: Writer) -> bool:
+    """Whether items that may not repeat could."""
+    if not any(facts.unique for facts in all_facts) or (most is not None and most <= 1):
+        return False
+    places = [about(all_facts, place) for place in range(most)] if most is not None and most <= _MOST_APART else []
+    return not places or not _apart(places, writer)
+
+
+def _first_items(all_facts: tuple[ArrayFacts, ...]) -> int:
+    """Number of the items that have schemas by their places."""
+    return max(len(facts.prefix) for facts in all_facts)
+
+
+def _differ_by_texts(all_facts: tuple[ArrayFacts, ...], asks: tuple[Contains, ...], least: int, writer: Writer) -> bool:
+    """Whether items are told apart by their texts, as they are written, rather than by a list of their values."""
+    if asks or least > 1 or _first_items(all_facts):
+        return False
+    item = about(all_facts, 0)
+    return writer.types(item) <= canonical_scalars.TYPES and writer.listed(item) is None
+
+
+def _of_other_texts(rest: Expression, least: int, most: int | None, name: str, writer: Writer) -> Expression:
+    """The arrays of at most one item: what may follow it is known once it is there (see `unique_items`)."""
+    gap, bracket = writer.layout.gap, Bytes(b"]")
+    item = seq(canonical_scalars.canonical(rest), gap, bracket)
+    content = seq(gap, item if least else alt((bracket, item)))
+    return seq(Bytes(b"["), writer.define_unique(f"{name} unique", content, most))
 
 
 def _apart(places: Sequence[Conjunction], writer: Writer) -> bool:

@@ -9,7 +9,7 @@ from grammar_cache.dialects.json_schema.containers.keys import Matches
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
-from grammar_cache.expression import Expression
+from grammar_cache.expression import Expression, Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,9 @@ class Writer:
     the keys that match a regex, with the pointer to it for messages. `matches`: whether it matches a name. `is_key`:
     whether a name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with
     what identifies it; None where they are not. `types`: the types of the values of a conjunction. `define` makes a
-    rule. `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped.
-    `spend` is told of nodes that what is written is charged as. `states`: how many an automaton may have."""
+    rule, `define_unique` one of an item that may not repeat, told the most items (see `Grammar.unique`). `refuse`,
+    told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped. `spend` is told of
+    nodes that what is written is charged as. `states`: how many an automaton may have."""
 
     layout: Layout
     value: Callable[[Conjunction], Expression]
@@ -30,6 +31,7 @@ class Writer:
     listed: Callable[[Conjunction], dict[str, Expression] | None]
     types: Callable[[Conjunction], frozenset[str]]
     define: Define
+    define_unique: Callable[[str, Expression, int | None], Ref]
     refuse: Callable[[str, str], None]
     spend: Callable[[int], None]
     states: int

@@ -1,0 +1,251 @@
+"""A compiled grammar that has arrays whose items may not repeat.
+
+The grammar that was compiled writes at most one item of such an array, so all that is known of it holds as it is:
+masks, distances, completions. Two things are added here. Behind an item a comma leads to another one. And an item may
+not end as one that was there before: where the one under way may still become such a one, its distance is that of
+leaving all of those (see `leaving`). Everywhere else the compiled grammar's distance stands: its completions need no
+further item, and the one under way can't become an earlier one. So distances stay upper bounds, and consistent: the
+guarantee holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar_cache.algorithms.lru import LruCache
+from grammar_cache.configurations.interner import DEAD
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.distances.searched_distances import Minimum
+from grammar_cache.errors import EmptyLanguage
+from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.masks.mask import Mask
+from grammar_cache.unique_items.item_tokens import KnownItemTokens
+from grammar_cache.unique_items.leaving import Leaving
+from grammar_cache.unique_items.places import FIRST, Place
+from grammar_cache.unique_items.token_places import TokenPlaces
+from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
+
+
+class UniqueItemsGrammar(CompiledGrammar):
+    """Compiled grammar whose configurations are numbers of `Places`. It shares the tables of the one below, `plain`."""
+
+    def __init__(self, grammar: CompiledGrammar) -> None:
+        """Searches for the minimum of `grammar`, if nobody has yet: further items might take fewer tokens, so it isn't
+        exact. Raises what that search raises.
+        """
+        least = grammar.minimum.tokens
+        vars(self).update(vars(grammar))
+        self.plain = grammar
+        self._minimum = Minimum(least, exact=False)
+        self._item_tokens = self.vocabulary.cache(KnownItemTokens).of(self.vocabulary)
+        self._tokens = TokenPlaces(self._configurations, grammar, self._item_tokens)
+        self._places = self._tokens.places
+        self._leaving = Leaving(grammar, self._tokens, self._item_tokens)
+        self._masks_inside: LruCache[tuple[int, int | None], Mask] = LruCache(self.limits.table_bytes // 8)
+
+    def anew(self) -> UniqueItemsGrammar:
+        return UniqueItemsGrammar(self.plain.anew())
+
+    @property
+    def size_bytes(self) -> int:
+        return super().size_bytes + self._places.size_bytes + self._leaving.size_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        return super().held_bytes + self._places.size_bytes + self._leaving.size_bytes + self._masks_inside.size
+
+    def moved(self, configurations: Sequence[int]) -> tuple[CompiledGrammar, list[int]]:
+        places = [self._place(number) for number in configurations]
+        grammar, numbers = super().moved([_configuration(place) for place in places])
+        if grammar is self:
+            return self, list(configurations)
+        assert isinstance(grammar, UniqueItemsGrammar), "it was begun anew from this one"
+        moved = [grammar._moved_here(place, number) for place, number in zip(places, numbers, strict=True)]
+        return grammar, moved
+
+    def consume(self, configuration: int, token: int) -> int | None:
+        after = self._places.number(self._behind(configuration, token))
+        return None if after == DEAD else after
+
+    def take(self, configuration: int, token: int) -> int:
+        place = self._place(configuration)
+        return self._places.number(self._tokens.behind(place, token, reserved=True))
+
+    def take_bytes(self, configuration: int, data: bytes) -> int:
+        return self._places.number(self._places.follow(self._place(configuration), data, reserved=True))
+
+    def consume_bytes(self, configuration: int, data: bytes) -> int | None:
+        after = self._places.number(self._places.follow(self._place(configuration), data))
+        return None if after == DEAD else after
+
+    def followed(self, tokens: Sequence[int]) -> list[int]:
+        path, after = list[int](), self.start
+        for token in tokens:
+            after = DEAD if after == DEAD else self.take(after, token)
+            path.append(after)
+        return path
+
+    def consume_batch(self, configurations: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+        after = self.plain.consume_batch(self._plain(configurations), tokens)
+        for row, number in enumerate(configurations.tolist()):
+            self._tokens.correct(number, tokens[row], after[row])
+        return after
+
+    def accepts(self, configuration: int) -> bool:
+        return configuration < FIRST and self.plain.accepts(configuration)
+
+    def ends(self, configuration: int) -> bool:
+        return configuration < FIRST and self.plain.ends(configuration)
+
+    def is_dear(self, configuration: int) -> bool:
+        return self.plain.is_dear(self._places.configuration(configuration))
+
+    def distance(self, configuration: int) -> int | None:
+        place = self._place(configuration)
+        if isinstance(place, int) or not place.ahead:
+            return self.plain.distance(_configuration(place))
+        value = self._leaving.distance(place)
+        return None if value >= INFINITE else value
+
+    def lower_bound(self, configuration: int) -> int:
+        """Whether anything is missing: further items may take fewer tokens than the compiled grammar knows of."""
+        return min(1, self.plain.lower_bound(self._places.configuration(configuration)))
+
+    def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        values = self.plain.distances(self._plain(configurations), tokens)
+        for at, number in enumerate(configurations.ravel().tolist()):
+            place = self._places.of(number)
+            if place is not None and place.ahead:
+                values.ravel()[at] = self._within(place, tokens)
+        return values
+
+    def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
+        here, plain = self._place(configuration), self._plain(after)
+        other: dict[int, int] = {}
+        for at, number in enumerate(after.ravel().tolist()):
+            place = self._places.of(number)
+            if place is None:
+                continue
+            crosses = isinstance(here, Place) and len(place.earlier) > len(here.earlier)
+            if crosses or place.ahead:
+                other[at] = self._within(place, tokens)
+            if crosses:
+                plain.ravel()[at] = DEAD
+        values = self.plain.distances_behind(_configuration(here), plain, tokens)
+        values.ravel()[list(other)] = list(other.values())
+        return values
+
+    def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
+        for ids in (ranking[:1], ranking[1:]):
+            after = self.consume_batch(np.array([configuration], np.int32), ids[None, :])[0]
+            found = np.flatnonzero(self.distances_behind(configuration, after, tokens) <= tokens)
+            if len(found):
+                return int(ids[found[0]])
+        return None
+
+    def token_mask(self, configuration: int, budget: int | None = None) -> Mask:
+        place = self._place(configuration)
+        if isinstance(place, int):
+            return self.plain.token_mask(configuration, budget)
+        masks = self._masks_inside
+        known = masks.get((configuration, budget))
+        if known is None:
+            words = np.zeros(mask_bytes(self.vocabulary.size), np.uint8)
+            packed = np.packbits(self._flags(place, budget), bitorder="little")
+            words[: len(packed)] = packed
+            bits = TokenBits.of(words)
+            known = Mask((bits,), 4 * bits.size, narrowed=None, own_bytes=bits.size_bytes)
+            masks.keep((configuration, budget), known, known.size_bytes)
+        return known
+
+    def known_mask(self, configuration: int, budget: int) -> Mask | None:
+        if configuration < FIRST:
+            return self.plain.known_mask(configuration, budget)
+        return None if self._anew is not None else self._masks_inside.get((configuration, budget))
+
+    def only_token(self, configuration: int, budget: int) -> int | None:
+        if configuration < FIRST:
+            return self.plain.only_token(configuration, budget)
+        [allowed] = np.nonzero(self.mask(configuration, budget))
+        return int(allowed[0]) if len(allowed) == 1 else None
+
+    def proposals(self, configuration: int) -> NDArray[np.int32]:
+        place = self._place(configuration)
+        found = self.plain.proposals(_configuration(place))
+        if isinstance(place, int):
+            return found
+        living = [token for token in found.tolist() if self._behind(configuration, token) != DEAD]
+        if place.ahead and self._leaving.distance(place) < INFINITE:
+            living.append(self._leaving.token(place))
+        return np.unique(np.array(living, np.int32))
+
+    def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
+        place, found = self._place(configuration), list[int]()
+        while isinstance(place, Place) and place.ahead:
+            token = self._leaving.token(place)
+            if token < 0:
+                raise EmptyLanguage("no completion of this text is known")
+            place = self._tokens.behind(place, token, reserved=True)
+            found.append(token)
+        left = None if budget is None else budget - len(found)
+        return (*found, *self.plain.witness(_configuration(place), left))
+
+    def _flags(self, place: Place, budget: int | None) -> NDArray[np.bool_]:
+        """Flags of the tokens that fit: those of the compiled grammar but for what repeats an item, and what goes on
+        with another one.
+        """
+        left, tokens = INFINITE - 1 if budget is None else budget - 1, self._item_tokens
+        flags = self.plain.mask(place.configuration, budget).copy()
+        begun = bool(place.text)
+        along = {n for rest in place.ahead for n in tokens.inside(rest, gaps=not begun)}
+        over = {n for rest in place.ahead for n in tokens.over(rest, gaps=not begun)}
+        if place.earlier and not begun:
+            along |= tokens.gaps
+            over |= tokens.ends
+        flags[tokens.ids(over)] = False
+        for string, token in zip(along, tokens.first_ids(along), strict=True):
+            after = self._tokens.behind(place, token)
+            if isinstance(after, Place) and after.ahead:
+                flags[tokens.ids([string])] = self._leaving.distance(after) <= left
+        for string, after in self._tokens.crossing(place):
+            if self._leaving.distance(after) <= left:
+                flags[tokens.ids([string])] = True
+        return flags
+
+    def _moved_here(self, place: Place | int, configuration: int) -> int:
+        """Number of a place of a grammar from which this one was begun anew, whose configuration is this one here."""
+        if isinstance(place, int):
+            return configuration
+        array = self._places.arrays.of(configuration)
+        assert array is not None, "a configuration is where it was"
+        return self._places.number(place._replace(configuration=configuration, array=array))
+
+    def _place(self, number: int) -> Place | int:
+        return self._places.of(number) or number
+
+    def _behind(self, number: int, token: int) -> Place | int:
+        return self._tokens.behind(self._place(number), token)
+
+    def _within(self, place: Place, tokens: int) -> int:
+        distance = self._leaving.distance(place)
+        return distance if distance <= tokens else INFINITE
+
+    def _plain(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The configurations of places, in an array of their own."""
+        plain = numbers.copy()
+        flat = plain.ravel()
+        for at in np.flatnonzero(flat >= FIRST).tolist():
+            flat[at] = self._places.configuration(int(flat[at]))
+        return plain
+
+
+def _configuration(place: Place | int) -> int:
+    return place.configuration if isinstance(place, Place) else place
+
+
+def with_unique_items(grammar: CompiledGrammar) -> CompiledGrammar:
+    """The grammar with what its arrays of unique items may go on with; itself where it has none."""
+    return UniqueItemsGrammar(grammar) if grammar.network.unique else grammar
