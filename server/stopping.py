@@ -40,6 +40,9 @@ def check_stops(request: SamplingFields, grammar: CompiledGrammar) -> None:
         except OutOfFuel:
             why = f"that no answer contains {told} was not shown within a bounded search, so it might cut one"
             raise _refused(field, why, None) from None
+        if found is None and grammar.network.unique:
+            why = f"{told} may stand where one item of an array ends and the next one begins, so it might cut an answer"
+            raise _refused(field, why, None)
         if found is not None:
             raise _refused(field, f"{told} would cut an answer short of its grammar, such as the example", found)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import groupby
 
-import numpy as np
-
 from grammar_cache.grammar import CompiledGrammar
 
 MOST = 8
@@ -32,9 +30,7 @@ def next_texts(grammar: CompiledGrammar, configuration: int) -> tuple[str, ...]:
 def _ways(grammar: CompiledGrammar, configuration: int) -> dict[int, int]:
     """Configurations behind the bytes that may come next."""
     found: dict[int, int] = {}
-    classes = grammar.network.classes
-    for number in range(grammar.network.class_count):
-        members = np.flatnonzero(classes == number).tolist()
+    for members in grammar.network.alike:
         after = grammar.consume_bytes(configuration, bytes(members[:1]))
         if after is not None:
             found.update(dict.fromkeys(members, after))

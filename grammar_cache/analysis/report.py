@@ -40,10 +40,11 @@ def report(constraint: Constraint, grammar: CompiledGrammar) -> Report:
 
     Raises what parsing the constraint raises.
     """
-    known, is_small = _ambiguity(constraint, grammar), grammar.network.states.count <= MOST_STATES
-    largest = largest_answer(grammar) if is_small else None
+    known, network = _ambiguity(constraint, grammar), grammar.network
+    is_measured = network.states.count <= MOST_STATES and not network.unique
+    largest = largest_answer(grammar) if is_measured else None
     return Report(
-        finite=largest is not None if is_small else None,
+        finite=largest is not None if is_measured else None,
         largest_tokens=largest.tokens if largest else None,
         largest_exact=largest.exact if largest else None,
         ambiguous=known.ambiguous,

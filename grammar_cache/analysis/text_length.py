@@ -63,13 +63,14 @@ class LargestAnswer:
 
 
 def largest_answer(grammar: CompiledGrammar) -> LargestAnswer | None:
-    """The largest answer; None where there are ever larger ones.
+    """The largest answer; None where there are ever larger ones, and where items may not repeat, whose number the
+    network doesn't tell.
 
     Each token spells a byte at least, so there are no more tokens than bytes. As many there are where one of the
     longest texts has bytes only that are tokens by themselves.
     """
     network = grammar.network
-    longest = longest_text(network)
+    longest = None if network.unique else longest_text(network)
     if longest is None:
         return None
     alone = {string[0] for string in grammar.vocabulary.strings if len(string) == 1}
@@ -81,10 +82,12 @@ def largest_answer(grammar: CompiledGrammar) -> LargestAnswer | None:
 
 def usual_tokens(grammar: CompiledGrammar) -> int | None:
     """Tokens that an answer hardly has more of: bytes of the longest one by the usual measure. None where there is no
-    bound, or more than `MOST_STATES` states, which nobody looks at.
+    bound, or more than `MOST_STATES` states, which nobody looks at, and where items may not repeat.
     """
     network = grammar.network
-    return longest_text(network, Measure.usual()) if network.states.count <= MOST_STATES else None
+    if network.unique or network.states.count > MOST_STATES:
+        return None
+    return longest_text(network, Measure.usual())
 
 
 def longest_text(network: Network, measure: Measure | None = None) -> int | None:

@@ -3,7 +3,7 @@
 `array_bytes` says how a header and arrays become bytes. Here the header has, beside them,
 
     algorithm, vocabulary, limits   what it was compiled by: ALGORITHM_VERSION, the fingerprint, `Limits.deciding`
-    nullable, rules                 of the network; `rules` are their names
+    nullable, rules, unique         of the network; `rules` are their names, `unique` pairs of number and most items
     ignored                         what a lenient schema dropped
     least, dry                      of the search for the minimum; see `findings`
     table_of                        the id that its table is for; empty without one
@@ -37,9 +37,10 @@ from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.offline.distance_table import DistanceTable
 from grammar_cache.offline.tabled_grammar import TabledGrammar
+from grammar_cache.unique_items.unique_items_grammar import UniqueItemsGrammar, with_unique_items
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-FORMAT = 4
+FORMAT = 5
 """Raised whenever the bytes of a grammar may mean something else."""
 _WHAT = b"swyb-cfg"
 _FOUND: Kinds = dict.fromkeys(("path", "level_first", "parent", "string", "onward"), ("<i4", 1))
@@ -49,6 +50,7 @@ _TABLE: Kinds = {"table": ("|u1", 1)}
 def to_bytes(grammar: CompiledGrammar) -> bytes:
     """Searches for the minimum, if nobody has asked for it yet."""
     plain, table = (grammar.plain, grammar.table) if isinstance(grammar, TabledGrammar) else (grammar, None)
+    plain = plain.plain if isinstance(plain, UniqueItemsGrammar) else plain
     if type(plain) is not CompiledGrammar:
         raise TypeError(f"a {type(grammar).__name__} has no bytes, only the grammar that it is made of")
     network, found = grammar.network, grammar.findings
@@ -56,6 +58,7 @@ def to_bytes(grammar: CompiledGrammar) -> bytes:
         **_dependencies(grammar.vocabulary, grammar.limits),
         "nullable": network.nullable,
         "rules": network.rule_names,
+        "unique": network.unique,
         "ignored": grammar.ignored,
         "least": found.least,
         "dry": found.dry,
@@ -76,16 +79,18 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
         vocabulary = vocabulary.with_special_tokens
     for name, own in _dependencies(vocabulary, limits).items():
         require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
-    facts = NetworkHeader(_of(bool, header.get("nullable")), _texts(header.get("rules")))
+    unique = _pairs(header.get("unique"))
+    facts = NetworkHeader(_of(bool, header.get("nullable")), _texts(header.get("rules")), unique)
     network = network_of(arrays, facts, limits)
     searched = {name: arrays[name] for name in _FOUND}
     found = Findings(**searched, least=_of(int, header.get("least")), dry=_of(bool, header.get("dry")))
     ignored = _texts(header.get("ignored"))
     table_of, own = _of(str, header.get("table_of")), arrays["table"].tobytes()
     require(bool(table_of) == bool(own), "a table is missing, or whose it is")
+    require(not own or not unique, "where items may not repeat there is no table")
     table = DistanceTable.from_bytes(own, table_of, vocabulary) if own else None
     try:
-        grammar = CompiledGrammar(network, vocabulary, limits, ignored, found=found)
+        grammar = with_unique_items(CompiledGrammar(network, vocabulary, limits, ignored, found=found))
         return grammar if table is None else TabledGrammar(grammar, table)
     except GrammarError as error:
         raise ArtefactError(f"this is a grammar that doesn't compile: {error}") from error
@@ -98,6 +103,17 @@ def _dependencies(vocabulary: Vocabulary, limits: Limits) -> dict[str, Any]:
 def _of(kind: type[Any], value: object) -> Any:
     require(type(value) is kind, "the header is not whole")
     return value
+
+
+def _pairs(values: object) -> tuple[tuple[int, int | None], ...]:
+    if not isinstance(values, list):
+        raise ArtefactError("the header is not whole")
+    found = []
+    for pair in values:
+        require(isinstance(pair, list) and len(pair) == 2, "the header is not whole")
+        rule, most = pair
+        found.append((_of(int, rule), None if most is None else _of(int, most)))
+    return tuple(found)
 
 
 def _texts(values: object) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ class NetworkHeader:
 
     nullable: bool
     rule_names: tuple[str, ...]
+    unique: tuple[tuple[int, int | None], ...] = ()
 
 
 def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
@@ -80,6 +81,7 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limits:
     require(largest <= limits.rule_states, f"a rule has {largest} states, and {limits.rule_states} may be")
     states = _states(arrays, count_of_classes)
     require(len(facts.rule_names) == len(entry), "rules and their names are not as many")
+    _check_unique(facts.unique, len(entry))
     begins, first = entry.tolist(), states.call_first
     component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in begins])
     return Network(
@@ -93,7 +95,16 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limits:
         nullable=facts.nullable,
         rule_names=facts.rule_names,
         contents=_contents(states, begins, arrays["classes"]),
+        unique=facts.unique,
     )
+
+
+def _check_unique(unique: Sequence[tuple[int, int | None]], rules: int) -> None:
+    """Rules ascend, are there and are not the start; the most items are more than one."""
+    numbers = [rule for rule, _ in unique]
+    require(all(0 < rule < rules for rule in numbers), "a rule of unique items isn't there")
+    require(all(one < other for one, other in pairwise(numbers)), "rules of unique items are not in order")
+    require(all(most is None or most > 1 for _, most in unique), "unique items are fewer than two")
 
 
 def _class_count(classes: NDArray[np.uint8]) -> int:

@@ -59,6 +59,15 @@ class Network:
     contents: tuple[Content, ...]
     unique: tuple[tuple[int, int | None], ...] = ()
 
+    @property
+    def alike(self) -> list[list[int]]:
+        """Bytes of each class: what one of them may follow, all may. Where items may not repeat, each is one by itself,
+        since texts are told apart by their bytes.
+        """
+        if self.unique:
+            return [[byte] for byte in range(256)]
+        return [np.flatnonzero(self.classes == number).tolist() for number in range(self.class_count)]
+
     def reads(self, byte: int) -> bool:
         """Whether some text has that byte."""
         of = self.classes[byte]

@@ -24,6 +24,7 @@ import numpy as np
 from grammar_cache.configurations.content_keys import ConfigurationKeys
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
+from grammar_cache.errors import UnsupportedFeature
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import NODES
@@ -69,8 +70,10 @@ class Precomputation:
     ) -> None:
         """Enumerates up to `most` configurations. `size`: of a piece.
 
-        Raises LimitExceeded(configurations), Interrupted.
+        Raises UnsupportedFeature where items may not repeat, LimitExceeded(configurations), Interrupted.
         """
+        if grammar.network.unique:
+            raise UnsupportedFeature("a grammar with arrays whose items may not repeat has no table of distances")
         self.height = height
         self.most = most
         self.size = size

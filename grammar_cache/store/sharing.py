@@ -112,7 +112,7 @@ class SharedGrammars:
         return self._opened(grammar_id, artefact)
 
     def _with(self, grammar_id: str, grammar: CompiledGrammar, data: bytes | None) -> CompiledGrammar:
-        if data is None:
+        if data is None or grammar.network.unique:
             return grammar
         try:
             return TabledGrammar(grammar, DistanceTable.from_bytes(data, grammar_id, grammar.vocabulary))

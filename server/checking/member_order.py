@@ -9,15 +9,25 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from grammar_cache.configurations.interner import DEAD, Configurations
+from grammar_cache.configurations.interner import DEAD
 
 WIDTH = 16
 """Orders of one object that are followed at a time: those after which most of the other members may come next."""
 
 Spellings: TypeAlias = Callable[[str], Iterable[str]]
 """Function from a number as it is written to all the ways to try, the best first."""
+
+
+class Table(Protocol):
+    """Configurations of a grammar, byte by byte: see `Configurations` and `Places`."""
+
+    start: int
+
+    def step(self, configuration: int, byte: int, /) -> int: ...
+
+    def accepts(self, configuration: int, /) -> bool: ...
 
 
 class Number(str):
@@ -61,13 +71,13 @@ def in_schema_order(value: Any, schema: Any) -> Any:
     return _sorted(value, _places(schema))
 
 
-def derives(table: Configurations, text: str) -> bool:
+def derives(table: Table, text: str) -> bool:
     """Whether the grammar derives the text. Raises LimitExceeded."""
     search = _Search(table)
     return any(search.accepts(end) for end in search.text(text, {table.start: ""}))
 
 
-def generated(table: Configurations, value: Any, style: Style = SPACED) -> str | None:
+def generated(table: Table, value: Any, style: Style = SPACED) -> str | None:
     """A text of the value, members in some order, that the grammar derives: up to `WIDTH` orders are followed.
 
     Raises LimitExceeded.
@@ -80,7 +90,7 @@ def generated(table: Configurations, value: Any, style: Style = SPACED) -> str |
 class _Search:
     """Sets of configurations, each with one text that leads to it."""
 
-    def __init__(self, table: Configurations, style: Style = SPACED) -> None:
+    def __init__(self, table: Table, style: Style = SPACED) -> None:
         self._table = table
         self._style = style
 

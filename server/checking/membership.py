@@ -8,6 +8,8 @@ from grammar_cache import Limits
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.expression import Grammar
 from grammar_cache.network.network import build
+from grammar_cache.unique_items.places import Places
+from server.checking.member_order import Table
 
 SHOWN = 12
 """Possible next bytes that a verdict lists."""
@@ -30,16 +32,18 @@ class Recogniser:
 
     def __init__(self, grammar: Grammar, limits: Limits | None = None) -> None:
         limits = limits or Limits()
-        self._configurations = Configurations(build(grammar, limits), limits.configurations)
+        network = build(grammar, limits)
+        configurations = Configurations(network, limits.configurations)
+        self._table: Table = Places(configurations) if network.unique else configurations
 
     @property
-    def table(self) -> Configurations:
+    def table(self) -> Table:
         """The configurations of texts, byte by byte."""
-        return self._configurations
+        return self._table
 
     def judge(self, text: bytes) -> Verdict:
         """Follows the text as far as it goes."""
-        table = self._configurations
+        table = self._table
         configuration = table.start
         for offset, byte in enumerate(text):
             after = table.step(configuration, byte)
@@ -50,7 +54,7 @@ class Recogniser:
         return Verdict(accepted, len(text), () if accepted else self._expected(configuration))
 
     def _expected(self, configuration: int) -> tuple[str, ...]:
-        table = self._configurations
+        table = self._table
         alive = [byte for byte in range(256) if table.step(configuration, byte) != DEAD]
         shown = tuple(_shown(byte) for byte in alive[:SHOWN])
         return shown if len(alive) <= SHOWN else (*shown, "...")

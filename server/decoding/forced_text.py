@@ -36,8 +36,7 @@ class ForcedText:
         self.start = grammar.start
         self.grammar = grammar
         self._split = split
-        first, counts = np.unique(grammar.network.classes, return_index=True, return_counts=True)[1:]
-        self._bytes = [(bytes([byte]), count == 1) for byte, count in zip(first.tolist(), counts.tolist(), strict=True)]
+        self._bytes = [(bytes(alike[:1]), len(alike) == 1) for alike in grammar.network.alike]
         self._only: dict[int, bytes] = {}
         self._tokens: dict[bytes, tuple[int, ...]] = {}
 

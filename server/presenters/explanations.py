@@ -8,6 +8,7 @@ from grammar_cache.analysis.explanation import Explanation
 from grammar_cache.errors import GrammarError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.offline.tabled_grammar import TabledGrammar
+from grammar_cache.unique_items.unique_items_grammar import with_unique_items
 from server.checking.why import Unanswerable, why
 from server.grammars.compiled import Certified
 from server.presenters.grammars import asked_in
@@ -39,7 +40,7 @@ async def explained(service: Service, request: ExplainRequest) -> Explained:
 def _explanation(certified: Certified, request: ExplainRequest) -> Explanation:
     """Asks a copy of the grammar: its own tables belong to the decoding thread."""
     known = certified.grammar
-    grammar = CompiledGrammar(known.network, known.vocabulary, known.limits, known.ignored)
+    grammar = with_unique_items(CompiledGrammar(known.network, known.vocabulary, known.limits, known.ignored))
     if certified.table is not None:
         grammar = TabledGrammar(grammar, certified.table)
     return why(grammar, request.prefix, request.token, request.tokens_left)

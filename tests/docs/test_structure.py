@@ -26,6 +26,7 @@ ORDER = (
     ("distances",),
     ("masks",),
     ("grammar",),
+    ("unique_items",),
     ("analysis", "compile", "offline"),
     ("artefact",),
     ("store", "warm_up"),

@@ -21,6 +21,7 @@ from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.offline.tabled_grammar import TabledGrammar
+from grammar_cache.unique_items.unique_items_grammar import UniqueItemsGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import DoesNotFit, Piece, Work, first_work
 from server.backends.vllm.frontend.capacity import Capacity, Room, room_for
@@ -207,9 +208,9 @@ class Instance:
             return nullcontext()
         if isinstance(grammar, ForcedText):
             grammar = grammar.grammar  # jumps are taken here; the steps between them are the same
-        if type(grammar) not in (CompiledGrammar, TabledGrammar):
+        if type(grammar) not in (CompiledGrammar, TabledGrammar, UniqueItemsGrammar):
             raise EngineError(f"a {type(grammar).__name__} can't be sent to the engine")
-        assert isinstance(grammar, CompiledGrammar), "both are"
+        assert isinstance(grammar, CompiledGrammar), "all of them are"
         held = self._in_workers if is_searched(work.parameters) else self._in_core
         return held.loaded(grammar, work.exchange)
 
