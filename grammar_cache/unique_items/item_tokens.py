@@ -16,8 +16,8 @@ class ItemTokens:
     """Strings of a vocabulary, by number.
 
     `gaps`: those of white space alone. `ends`: those that end an item, or an array, before anything else. `leaving`:
-    those with a comma or a bracket. `commas`: those with a comma behind what may end a scalar, each with what is before
-    it and what behind it.
+    those with a comma or a bracket, `ending` those with white space too. `commas`: those with a comma behind what may
+    end a scalar, each with what is before it and what behind it.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -29,7 +29,9 @@ class ItemTokens:
         self._numbers = [number for _, number in behind]
         self.gaps = frozenset(self._numbers[: bisect_right(self._behind_gaps, b"")])
         self.ends = frozenset(n for n, text in enumerate(stripped) if text[:1] in (b"", b",", b"]"))
-        self.leaving = frozenset(n for n, text in enumerate(self._strings) if b"," in text or b"]" in text)
+        self.ending = frozenset(n for n, text in enumerate(self._strings) if not ENDS.isdisjoint(text))
+        self.leaving = frozenset(n for n in self.ending if b"," in self._strings[n] or b"]" in self._strings[n])
+        self.ending = frozenset(n for n, text in enumerate(self._strings) if not ENDS.isdisjoint(text))
         self.commas = tuple(_commas(self._strings))
 
     def ids(self, strings: Iterable[int]) -> list[int]:

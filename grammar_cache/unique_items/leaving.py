@@ -7,6 +7,9 @@ those comes to an end either, of all tokens. Each is reached by a token behind w
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 import numpy as np
 
 from grammar_cache.configurations.interner import DEAD
@@ -92,8 +95,16 @@ class Leaving:
         return vocabulary.data[vocabulary.data_offsets[tokens]].astype(np.int32)
 
     def _ways(self, place: Place) -> list[tuple[int, Place]]:
-        """Tokens that go on along earlier items, and the places behind them."""
-        strings = {n for rest in place.ahead for n in self._tokens.inside(rest, gaps=not place.text)}
+        """Tokens that go on along earlier items, and the places behind them: of one byte, and the longest that go along
+        all that begin with it.
+        """
+        strings: set[int] = set()
+        for rests in _by_first_byte(place.ahead):
+            inside = list(self._tokens.inside(_shared(rests), gaps=False))
+            if inside and self._compiled.vocabulary.lengths[inside[0]] == 1:
+                strings |= {inside[0], inside[-1]}
+            else:
+                strings.update(n for rest in rests for n in self._tokens.inside(rest, gaps=not place.text))
         found = []
         for token in self._tokens.first_ids(sorted(strings)):
             after = self._places.behind(place, token)
@@ -114,3 +125,19 @@ class Leaving:
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])
+
+
+def _by_first_byte(texts: Iterable[bytes]) -> Iterable[list[bytes]]:
+    """Texts that begin with one byte, for each such byte; the empty text left out."""
+    found: defaultdict[int, list[bytes]] = defaultdict(list)
+    for text in texts:
+        if text:
+            found[text[0]].append(text)
+    return found.values()
+
+
+def _shared(texts: list[bytes]) -> bytes:
+    """The text that all of some texts begin with."""
+    first, last = min(texts), max(texts)
+    size = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return first[:size]

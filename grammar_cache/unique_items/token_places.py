@@ -90,7 +90,9 @@ class TokenPlaces:
         """Whether a token has to be followed byte by byte: it may end an item."""
         if string in self._tokens.leaving:
             return True
-        return bool(place.ahead) and any(data.startswith(rest) and len(data) > len(rest) for rest in place.ahead)
+        if not place.ahead or string not in self._tokens.ending:
+            return False
+        return any(data.startswith(rest) and len(data) > len(rest) for rest in place.ahead)
 
     def _entered(self, before: int, after: int, data: bytes, *, reserved: bool = False) -> Place | int:
         """The place that a configuration is, behind a token from outside of arrays."""

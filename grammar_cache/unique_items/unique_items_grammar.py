@@ -206,12 +206,14 @@ class UniqueItemsGrammar(CompiledGrammar):
             along |= tokens.gaps
             over |= tokens.ends
         flags[tokens.ids(over)] = False
-        for string, token in zip(along, tokens.first_ids(along), strict=True):
-            after = self._tokens.behind(place, token)
-            if isinstance(after, Place) and after.ahead:
+        here = np.array([place.configuration], np.int32)
+        behind = self.plain.consume_batch(here, np.array([tokens.first_ids(along)], np.int32))[0].tolist()
+        for string, configuration in zip(along, behind, strict=True):
+            if configuration != DEAD:
+                after = place.behind(configuration, self.vocabulary.strings[string])
                 flags[tokens.ids([string])] = self._leaving.distance(after) <= left
-        for string, after in self._tokens.crossing(place):
-            if self._leaving.distance(after) <= left:
+        for string, further in self._tokens.crossing(place):
+            if self._leaving.distance(further) <= left:
                 flags[tokens.ids([string])] = True
         return flags
 

@@ -212,7 +212,8 @@ def _differ_by_texts(all_facts: tuple[ArrayFacts, ...], asks: tuple[Contains, ..
     if asks or least > 1 or _first_items(all_facts):
         return False
     item = about(all_facts, 0)
-    return writer.types(item) <= canonical_scalars.TYPES and writer.listed(item) is None
+    listed = writer.listed(item)
+    return writer.scalars(item) and (listed is None or len(listed) > ANY_ORDER)
 
 
 def _of_other_texts(rest: Expression, least: int, most: int | None, name: str, writer: Writer) -> Expression:

@@ -14,13 +14,15 @@ from grammar_cache.expression import Expression, Ref
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """`value`: the values of a conjunction. `key`: the strings of a conjunction as keys, naming no rules. `pattern`:
-    the keys that match a regex, with the pointer to it for messages. `matches`: whether it matches a name. `is_key`:
-    whether a name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with
-    what identifies it; None where they are not. `types`: the types of the values of a conjunction. `define` makes a
-    rule, `define_unique` one of an item that may not repeat, told the most items (see `Grammar.unique`). `refuse`,
-    told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped. `spend` is told of
-    nodes that what is written is charged as. `states`: how many an automaton may have."""
+    """`value`: the values of a conjunction. `key`: the strings of a conjunction as keys, naming no rules.
+    `pattern`: the keys that match a regex, with the pointer to it for messages. `matches`: whether it matches a
+    name. `is_key`: whether a name is a string of a conjunction. `listed`: the values of a conjunction where they
+    are few, each with what identifies it; None where they are not. `types`: the types of the values of a
+    conjunction. `scalars`: whether all of them are scalars with a spelling of their own (see `canonical_scalars`).
+    `define` makes a rule, `define_unique` one of an item that may not repeat, told the most items (see
+    `Grammar.unique`). `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword
+    is dropped. `spend` is told of nodes that what is written is charged as. `states`: how many an automaton may
+    have."""
 
     layout: Layout
     value: Callable[[Conjunction], Expression]
@@ -30,6 +32,7 @@ class Writer:
     is_key: Callable[[Conjunction, str], bool]
     listed: Callable[[Conjunction], dict[str, Expression] | None]
     types: Callable[[Conjunction], frozenset[str]]
+    scalars: Callable[[Conjunction], bool]
     define: Define
     define_unique: Callable[[str, Expression, int | None], Ref]
     refuse: Callable[[str, str], None]
