@@ -38,7 +38,7 @@ _SCALAR = alt((_STRING, _INTEGER, _FRACTION, Bytes(b"true"), Bytes(b"false"), By
 def has_own_spelling(value: Json) -> bool:
     """Whether a listed value is among `canonical` texts for certain, as it is written."""
     if isinstance(value, int):
-        return -(10**_DIGITS) < value < 10**_DIGITS
+        return bool(-(10**_DIGITS) < value < 10**_DIGITS)
     return value is None or isinstance(value, str)
 
 
