@@ -1,0 +1,1 @@
+"""Tests of arrays whose items may not repeat"""

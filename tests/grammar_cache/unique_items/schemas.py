@@ -1,0 +1,69 @@
+"""Schemas with arrays whose items may not repeat, vocabularies for them, and a judge that is jsonschema."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
+from grammar_cache.constraint import Whitespace
+
+SHORT = {"type": "string", "maxLength": 1}
+PATTERN = {"type": "string", "pattern": "^[ab]{0,2}$"}
+ENUM = {"enum": ["a", "ab", "abc", "b", "ba", 1, 12, None, True]}
+
+SCHEMAS: tuple[dict[str, Any], ...] = (
+    {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    {"type": "array", "items": SHORT, "uniqueItems": True, "minItems": 1},
+    {"type": "array", "items": PATTERN, "uniqueItems": True},
+    {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "maxItems": 3},
+    {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 2}, "uniqueItems": True},
+    {"type": "array", "items": {"type": ["integer", "string", "null", "boolean"]}, "uniqueItems": True},
+    {"type": "array", "items": ENUM, "uniqueItems": True},
+    {"type": "array", "items": {"type": "array", "items": SHORT, "uniqueItems": True}, "maxItems": 2},
+    {"anyOf": [{"type": "array", "items": SHORT, "uniqueItems": True}, {"type": "array", "items": PATTERN}]},
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 2},
+            "some": {"type": "array", "items": PATTERN, "uniqueItems": True, "maxItems": 4},
+            "more": {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
+        },
+        "required": ["some"],
+        "additionalProperties": False,
+    },
+)
+
+SPANNING = (b'","', b'",', b'", "', b'"]', b'["', b'a"', b"ab", b'a","b', b'"a"', b'"a",', b'", "a', b"1,", b", ")
+LONGER = (b'"a","a"', b'["a","b"]', b'"]}', b'{"some":[', b'a","a"]', b"1,1", b",1]", b'  "', b'"ab', b'b"')
+LETTERS = b'ab1029.,:"[]{}nulltruefasome- '
+
+
+def vocabulary(seed: int) -> Vocabulary:
+    """Vocabulary with tokens that span items, some of which are there twice. Every third has only the single bytes that
+    these texts need.
+    """
+    rng = random.Random(seed)
+    single = [bytes((byte,)) for byte in (sorted(set(LETTERS)) if seed % 3 == 1 else range(256))]
+    several = [text for text in (*SPANNING, *LONGER) if rng.random() < 0.7]
+    tokens: list[bytes | None] = [*single, *several, *rng.sample(several, len(several) // 3), None]
+    return Vocabulary(tokens, [len(tokens) - 1])
+
+
+def compiled(
+    schema: dict[str, Any], words: Vocabulary, whitespace: Whitespace = "bounded", limits: Limits | None = None
+) -> CompiledGrammar:
+    constraint = Constraint("json_schema", json.dumps(schema), whitespace=whitespace)
+    return compile_grammar(constraint, words, limits or Limits())
+
+
+def judge(schema: dict[str, Any], text: bytes) -> bool:
+    """Whether a text is a JSON value that jsonschema accepts."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    return bool(Draft202012Validator(schema).is_valid(value))

@@ -1,0 +1,164 @@
+"""The promise where items may not repeat: complete, valid and in budget, whatever tokens are chosen."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grammar_cache import CompiledGrammar, Limits
+from grammar_cache.artefact.artefact import from_bytes, to_bytes
+from grammar_cache.configurations.interner import DEAD
+from grammar_cache.constraint import Whitespace
+from server.decoding.decoder import Decoder
+from server.decoding.parameters import Parameters
+from tests.grammar_cache.unique_items.schemas import SCHEMAS, compiled, judge, vocabulary
+from tests.server.decoding.stepping import advance
+from tests.strategies import examples
+
+CASES = st.tuples(
+    st.sampled_from(SCHEMAS),
+    st.integers(0, 8),
+    st.sampled_from(["compact", "bounded", "any"]),
+    st.sampled_from([0, 1, 2, 3, 5, 8, 13, 40]),
+)
+WISHES = (b'ab",[]', b'a"', b',1"', b'a", ', bytes(range(256)))
+"""Bytes that a hostile model wants to write and nothing else."""
+
+
+def walked(
+    grammar: CompiledGrammar, budget: int, rng: random.Random, look: Callable[[int, int, int, int], None] | None = None
+) -> bytes:
+    """Text of tokens that the masks allow. `look` is told each configuration, the tokens left, the token, and the
+    configuration behind it.
+    """
+    at, left, text, wish = grammar.start, budget, b"", rng.choice(WISHES)
+    while not grammar.ends(at):
+        allowed = np.flatnonzero(grammar.mask(at, left)).tolist() if left else []
+        assert allowed or grammar.accepts(at), (text, left)
+        spelled = [(token, grammar.vocabulary.spelling[token]) for token in allowed]
+        wanted = [token for token, data in spelled if data is not None and set(data) <= set(wish)]
+        token = rng.choice(wanted if wanted and rng.random() < 0.95 else allowed) if allowed else None
+        if token is None or token in grammar.vocabulary.stop_ids:
+            break
+        after = grammar.take(at, token)
+        if look is not None:
+            look(at, left, token, after)
+        text += grammar.vocabulary.spelling[token] or b""
+        at, left = after, left - 1
+    return text
+
+
+@given(CASES, st.randoms(use_true_random=False))
+@examples(120)
+def test_every_answer_is_valid_and_in_budget(
+    case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random
+) -> None:
+    """A hostile walk along the masks, near the fewest tokens too, in vocabularies of any kind."""
+    schema, seed, whitespace, more = case
+    grammar = compiled(schema, vocabulary(seed), whitespace)
+    text = walked(grammar, grammar.minimum.tokens + more, rng)
+    assert judge(schema, text), text
+
+
+@given(CASES, st.randoms(use_true_random=False))
+@examples(60)
+def test_masks_and_all_that_follows_tokens_agree(
+    case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random
+) -> None:
+    """Masks allow what distances let in; one token, several, and bytes lead to one place; completions fit."""
+    schema, seed, whitespace, more = case
+    grammar = compiled(schema, vocabulary(seed), whitespace)
+    words, ids = grammar.vocabulary, np.arange(grammar.vocabulary.size, dtype=np.int32)
+
+    def look(at: int, left: int, token: int, after: int) -> None:
+        behind = grammar.consume_batch(np.array([at], np.int32), ids[None, :])[0]
+        mask = grammar.mask(at, left).copy()
+        mask[list(words.stop_ids)] = False
+        assert np.array_equal(grammar.distances_behind(at, behind, left - 1) <= left - 1, mask)
+        assert [DEAD if (one := grammar.consume(at, t)) is None else one for t in ids.tolist()] == behind.tolist()
+        assert behind[token] == after == grammar.consume_bytes(at, words.spelling[token] or b"")
+        ranking = np.array(rng.sample(ids.tolist(), len(ids)), np.int32)
+        assert grammar.first_viable(at, ranking, left - 1) == next((t for t in ranking.tolist() if mask[t]), None)
+        assert grammar.only_token(at, left) in (None, token)
+        assert all(behind[t] != DEAD for t in grammar.proposals(at).tolist())
+        way = grammar.witness(after, left - 1)
+        assert len(way) < left
+        assert grammar.accepts(_behind(grammar, after, way))
+
+    walked(grammar, grammar.minimum.tokens + more, rng, look)
+
+
+def _behind(grammar: CompiledGrammar, at: int, tokens: tuple[int, ...]) -> int:
+    for token in tokens:
+        at = grammar.take(at, token)
+    return at
+
+
+@given(CASES, st.randoms(use_true_random=False))
+@examples(60)
+def test_distances_are_consistent(case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random) -> None:
+    """Where n tokens are needed, some token leads to where fewer are."""
+    schema, seed, whitespace, more = case
+    grammar = compiled(schema, vocabulary(seed), whitespace)
+    ids = np.arange(grammar.vocabulary.size, dtype=np.int32)[None, :]
+
+    def look(at: int, left: int, token: int, after: int) -> None:
+        needed = grammar.distance(at)
+        assert needed is not None
+        assert (needed == 0) == grammar.accepts(at)
+        if needed:
+            behind = grammar.consume_batch(np.array([at], np.int32), ids)[0]
+            assert grammar.distances(behind, needed - 1).min() < needed
+
+    walked(grammar, grammar.minimum.tokens + more, rng, look)
+
+
+@given(CASES, st.randoms(use_true_random=False))
+@examples(40)
+def test_answers_are_the_same_in_tables_begun_anew_and_loaded(
+    case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random
+) -> None:
+    """Masks of a cold grammar, a warm one, one that was loaded, and one that texts have moved to."""
+    schema, seed, whitespace, more = case
+    words = vocabulary(seed)
+    warm = compiled(schema, words, whitespace)
+    loaded = from_bytes(to_bytes(warm), words, warm.limits)
+    assert to_bytes(loaded) == to_bytes(warm)
+    walked(warm, warm.minimum.tokens + 8, rng)
+    path: list[tuple[int, int, int]] = []
+    walked(warm, warm.minimum.tokens + more, rng, lambda at, left, token, after: path.append((at, left, token)))
+    fresh, moving = warm.anew(), compiled(schema, words, whitespace, Limits(memory_bytes=1))
+    here, there = fresh.start, moving.start
+    for at, left, token in path:
+        grammar, [there] = moving.moved([there])
+        assert isinstance(grammar, CompiledGrammar)
+        moving = grammar
+        for other, place in ((fresh, here), (moving, there)):
+            assert np.array_equal(other.mask(place, left), warm.mask(at, left))
+        here, there = fresh.take(here, token), moving.take(there, token)
+
+
+@given(CASES, st.integers(0, 99), st.sampled_from([1, 3]), st.sampled_from([0.0, 1.0]))
+@examples(60)
+def test_decoded_answers_are_valid(
+    case: tuple[dict[str, object], int, Whitespace, int], seed: int, beams: int, temperature: float
+) -> None:
+    """Beams and draws over random logits."""
+    schema, kind, whitespace, more = case
+    grammar = compiled(schema, vocabulary(kind), whitespace)
+    rng = np.random.default_rng(seed)
+    budget = grammar.minimum.tokens + more
+    heat = temperature if beams == 1 else 0.0
+    parameters = Parameters(budget=budget, beam_width=beams, temperature=heat, seed=seed)
+    decoder = Decoder(grammar, parameters)
+    while not decoder.answers:
+        rows = len(decoder.wanted.places)
+        advance(decoder, (3 * rng.standard_normal((rows, grammar.vocabulary.size))).astype(np.float32))
+    for answer in decoder.answers:
+        assert answer.complete
+        assert len(answer.tokens) <= budget
+        assert judge(schema, answer.text), answer.text
