@@ -36,6 +36,7 @@ _SCHEMA = """{
     "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 8},
     "size": {"type": "integer", "minimum": 3, "maximum": 4711, "multipleOf": 7},
     "tags": {"type": "array", "items": {"enum": ["a", "b", 1.5]}, "uniqueItems": true, "maxItems": 3},
+    "names": {"type": "array", "items": {"type": "string"}, "uniqueItems": true},
     "other": {"not": {"type": ["string", "array"]}}
   },
   "patternProperties": {"^x-": {"format": "date"}},

@@ -212,6 +212,8 @@ class UniqueItemsGrammar(CompiledGrammar):
             if configuration != DEAD:
                 after = place.behind(configuration, self.vocabulary.strings[string])
                 flags[tokens.ids([string])] = self._leaving.distance(after) <= left
+        if place.ahead and self._leaving.distance(place) <= left + 1:
+            flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
         for string, further in self._tokens.crossing(place):
             if self._leaving.distance(further) <= left:
                 flags[tokens.ids([string])] = True

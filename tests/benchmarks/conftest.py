@@ -19,7 +19,7 @@ CLOSED = {
     "required": ["a"],
     "additionalProperties": False,
 }
-REFUSED = {"type": "object", "properties": {"b": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}}}
+REFUSED = {"type": "object", "properties": {"b": {"type": "array", "items": {"type": "object"}, "uniqueItems": True}}}
 
 
 @pytest.fixture

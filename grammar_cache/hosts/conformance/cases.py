@@ -1,4 +1,4 @@
-"""Cases of the conformance kit: fifty constraints, each with a judge of answers that knows nothing of our automata."""
+"""Cases of the conformance kit: 52 constraints, each with a judge of answers that knows nothing of our automata."""
 
 from __future__ import annotations
 
@@ -73,6 +73,8 @@ _SCHEMAS: tuple[dict[str, Any], ...] = (
     {"type": "integer", "multipleOf": 7},
     {"type": "array", "items": _INTEGER, "minItems": 2, "maxItems": 4},
     {"type": "array", "prefixItems": [_STRING, _BOOLEAN], "minItems": 2, "items": False},
+    {"type": "array", "items": _STRING, "uniqueItems": True},
+    {"type": "array", "items": {"type": ["integer", "null"]}, "uniqueItems": True, "minItems": 1, "maxItems": 4},
     {"type": "array", "contains": {"const": 1}, "items": {"enum": [1, 2]}, "maxItems": 5},
     _POINT,
     _POINT | {"additionalProperties": False},
