@@ -103,19 +103,29 @@ NOTHING = Alt(())
 
 
 @dataclass(frozen=True, slots=True)
+class Unique:
+    """Items of an array that may not repeat: see `unique_items`. The rule reads the first item and the bracket behind
+    the array; `further`, a rule that no other calls, what may stand behind a comma: another item, and the bracket.
+    `most`: items; None: any number.
+    """
+
+    further: str
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Grammar:
     """Named rules and the one that derives whole texts.
 
     `ignored` lists what the dialect accepted without enforcing it (annotations, or keywords dropped under
-    `lenient`), as human-readable lines such as "/properties/a/x-order: annotation". `unique` are the rules of an
-    item and the bracket behind it, with the most items of the array (None: any number): behind a comma in the place of
-    that bracket another item may follow that repeats none (see `unique_items`).
+    `lenient`), as human-readable lines such as "/properties/a/x-order: annotation". `unique`: by the name of
+    the rule of an array's only item, what may follow it in the place of the bracket behind it.
     """
 
     rules: Mapping[str, Expression]
     start: str
     ignored: tuple[str, ...] = field(default=())
-    unique: Mapping[str, int | None] = field(default_factory=dict)
+    unique: Mapping[str, Unique] = field(default_factory=dict)
 
 
 def text(value: str) -> Bytes:

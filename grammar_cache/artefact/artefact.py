@@ -3,7 +3,7 @@
 `array_bytes` says how a header and arrays become bytes. Here the header has, beside them,
 
     algorithm, vocabulary, limits   what it was compiled by: ALGORITHM_VERSION, the fingerprint, `Limits.deciding`
-    nullable, rules, unique         of the network; `rules` are their names, `unique` pairs of number and most items
+    nullable, rules, unique         of the network; `rules` are their names, `unique` as `UniqueRule` has them
     ignored                         what a lenient schema dropped
     least, dry                      of the search for the minimum; see `findings`
     table_of                        the id that its table is for; empty without one
@@ -35,6 +35,7 @@ from grammar_cache.distances.minimum_replay import Findings
 from grammar_cache.errors import ArtefactError, GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
 from grammar_cache.limits import Limits
+from grammar_cache.network.network import UniqueRule
 from grammar_cache.offline.distance_table import DistanceTable
 from grammar_cache.offline.tabled_grammar import TabledGrammar
 from grammar_cache.unique_items.unique_items_grammar import UniqueItemsGrammar, with_unique_items
@@ -79,7 +80,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
         vocabulary = vocabulary.with_special_tokens
     for name, own in _dependencies(vocabulary, limits).items():
         require(header.get(name) == own, f"{name}: not what this grammar was compiled with")
-    unique = _pairs(header.get("unique"))
+    unique = _unique_rules(header.get("unique"))
     facts = NetworkHeader(_of(bool, header.get("nullable")), _texts(header.get("rules")), unique)
     network = network_of(arrays, facts, limits)
     searched = {name: arrays[name] for name in _FOUND}
@@ -105,14 +106,13 @@ def _of(kind: type[Any], value: object) -> Any:
     return value
 
 
-def _pairs(values: object) -> tuple[tuple[int, int | None], ...]:
-    if not isinstance(values, list):
-        raise ArtefactError("the header is not whole")
+def _unique_rules(values: object) -> tuple[UniqueRule, ...]:
+    require(isinstance(values, list), "the header is not whole")
     found = []
-    for pair in values:
-        require(isinstance(pair, list) and len(pair) == 2, "the header is not whole")
-        rule, most = pair
-        found.append((_of(int, rule), None if most is None else _of(int, most)))
+    for triple in values if isinstance(values, list) else ():
+        require(isinstance(triple, list) and len(triple) == 3, "the header is not whole")
+        rule, further, most = triple
+        found.append(UniqueRule(_of(int, rule), _of(int, further), None if most is None else _of(int, most)))
     return tuple(found)
 
 

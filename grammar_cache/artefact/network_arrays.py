@@ -31,7 +31,7 @@ from grammar_cache.artefact.network_checks import (
 from grammar_cache.automata.automaton_cache import Reduced
 from grammar_cache.automata.dfa import Dfa
 from grammar_cache.limits import Limits
-from grammar_cache.network.network import Content, Network
+from grammar_cache.network.network import Content, Network, UniqueRule
 from grammar_cache.network.states import States
 
 KINDS: Kinds = {
@@ -50,7 +50,7 @@ class NetworkHeader:
 
     nullable: bool
     rule_names: tuple[str, ...]
-    unique: tuple[tuple[int, int | None], ...] = ()
+    unique: tuple[UniqueRule, ...] = ()
 
 
 def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
@@ -81,8 +81,8 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limits:
     require(largest <= limits.rule_states, f"a rule has {largest} states, and {limits.rule_states} may be")
     states = _states(arrays, count_of_classes)
     require(len(facts.rule_names) == len(entry), "rules and their names are not as many")
-    _check_unique(facts.unique, len(entry))
     begins, first = entry.tolist(), states.call_first
+    _check_unique(facts.unique, states, begins, arrays["classes"])
     component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in begins])
     return Network(
         classes=arrays["classes"],
@@ -99,12 +99,30 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limits:
     )
 
 
-def _check_unique(unique: Sequence[tuple[int, int | None]], rules: int) -> None:
-    """Rules ascend, are there and are not the start; the most items are more than one."""
-    numbers = [rule for rule, _ in unique]
-    require(all(0 < rule < rules for rule in numbers), "a rule of unique items isn't there")
-    require(all(one < other for one, other in pairwise(numbers)), "rules of unique items are not in order")
-    require(all(most is None or most > 1 for _, most in unique), "unique items are fewer than two")
+def _check_unique(
+    unique: Sequence[UniqueRule], states: States, entry: Sequence[int], classes: NDArray[np.uint8]
+) -> None:
+    """Rules of unique items ascend. Each ends by a bracket and by nothing else, and none leads to another one."""
+    for one, other in pairwise(unique):
+        require(one.rule < other.rule, "rules of unique items are not in order")
+    own = {number for one in unique for number in (one.rule, one.further)}
+    require(all(0 < number < len(entry) for number in own), "a rule of unique items isn't there")
+    require(all(one.most is None or one.most > 1 for one in unique), "unique items are fewer than two")
+    bracket = classes[ord("]")]
+    alone = np.count_nonzero(classes == bracket) == 1
+    ends = states.final[states.move_to] & np.isin(states.rule[states.move_to], list(own))
+    right = alone and bool(((states.move_low == bracket) & (states.move_high == bracket))[ends].all())
+    final = np.flatnonzero(states.final & np.isin(states.rule, list(own)))
+    right = right and not states.live[final].any() and not np.isin(states.call_back, final).any()
+    require(not unique or (right and not set(final.tolist()) & set(entry)), "unique items don't end by a bracket")
+    todo, met = list(own), set[int]()
+    while todo:
+        begin = entry[rule := todo.pop()]
+        past = entry[rule + 1] if rule + 1 < len(entry) else states.count
+        called = set(states.call_rule[states.call_first[begin] : states.call_first[past]].tolist())
+        require(not called & own, "unique items lead to unique items")
+        todo += called - met
+        met |= called
 
 
 def _class_count(classes: NDArray[np.uint8]) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Ref, Repeat, Seq, references
+from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Ref, Repeat, Seq, Unique, references
 from grammar_cache.limits import Limits
 
 
@@ -15,7 +16,7 @@ class RuleBook:
     def __init__(self, limits: Limits) -> None:
         self.rules: dict[str, Expression] = {}
         self.ignored: list[str] = []
-        self.unique: dict[str, int | None] = {}
+        self.unique: dict[str, Unique] = {}
         self._limits = limits
         self._count = 0
 
@@ -45,7 +46,9 @@ class RuleBook:
         names = {name: f"{self._count} {name}" for name in sorted(taken)}
         for name, body in grammar.rules.items():
             self._keep(names.get(name, name), renamed(body, names) if names else body)
-        self.unique |= {names.get(name, name): most for name, most in grammar.unique.items()}
+        for name, unique in grammar.unique.items():
+            further = names.get(unique.further, unique.further)
+            self.unique[names.get(name, name)] = replace(unique, further=further)
         return Ref(names.get(grammar.start, grammar.start))
 
     def _keep(self, name: str, body: Expression) -> None:

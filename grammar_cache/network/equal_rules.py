@@ -6,7 +6,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +15,11 @@ from grammar_cache.automata.flat_expression import Code
 from grammar_cache.loops.array_types import Ints
 
 
-def merged(codes: Mapping[str, Code], start: str, alone: Container[str] = ()) -> tuple[dict[str, Code], dict[str, str]]:
+def merged(
+    codes: Mapping[str, Code], start: str, kinds: Mapping[str, object], beside: Mapping[str, str]
+) -> tuple[dict[str, Code], dict[str, str]]:
     """Codes of the rules that `start` needs, of equal ones that of the first, and which one stands for each rule.
-    `alone`: rules that are equal to no other, whatever they say.
+    `kinds`: rules that are equal to those of their kind only. `beside`: the rule that another one needs without a call.
     """
     kept: dict[str, Code] = {}
     stands_for: dict[str, str] = {}
@@ -30,14 +32,15 @@ def merged(codes: Mapping[str, Code], start: str, alone: Container[str] = ()) ->
         if name not in entered:
             entered.add(name)
             stack += [other for other in reversed(code.names) if other not in entered]
+            stack += [beside[name]] if name in beside and beside[name] not in entered else []
             continue
         stack.pop()
         if name in stands_for:
             continue
         named_before.update(other for other in code.names if other not in stands_for)
         own = _renamed(code, stands_for)
-        content = (own.root, own.names, own.ops.tobytes(), own.outer.tobytes(), own.inner.tobytes())
-        equal = name if name in alone else first.setdefault(content, name)
+        content = (kinds.get(name), own.root, own.names, own.ops.tobytes(), own.outer.tobytes(), own.inner.tobytes())
+        equal = first.setdefault(content, name)
         stands_for[name] = name if name in named_before else equal
         if stands_for[name] == name:
             kept[name] = own

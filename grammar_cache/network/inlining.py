@@ -51,7 +51,11 @@ class Inlining:
         self._interrupt = interrupt
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
-        self._unique = grammar.unique
+        self._stands_for: Mapping[str, str] = {}
+        self._beside = {name: unique.further for name, unique in grammar.unique.items()}
+        self._kinds: dict[str, tuple[str, int | None]] = {}
+        for name, unique in grammar.unique.items():
+            self._kinds |= {name: ("first", unique.most), unique.further: ("further", unique.most)}
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         self._codes = self._reachable(grammar)
@@ -68,7 +72,7 @@ class Inlining:
             self._rules[name] = body
         for name in (*counted, *(name for name in self._rules if name not in self._codes)):
             self._codes[name] = encoded(self._rules[name], limits.expression_size, interrupt)  # none of them shared
-        self._codes, self._stands_for = merged(self._codes, self._start, self._unique)
+        self._codes, self._stands_for = merged(self._codes, self._start, self._kinds, self._beside)
         self._calls = {name: code.called for name, code in self._codes.items()}
         self._recursive = _recursive(self._calls)
         self._words = words_of_lexicons(self._calls, self._recursive, self.body)
@@ -77,6 +81,10 @@ class Inlining:
     def codes(self) -> Mapping[str, Code]:
         """Codes of all rules, as they stand outside of And and Not, of equal rules one."""
         return self._codes
+
+    def stands_for(self, name: str) -> str:
+        """The one of several equal rules that stands for one of them."""
+        return self._stands_for.get(name, name)
 
     def body(self, name: str) -> Expression:
         """Body of a rule, which may name any of several equal rules."""
@@ -89,7 +97,8 @@ class Inlining:
         """
         seen, todo = {self._start}, [self._start]
         while todo:
-            for called in self._called_by(todo.pop()):
+            name = todo.pop()
+            for called in (*self._called_by(name), *self._needed_by(name)):
                 if called not in seen:
                     seen.add(called)
                     todo.append(called)
@@ -107,7 +116,7 @@ class Inlining:
             except LimitExceeded as error:
                 raise too_many_parts(self._limits.expression_size).of_rule(name) from error
             left -= found[name].parts
-            for called in found[name].names:
+            for called in (*found[name].names, *self._needed_by(name)):
                 if called in seen:
                     continue
                 if called not in grammar.rules:
@@ -115,6 +124,11 @@ class Inlining:
                 seen.add(called)
                 todo.append(called)
         return found
+
+    def _needed_by(self, name: str) -> tuple[str, ...]:
+        """The rule that stands beside one without being called."""
+        further = self._beside.get(name)
+        return () if further is None else (self.stands_for(further),)
 
     def _encoded(self, body: Expression, limit: int) -> Code:
         known = self._automata.code(body)
@@ -134,7 +148,7 @@ class Inlining:
         return found
 
     def _inlined(self, name: str) -> bool:
-        if name in self._unique:
+        if name in self._kinds:
             return False
         return name in self._words or (name not in self._recursive and self._size_of(name) <= INLINE_SIZE)
 

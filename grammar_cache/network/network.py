@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +39,23 @@ class Content:
     called: tuple[int, ...]
 
 
+class UniqueRule(NamedTuple):
+    """Numbers of the rules of items that may not repeat, of the first one and of all further ones, and how many there
+    may be: see `expression.Unique`.
+    """
+
+    rule: int
+    further: int
+    most: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """States are numbered deterministically from the grammar alone; rule 0 is the start.
 
     `component[rule]` numbers the left-call components, callers before callees; `cyclic[component]` says that its
     rules can call themselves before reading a byte. `tail[state]`: final, with nothing after it. `contents` are by
-    rule. `unique`: rules of items that may not repeat, ascending, each with the most items; see `Grammar.unique`.
+    rule. `unique`: of items that may not repeat, by the rule, ascending.
     """
 
     classes: NDArray[np.uint8]
@@ -57,7 +68,7 @@ class Network:
     nullable: bool
     rule_names: tuple[str, ...]
     contents: tuple[Content, ...]
-    unique: tuple[tuple[int, int | None], ...] = ()
+    unique: tuple[UniqueRule, ...] = ()
 
     @property
     def alike(self) -> list[list[int]]:
@@ -106,7 +117,11 @@ def build(
         # a call that can't read is only ever skipped: kept, it would look like a way on
         own = [automaton(r, silent) for r in range(len(made))]
     network = _joined(own, bool(nullable[0]), tuple(names), limits)
-    unique = tuple((number[name], most) for name, most in grammar.unique.items() if name in number)
+    unique = [
+        UniqueRule(number[name], number[rules.stands_for(found.further)], found.most)
+        for name, found in grammar.unique.items()
+        if name in number
+    ]
     return replace(network, unique=tuple(sorted(unique))) if unique else network
 
 

@@ -7,8 +7,7 @@ those comes to an end either, of all tokens. Each is reached by a token behind w
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +15,21 @@ from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.places import ENDS, GAPS, PLACE_BYTES, Place
+from grammar_cache.unique_items.places import ENDS, GAPS, Place
 from grammar_cache.unique_items.token_places import TokenPlaces
 
-_BRACKET = ord("]")
+FOUND_BYTES = 250
+"""Bytes of a distance, with what it holds, about."""
+
+
+class _Key(NamedTuple):
+    """What such a distance depends on."""
+
+    configuration: int
+    ahead: int
+    is_begun: bool
 
 
 class Leaving:
@@ -30,14 +39,29 @@ class Leaving:
         self._compiled = compiled
         self._places = places
         self._tokens = tokens
-        self._known: dict[Place, tuple[int, int]] = {}
+        single = compiled.vocabulary.single_bytes.tolist()
+        self._single = {(compiled.vocabulary.spelling[token] or b"")[0]: token for token in single}
+        self._known: dict[_Key, tuple[int, int]] = {}
         self._near: dict[tuple[int, frozenset[int]], tuple[int, int]] = {}
 
     def distance(self, place: Place | int) -> int:
         """An upper bound on the tokens still needed; INFINITE if no completion is known."""
-        if isinstance(place, Place) and place.ahead:
+        if isinstance(place, Place) and place.ahead != EMPTY:
             return self._found(place)[0]
         return self._additive(place.configuration if isinstance(place, Place) else place)
+
+    def fits(self, place: Place | int, tokens: int) -> bool:
+        """Whether the distance is at most so much: mostly it is plain to see, without the distance itself."""
+        if not isinstance(place, Place) or place.ahead == EMPTY or _key(place) in self._known:
+            return self.distance(place) <= tokens
+        best, _ = self._at_once(place)
+        if best < INFINITE:
+            return best <= tokens
+        edges = self._places.places.sets.node(place.ahead).edges
+        after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
+        if isinstance(after, Place) and after.ahead != EMPTY and self._found(after)[0] < tokens:
+            return True
+        return self.distance(place) <= tokens
 
     def token(self, place: Place) -> int:
         """The next token of such a completion, where an item may still become an earlier one and one is known."""
@@ -46,34 +70,35 @@ class Leaving:
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return PLACE_BYTES * (len(self._known) + len(self._near))
+        return FOUND_BYTES * (len(self._known) + len(self._near))
 
     def _found(self, place: Place) -> tuple[int, int]:
         """Distance, and the next token. Items get longer along each way, so there is no way round."""
         todo = [place]
         while todo:
             at = todo[-1]
-            if at in self._known:
+            if _key(at) in self._known:
                 todo.pop()
                 continue
             best = self._at_once(at)
             if best[0] >= INFINITE:
                 ways = self._ways(at)
-                missing = [after for _, after in ways if after not in self._known]
+                missing = [after for _, after in ways if _key(after) not in self._known]
                 if missing:
                     todo += missing
                     continue
-                best = min(((1 + self._known[after][0], token) for token, after in ways), default=best)
-            self._known[at] = best if best[0] < INFINITE else self._by_any(at)
-        return self._known[place]
+                best = min(((1 + self._known[_key(after)][0], token) for token, after in ways), default=best)
+            self._known[_key(at)] = best if best[0] < INFINITE else self._by_any(at)
+        return self._known[_key(place)]
 
     def _at_once(self, place: Place) -> tuple[int, int]:
         """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on."""
-        heads = frozenset(rest[0] for rest in place.ahead if rest)
-        if b"" in place.ahead:
+        node = self._places.places.sets.node(place.ahead)
+        heads = frozenset([edge.label[0] for edge in node.edges])
+        if node.ends:
             heads |= ENDS
         if not place.text:
-            heads |= {_BRACKET, *GAPS}
+            heads |= frozenset(GAPS)
         key = place.configuration, heads
         if key not in self._near:
             found = np.union1d(self._compiled.vocabulary.single_bytes, self._compiled.proposals(place.configuration))
@@ -96,19 +121,20 @@ class Leaving:
 
     def _ways(self, place: Place) -> list[tuple[int, Place]]:
         """Tokens that go on along earlier items, and the places behind them: of one byte, and the longest that go along
-        all that begin with it.
+        all that begin with it; where there is no such byte, all.
         """
-        strings: set[int] = set()
-        for rests in _by_first_byte(place.ahead):
-            inside = list(self._tokens.inside(_shared(rests), gaps=False))
-            if inside and self._compiled.vocabulary.lengths[inside[0]] == 1:
-                strings |= {inside[0], inside[-1]}
-            else:
-                strings.update(n for rest in rests for n in self._tokens.inside(rest, gaps=not place.text))
+        sets, tokens = self._places.places.sets, set[int]()
+        for label, _ in sets.node(place.ahead).edges:
+            single, longest = self._single.get(label[0]), self._tokens.longest(label)
+            if single is None or longest is None:
+                inside, _ = self._tokens.along(sets, place.ahead, gaps=not place.text)
+                tokens = set(self._tokens.first_ids(inside).tolist())
+                break
+            tokens |= {single, *self._tokens.first_ids([longest]).tolist()}
         found = []
-        for token in self._tokens.first_ids(sorted(strings)):
+        for token in sorted(tokens):
             after = self._places.behind(place, token)
-            if isinstance(after, Place) and after.ahead and len(after.text) > len(place.text):
+            if isinstance(after, Place) and after.ahead != EMPTY and len(after.text) > len(place.text):
                 found.append((token, after))
         return found
 
@@ -117,27 +143,15 @@ class Leaving:
         best = INFINITE, -1
         for token in np.flatnonzero(self._compiled.mask(place.configuration)).tolist():
             after = self._places.behind(place, token)
-            if isinstance(after, Place) and after.ahead:
+            if after == DEAD or (isinstance(after, Place) and after.ahead != EMPTY):
                 continue
-            if after != DEAD and (distance := self.distance(after)) < INFINITE:
+            if (distance := self.distance(after)) < INFINITE:
                 best = min(best, (1 + distance, token))
-        return best if best[0] < INFINITE else (INFINITE, -1)
+        return best
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])
 
 
-def _by_first_byte(texts: Iterable[bytes]) -> Iterable[list[bytes]]:
-    """Texts that begin with one byte, for each such byte; the empty text left out."""
-    found: defaultdict[int, list[bytes]] = defaultdict(list)
-    for text in texts:
-        if text:
-            found[text[0]].append(text)
-    return found.values()
-
-
-def _shared(texts: list[bytes]) -> bytes:
-    """The text that all of some texts begin with."""
-    first, last = min(texts), max(texts)
-    size = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
-    return first[:size]
+def _key(place: Place) -> _Key:
+    return _Key(place.configuration, place.ahead, bool(place.text))

@@ -1,9 +1,9 @@
 """Arrays that are open at a configuration, of those whose items may not repeat.
 
 The grammar itself writes at most one item of such an array: a rule reads the item and the bracket behind it (see
-`Grammar.unique`). Where all items of a configuration stand inside one such rule, on one stack, another item may follow
-there, by the same rule on the same stack. Where a text may be read in other ways too, none of them is gone on with
-beyond what the grammar says.
+`expression.Unique`). Where all items of a configuration stand inside one such rule, on one stack, another item may
+follow there, by its rule for further items on the same stack. Where a text may be read in other ways too, none of them
+is gone on with beyond what the grammar says.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from typing import NamedTuple
 from grammar_cache.configurations.content_keys import groups_of
 from grammar_cache.configurations.interner import DEAD, Configurations, Edge
 
+ENTRY_BYTES = 100
+"""Bytes of an entry of a dictionary, with what it holds, about."""
+
 
 class OpenArray(NamedTuple):
-    """Array that is open: the rule of its items, and the stack node of what follows it."""
+    """Array that is open: the rule of its first item, and the stack node of what follows the array."""
 
     rule: int
     node: int
@@ -33,7 +36,8 @@ class OpenArrays:
 
     def __init__(self, configurations: Configurations) -> None:
         self._table = configurations
-        self._most = dict(configurations.network.unique)
+        self._rules = {unique.rule: unique for unique in configurations.network.unique}
+        self._first = {number: unique.rule for unique in self._rules.values() for number in unique[:2]}
         self._rule = configurations.network.states.rule
         self._below: dict[int, _Found] = {-1: _NONE}
         self._of: dict[int, _Found] = {}
@@ -51,13 +55,13 @@ class OpenArrays:
 
     def most(self, array: OpenArray) -> int | None:
         """The most items that an array may have; None: any number."""
-        return self._most[array.rule]
+        return self._rules[array.rule].most
 
     def further(self, array: OpenArray) -> int:
         """The configuration before another item of an array. There is room for it beyond the limit."""
         known = self._further.get(array)
         if known is None:
-            entry = self._table.network.entry[array.rule]
+            entry = self._table.network.entry[self._rules[array.rule].further]
             known = self._table.of_items([(entry, array.node)], accepting=False, reserved=True)
             self._further[array] = known
         return known
@@ -72,9 +76,9 @@ class OpenArrays:
         return known
 
     @property
-    def remembered(self) -> int:
-        """Number of entries."""
-        return len(self._below) + len(self._of) + len(self._further) + len(self._complete)
+    def size_bytes(self) -> int:
+        """Bytes in use, about."""
+        return ENTRY_BYTES * (len(self._below) + len(self._of) + len(self._further) + len(self._complete))
 
     def _arrays(self, configuration: int) -> _Found:
         known = self._of.get(configuration)
@@ -88,8 +92,8 @@ class OpenArrays:
         for state, node in edges:
             if state < 0:
                 found.add(None)
-            elif (rule := int(self._rule[state])) in self._most:
-                found.add(OpenArray(rule, node))
+            elif (rule := int(self._rule[state])) in self._first:
+                found.add(OpenArray(self._first[rule], node))
             else:
                 found |= self._below_node(node)
         if len(found) > 2:
@@ -107,4 +111,4 @@ class OpenArrays:
     def _leaves(self, edge: Edge, members: Container[int]) -> bool:
         """Whether an edge of a group leads out of it, or is inside such an array itself."""
         state, node = edge
-        return node not in members or (state >= 0 and int(self._rule[state]) in self._most)
+        return node not in members or (state >= 0 and int(self._rule[state]) in self._first)

@@ -10,40 +10,33 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grammar_cache.configurations.interner import DEAD, Configurations
+from grammar_cache.unique_items.item_sets import EMPTY, ItemSets
 from grammar_cache.unique_items.open_arrays import OpenArray, OpenArrays
 
 FIRST = 1 << 30
 """Number of the first place inside an array. Configurations have smaller ones."""
 
 GAPS = b" \t\n\r"
-_COMMA, _BRACKET = ord(","), ord("]")
-ENDS = frozenset((*GAPS, _COMMA, _BRACKET))
+_COMMA = ord(",")
+ENDS = frozenset((*GAPS, _COMMA, ord("]")))
+"""Bytes of which one follows every item."""
 
-PLACE_BYTES = 400
-"""Bytes of a place, with what it holds, about."""
+PLACE_BYTES = 450
+"""Bytes of a place, with what it holds, about; its text apart."""
 
 
 class Place(NamedTuple):
     """Place inside an array.
 
-    `earlier`: texts of the items before. `text`: what has been read of the item. `ahead`: what is missing of it to be
-    an earlier one, for each that begins so.
+    `earlier`: the set of the texts of the items before. `text`: what has been read of the item. `ahead`: the set of
+    what is missing of it to be an earlier one.
     """
 
     configuration: int
     array: OpenArray
-    earlier: frozenset[bytes]
+    earlier: int
     text: bytes
-    ahead: frozenset[bytes]
-
-    def behind(self, configuration: int, data: bytes) -> Place:
-        """Place behind bytes that neither end the item nor begin another one."""
-        if not self.text:
-            data = data.lstrip(GAPS)
-        ahead = self.ahead
-        if ahead:
-            ahead = frozenset([rest[len(data) :] for rest in ahead if rest.startswith(data)])
-        return Place(configuration, self.array, self.earlier, self.text + data, ahead)
+    ahead: int
 
 
 class Places:
@@ -52,9 +45,12 @@ class Places:
     def __init__(self, configurations: Configurations) -> None:
         self.table = configurations
         self.arrays = OpenArrays(configurations)
+        self.sets = ItemSets()
         self.start = configurations.start
         self._places: list[Place] = []
         self._numbers: dict[Place, int] = {}
+        self._bytes = 0
+        self._closed: dict[int, bool] = {}
 
     def of(self, number: int) -> Place | None:
         """The place inside an array that a number stands for; None for that of a configuration, and for DEAD."""
@@ -68,6 +64,7 @@ class Places:
         if known is None:
             known = self._numbers[place] = FIRST + len(self._places)
             self._places.append(place)
+            self._bytes += PLACE_BYTES + len(place.text)
         return known
 
     def configuration(self, number: int) -> int:
@@ -76,7 +73,7 @@ class Places:
 
     def accepts(self, number: int) -> bool:
         """Whether the text that led here is complete."""
-        return self.table.accepts(self.configuration(number))
+        return number < FIRST and self.table.accepts(number)
 
     def step(self, number: int, byte: int) -> int:
         """The place after a byte, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
@@ -96,40 +93,68 @@ class Places:
         """The place after one byte, or DEAD."""
         if isinstance(place, int):
             return self._entered(place, byte, reserved)
-        if byte in ENDS and self._repeats(place, byte):
+        if byte in ENDS and self.sets.node(place.ahead).ends:
             return DEAD
-        if byte == _COMMA and place.text and place.text[-1] not in GAPS and self.arrays.complete(place.configuration):
+        if byte == _COMMA and self.at_end(place):
             return self.further(place)
         after = self._stepped(place.configuration, byte, reserved)
         if after == DEAD or self.arrays.of(after) != place.array:
             return after
-        return place.behind(after, bytes((byte,)))
+        return self.behind(place, after, bytes((byte,)))
+
+    def behind(self, place: Place, configuration: int, data: bytes) -> Place | int:
+        """The place behind bytes that neither end the item nor begin another one; DEAD where they have made it one
+        that was there before, and nothing but an end may follow.
+        """
+        if not place.text:
+            data = data.lstrip(GAPS)
+        ahead = self.sets.rests(place.ahead, data) if place.ahead != EMPTY else EMPTY
+        if ahead != EMPTY and self.sets.node(ahead).ends and self.is_closed(configuration):
+            return DEAD
+        return Place(configuration, place.array, place.earlier, place.text + data, ahead)
+
+    def at_end(self, place: Place) -> bool:
+        """Whether a comma may follow an item."""
+        return bool(place.text) and place.text[-1] not in GAPS and self.arrays.complete(place.configuration)
 
     def further(self, place: Place) -> Place | int:
         """The place behind the comma after an item; DEAD where there may be no other."""
         most = self.arrays.most(place.array)
-        if most is not None and len(place.earlier) + 2 > most:
+        if most is not None and self.sets.count(place.earlier) + 2 > most:
             return DEAD
-        earlier = place.earlier | {place.text}
+        earlier = self.sets.with_text(place.earlier, place.text)
         return Place(self.arrays.further(place.array), place.array, earlier, b"", earlier)
+
+    def moved(self, place: Place, configuration: int, source: Places) -> Place:
+        """The place of another table, whose configuration is this one here."""
+        array = self.arrays.of(configuration)
+        assert array is not None, "a configuration is where it was"
+        earlier = EMPTY
+        for text, is_whole in source.sets.prefixes(place.earlier, lambda _: True):
+            if is_whole:
+                earlier = self.sets.with_text(earlier, text)
+        return Place(configuration, array, earlier, place.text, self.sets.rests(earlier, place.text))
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return PLACE_BYTES * (len(self._places) + self.arrays.remembered)
-
-    def _repeats(self, place: Place, byte: int) -> bool:
-        """Whether a byte ends an item that was there before, or an array behind a comma."""
-        if not place.text:
-            return byte == _BRACKET and bool(place.earlier)
-        return b"" in place.ahead
+        return self._bytes + self.sets.size_bytes + self.arrays.size_bytes
 
     def _entered(self, configuration: int, byte: int, reserved: bool) -> Place | int:
         """The place after a byte that may be the first one inside of an array."""
         after = self._stepped(configuration, byte, reserved)
         if after == DEAD or (array := self.arrays.of(after)) is None or self.arrays.meets(configuration):
             return after
-        return Place(after, array, frozenset(), b"", frozenset()).behind(after, bytes((byte,)))
+        return Place(after, array, EMPTY, bytes((byte,)), EMPTY)
+
+    def is_closed(self, configuration: int) -> bool:
+        """Whether nothing but an end may follow an item."""
+        known = self._closed.get(configuration)
+        if known is None:
+            others = (byte for byte in range(256) if byte not in ENDS)
+            known = all(self.table.step(configuration, byte) == DEAD for byte in others)
+            self._closed[configuration] = known
+        return known
 
     def _stepped(self, configuration: int, byte: int, reserved: bool) -> int:
         return self.table.step_reserved(configuration, byte) if reserved else self.table.step(configuration, byte)

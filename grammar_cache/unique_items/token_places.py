@@ -1,26 +1,31 @@
-"""Places behind tokens. What most tokens lead to is known of the compiled grammar, without a look at their bytes."""
+"""Places behind tokens. What most tokens lead to is known of the compiled grammar, without a look at their bytes.
+
+A token may go over the comma behind an item, if all behind it is inside of the next one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens
 from grammar_cache.unique_items.places import ENDS, GAPS, Place, Places
 
-_NO_ITEM = frozenset({b"\xff"})
-"""Earlier items of a place that is looked at for all of its kind: none that a text could repeat."""
+CROSSING_BYTES = 400
+"""Bytes of a crossing, with what it holds, about."""
 
 
 class _Crossing(NamedTuple):
-    """String of a vocabulary that goes over the comma behind an item."""
+    """Tokens that go over the comma behind an item, and the place that they begin, where there are no earlier items."""
 
-    string: int
-    before: bytes
-    behind: bytes
+    tokens: Ints
+    begun: Place
 
 
 class TokenPlaces:
@@ -30,100 +35,133 @@ class TokenPlaces:
         self.places = Places(table)
         self._compiled = compiled
         self._tokens = tokens
-        self._crossings: dict[int, tuple[_Crossing, ...]] = {}
-        self._begun: dict[tuple[int, bytes], Place | int] = {}
+        self._crossings: dict[int, dict[bytes, list[_Crossing]]] = {}
+        self._over: dict[int, dict[int, tuple[bytes, Place]]] = {}
 
     def behind(self, place: Place | int, token: int, *, reserved: bool = False) -> Place | int:
         """The place behind a token, DEAD (-1) if it leads nowhere. `reserved`: also beyond the limit. Raises
         LimitExceeded(configurations), Interrupted.
         """
+        configuration = place.configuration if isinstance(place, Place) else place
+        if reserved:
+            after = self._compiled.take(configuration, token)
+        else:
+            found = self._compiled.consume(configuration, token)
+            after = DEAD if found is None else found
+        return self._place(place, token, after, reserved=reserved)
+
+    def correct(self, number: int, tokens: Ints, after: Ints) -> None:
+        """Writes the numbers of the places behind several tokens over those of the configurations."""
+        place = self.places.of(number)
+        if number == DEAD or (place is None and self.places.arrays.meets(number)):
+            return
+        for column, (token, configuration) in enumerate(zip(tokens.tolist(), after.tolist(), strict=True)):
+            found = self._place(number if place is None else place, token, configuration)
+            after[column] = self.places.number(found)
+
+    def crossing(self, place: Place) -> Iterator[tuple[Ints, Place]]:
+        """Tokens that go over the comma behind the item of a place, with the place behind them."""
+        for before, crossings in self._crossings_of(place).items():
+            further = self._further(place, before)
+            if further is not None:
+                yield from ((tokens, self._grafted(further, begun)) for tokens, begun in crossings)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in use, about."""
+        return self.places.size_bytes + CROSSING_BYTES * sum(map(len, self._over.values()))
+
+    def _place(self, place: Place | int, token: int, after: int, *, reserved: bool = False) -> Place | int:
+        """The place behind a token, given the configuration that the compiled grammar knows behind it."""
         vocabulary = self._compiled.vocabulary
         data = vocabulary.spelling[token] if 0 <= token < vocabulary.size else None
         if data is None:
             return DEAD
-        if isinstance(place, Place):
-            if self._is_followed(place, int(vocabulary.string_of[token]), data):
-                return self.places.follow(place, data, reserved=reserved)
-            after = self._plainly_behind(place.configuration, token, reserved)
-            return after if after == DEAD else place.behind(after, data)
-        after = self._plainly_behind(place, token, reserved)
-        return after if after == DEAD else self._entered(place, after, data, reserved=reserved)
-
-    def correct(self, number: int, tokens: Ints, after: Ints) -> None:
-        """Writes the numbers of the places behind several tokens over those of the configurations."""
-        place, vocabulary = self.places.of(number), self._compiled.vocabulary
-        if place is None:
-            self._correct_entries(number, tokens, after)
-            return
-        for column, string in enumerate(vocabulary.string_of[tokens].tolist()):
-            if string < 0:
-                continue
-            data = vocabulary.strings[string]
-            if self._is_followed(place, string, data):
-                after[column] = self.places.number(self.places.follow(place, data))
-            elif after[column] != DEAD:
-                after[column] = self.places.number(place.behind(int(after[column]), data))
-
-    def crossing(self, place: Place) -> Iterator[tuple[int, Place | int]]:
-        """Strings that go over the comma behind the item of a place, with the places behind them, DEAD left out."""
-        ends = not place.text or place.text[-1] in GAPS
-        before: bytes | None = None
-        further: Place | int = DEAD
-        for string, text, behind in self._crossings_of(place):
-            if ends and not text.strip(GAPS):
-                continue
-            if text != before:
-                before = text
-                item = place.behind(place.configuration, text)
-                further = DEAD if b"" in item.ahead else self.places.further(item)
-            after = self._begun_by(further, behind)
-            if after != DEAD:
-                yield string, after
-
-    def _plainly_behind(self, configuration: int, token: int, reserved: bool) -> int:
-        if reserved:
-            return self._compiled.take(configuration, token)
-        after = self._compiled.consume(configuration, token)
-        return DEAD if after is None else after
-
-    def _is_followed(self, place: Place, string: int, data: bytes) -> bool:
-        """Whether a token has to be followed byte by byte: it may end an item."""
+        string = int(vocabulary.string_of[token])
+        if isinstance(place, int):
+            return after if after == DEAD else self._entered(place, after, data, reserved=reserved)
+        if after == DEAD:
+            return self._across(place, string)
+        if string in self._tokens.ending and place.ahead != EMPTY and self._repeats(place, data):
+            return DEAD
         if string in self._tokens.leaving:
-            return True
-        if not place.ahead or string not in self._tokens.ending:
-            return False
-        return any(data.startswith(rest) and len(data) > len(rest) for rest in place.ahead)
+            return self._entered(place, after, data, reserved=reserved)
+        return self.places.behind(place, after, data)
 
-    def _entered(self, before: int, after: int, data: bytes, *, reserved: bool = False) -> Place | int:
-        """The place that a configuration is, behind a token from outside of arrays."""
+    def _entered(self, before: Place | int, after: int, data: bytes, *, reserved: bool) -> Place | int:
+        """The place that a configuration is, behind a token that may have left an array, and entered another one."""
         arrays = self.places.arrays
-        if arrays.of(after) is None or arrays.meets(before):
+        if arrays.of(after) is None or (isinstance(before, int) and arrays.meets(before)):
             return after
         found = self.places.follow(before, data, reserved=reserved)
-        return found if isinstance(found, Place) and found.configuration == after else after
+        if isinstance(found, Place) and found.configuration == after:
+            return found
+        return after if isinstance(before, int) or before.ahead == EMPTY else DEAD
 
-    def _correct_entries(self, before: int, tokens: Ints, after: Ints) -> None:
-        arrays, vocabulary = self.places.arrays, self._compiled.vocabulary
-        if before == DEAD or arrays.meets(before):
-            return
-        for column, configuration in enumerate(after.tolist()):
-            if configuration != DEAD and arrays.of(configuration) is not None:
-                data = vocabulary.strings[vocabulary.string_of[tokens[column]]]
-                after[column] = self.places.number(self._entered(before, configuration, data))
+    def _repeats(self, place: Place, data: bytes) -> bool:
+        """Whether bytes end an item that was there before."""
+        sets, ahead = self.places.sets, place.ahead
+        data = data if place.text else data.lstrip(GAPS)
+        for at, byte in enumerate(data):
+            if ahead == EMPTY:
+                return False
+            if byte in ENDS and sets.node(ahead).ends:
+                return True
+            ahead = sets.rests(ahead, data[at : at + 1])
+        return False
 
-    def _crossings_of(self, place: Place) -> tuple[_Crossing, ...]:
+    def _across(self, place: Place, string: int) -> Place | int:
+        """The place behind a string that the compiled grammar doesn't take: it may go over a comma."""
+        self._crossings_of(place)
+        before, begun = self._over[place.configuration].get(string, (b"", None))
+        further = None if begun is None else self._further(place, before)
+        if begun is None or further is None:
+            return DEAD
+        after = self._grafted(further, begun)
+        closed = self.places.sets.node(after.ahead).ends and self.places.is_closed(after.configuration)
+        return DEAD if closed else after
+
+    def _further(self, place: Place, before: bytes) -> Place | None:
+        """The place behind the comma that follows some bytes of the item of a place."""
+        if not before and not self.places.at_end(place):
+            return None
+        item = self.places.behind(place, place.configuration, before) if before else place
+        if not isinstance(item, Place) or self.places.sets.node(item.ahead).ends:
+            return None
+        further = self.places.further(item)
+        return further if isinstance(further, Place) else None
+
+    def _grafted(self, further: Place, begun: Place) -> Place:
+        """The place that is begun behind a comma, given the place there."""
+        ahead = self.places.sets.rests(further.earlier, begun.text)
+        return begun._replace(earlier=further.earlier, ahead=ahead)
+
+    def _crossings_of(self, place: Place) -> dict[bytes, list[_Crossing]]:
+        """Crossings of a configuration, by what is before the comma."""
         known = self._crossings.get(place.configuration)
         if known is None:
-            ends: dict[bytes, bool] = {}
-            found = []
-            for string, before, behind in self._tokens.commas:
-                if before not in ends:
-                    ends[before] = self._ends_item(place, before)
-                if ends[before]:
-                    found.append(_Crossing(string, before, behind))
-            found.sort(key=lambda crossing: crossing.before)
-            known = self._crossings[place.configuration] = tuple(found)
+            over: dict[int, tuple[bytes, Place]] = {}
+            known = {}
+            for before, strings in self._tokens.commas.items():
+                if self._ends_item(place, before):
+                    begun = self._begun(place, strings)
+                    over |= {string: (before, at) for at, same in begun.items() for string in same}
+                    known[before] = [
+                        _Crossing(np.array(self._tokens.ids(same), np.int32), at) for at, same in begun.items()
+                    ]
+            self._crossings[place.configuration], self._over[place.configuration] = known, over
         return known
+
+    def _begun(self, place: Place, strings: list[tuple[int, bytes]]) -> dict[Place, list[int]]:
+        """Places that strings begin, given their bytes behind the comma: those that are inside of the next item."""
+        start = Place(self.places.arrays.further(place.array), place.array, EMPTY, b"", EMPTY)
+        found: dict[Place, list[int]] = {}
+        for string, data in strings:
+            after = self.places.follow(start, data)
+            text = data.lstrip(GAPS)
+            if isinstance(after, Place) and after.text == text and text[-1:] not in _GAP_BYTES:
+                found.setdefault(after, []).append(string)
+        return found
 
     def _ends_item(self, place: Place, data: bytes) -> bool:
         """Whether an item may end behind some bytes, whatever was read of it before."""
@@ -134,17 +172,5 @@ class TokenPlaces:
                 return False
         return arrays.complete(at)
 
-    def _begun_by(self, further: Place | int, data: bytes) -> Place | int:
-        """The place behind some bytes that begin a further item."""
-        if not isinstance(further, Place):
-            return DEAD
-        key = further.configuration, data
-        if key not in self._begun:
-            self._begun[key] = self.places.follow(further._replace(earlier=_NO_ITEM, ahead=_NO_ITEM), data)
-        known = self._begun[key]
-        if known == DEAD:
-            return DEAD
-        if isinstance(known, Place) and known.earlier is _NO_ITEM and not ENDS.intersection(known.text[-1:]):
-            ahead = [rest[len(known.text) :] for rest in further.earlier if rest.startswith(known.text)]
-            return known._replace(earlier=further.earlier, ahead=frozenset(ahead))
-        return self.places.follow(further, data)
+
+_GAP_BYTES = frozenset(bytes((byte,)) for byte in GAPS)

@@ -22,6 +22,7 @@ from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.masks.mask import Mask
+from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.places import FIRST, Place
@@ -51,11 +52,12 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     @property
     def size_bytes(self) -> int:
-        return super().size_bytes + self._places.size_bytes + self._leaving.size_bytes
+        return self.plain.size_bytes + self._tokens.size_bytes + self._leaving.size_bytes
 
     @property
     def held_bytes(self) -> int:
-        return super().held_bytes + self._places.size_bytes + self._leaving.size_bytes + self._masks_inside.size
+        own = self._tokens.size_bytes + self._leaving.size_bytes + self._masks_inside.size
+        return self.plain.held_bytes + own
 
     def moved(self, configurations: Sequence[int]) -> tuple[CompiledGrammar, list[int]]:
         places = [self._place(number) for number in configurations]
@@ -63,12 +65,15 @@ class UniqueItemsGrammar(CompiledGrammar):
         if grammar is self:
             return self, list(configurations)
         assert isinstance(grammar, UniqueItemsGrammar), "it was begun anew from this one"
-        moved = [grammar._moved_here(place, number) for place, number in zip(places, numbers, strict=True)]
+        moved = list(numbers)
+        for at, place in enumerate(places):
+            if isinstance(place, Place):
+                moved[at] = grammar._places.number(grammar._places.moved(place, numbers[at], self._places))
         return grammar, moved
 
     def consume(self, configuration: int, token: int) -> int | None:
-        after = self._places.number(self._behind(configuration, token))
-        return None if after == DEAD else after
+        after = self._behind(self._place(configuration), token)
+        return None if after == DEAD else self._places.number(after)
 
     def take(self, configuration: int, token: int) -> int:
         place = self._place(configuration)
@@ -78,8 +83,8 @@ class UniqueItemsGrammar(CompiledGrammar):
         return self._places.number(self._places.follow(self._place(configuration), data, reserved=True))
 
     def consume_bytes(self, configuration: int, data: bytes) -> int | None:
-        after = self._places.number(self._places.follow(self._place(configuration), data))
-        return None if after == DEAD else after
+        after = self._places.follow(self._place(configuration), data)
+        return None if after == DEAD or self._is_stuck(after) else self._places.number(after)
 
     def followed(self, tokens: Sequence[int]) -> list[int]:
         path, after = list[int](), self.start
@@ -92,6 +97,9 @@ class UniqueItemsGrammar(CompiledGrammar):
         after = self.plain.consume_batch(self._plain(configurations), tokens)
         for row, number in enumerate(configurations.tolist()):
             self._tokens.correct(number, tokens[row], after[row])
+        for number in np.unique(after[after >= FIRST]).tolist():
+            if self._is_stuck(self._place(number)):
+                after[after == number] = DEAD
         return after
 
     def accepts(self, configuration: int) -> bool:
@@ -105,7 +113,7 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def distance(self, configuration: int) -> int | None:
         place = self._place(configuration)
-        if isinstance(place, int) or not place.ahead:
+        if isinstance(place, int) or place.ahead == EMPTY:
             return self.plain.distance(_configuration(place))
         value = self._leaving.distance(place)
         return None if value >= INFINITE else value
@@ -118,7 +126,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         values = self.plain.distances(self._plain(configurations), tokens)
         for at, number in enumerate(configurations.ravel().tolist()):
             place = self._places.of(number)
-            if place is not None and place.ahead:
+            if place is not None and place.ahead != EMPTY:
                 values.ravel()[at] = self._within(place, tokens)
         return values
 
@@ -129,13 +137,21 @@ class UniqueItemsGrammar(CompiledGrammar):
             place = self._places.of(number)
             if place is None:
                 continue
-            crosses = isinstance(here, Place) and len(place.earlier) > len(here.earlier)
-            if crosses or place.ahead:
+            crosses = isinstance(here, Place) and self._crosses(here, place)
+            if crosses or place.ahead != EMPTY:
                 other[at] = self._within(place, tokens)
             if crosses:
                 plain.ravel()[at] = DEAD
         values = self.plain.distances_behind(_configuration(here), plain, tokens)
         values.ravel()[list(other)] = list(other.values())
+        return values
+
+    def additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
+        values = self.plain.additives(self._plain(configurations))
+        for at, number in enumerate(configurations.tolist()):
+            place = self._places.of(number)
+            if place is not None and place.ahead != EMPTY:
+                values[at] = self._leaving.distance(place)
         return values
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
@@ -162,9 +178,11 @@ class UniqueItemsGrammar(CompiledGrammar):
         return known
 
     def known_mask(self, configuration: int, budget: int) -> Mask | None:
+        if self._anew is not None:
+            return None
         if configuration < FIRST:
             return self.plain.known_mask(configuration, budget)
-        return None if self._anew is not None else self._masks_inside.get((configuration, budget))
+        return self._masks_inside.get((configuration, budget))
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         if configuration < FIRST:
@@ -177,14 +195,14 @@ class UniqueItemsGrammar(CompiledGrammar):
         found = self.plain.proposals(_configuration(place))
         if isinstance(place, int):
             return found
-        living = [token for token in found.tolist() if self._behind(configuration, token) != DEAD]
-        if place.ahead and self._leaving.distance(place) < INFINITE:
+        living = [token for token in found.tolist() if self._leaving.distance(self._behind(place, token)) < INFINITE]
+        if place.ahead != EMPTY and self._leaving.distance(place) < INFINITE:
             living.append(self._leaving.token(place))
         return np.unique(np.array(living, np.int32))
 
     def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
         place, found = self._place(configuration), list[int]()
-        while isinstance(place, Place) and place.ahead:
+        while isinstance(place, Place) and place.ahead != EMPTY:
             token = self._leaving.token(place)
             if token < 0:
                 raise EmptyLanguage("no completion of this text is known")
@@ -197,41 +215,47 @@ class UniqueItemsGrammar(CompiledGrammar):
         """Flags of the tokens that fit: those of the compiled grammar but for what repeats an item, and what goes on
         with another one.
         """
-        left, tokens = INFINITE - 1 if budget is None else budget - 1, self._item_tokens
+        left = INFINITE - 1 if budget is None else budget - 1
         flags = self.plain.mask(place.configuration, budget).copy()
-        begun = bool(place.text)
-        along = {n for rest in place.ahead for n in tokens.inside(rest, gaps=not begun)}
-        over = {n for rest in place.ahead for n in tokens.over(rest, gaps=not begun)}
-        if place.earlier and not begun:
-            along |= tokens.gaps
-            over |= tokens.ends
-        flags[tokens.ids(over)] = False
-        here = np.array([place.configuration], np.int32)
-        behind = self.plain.consume_batch(here, np.array([tokens.first_ids(along)], np.int32))[0].tolist()
-        for string, configuration in zip(along, behind, strict=True):
-            if configuration != DEAD:
-                after = place.behind(configuration, self.vocabulary.strings[string])
-                flags[tokens.ids([string])] = self._leaving.distance(after) <= left
-        if place.ahead and self._leaving.distance(place) <= left + 1:
-            flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
-        for string, further in self._tokens.crossing(place):
-            if self._leaving.distance(further) <= left:
-                flags[tokens.ids([string])] = True
+        if place.ahead != EMPTY:
+            self._drop_repeated(flags, place, left)
+        for ids, further in self._tokens.crossing(place):
+            if self._leaving.fits(further, left):
+                flags[ids] = True
         return flags
 
-    def _moved_here(self, place: Place | int, configuration: int) -> int:
-        """Number of a place of a grammar from which this one was begun anew, whose configuration is this one here."""
-        if isinstance(place, int):
-            return configuration
-        array = self._places.arrays.of(configuration)
-        assert array is not None, "a configuration is where it was"
-        return self._places.number(place._replace(configuration=configuration, array=array))
+    def _drop_repeated(self, flags: NDArray[np.bool_], place: Place, left: int) -> None:
+        """Takes out what repeats an item, and what goes on along one, but for that from which as much is left."""
+        tokens = self._item_tokens
+        along, over = tokens.along(self._places.sets, place.ahead, gaps=not place.text)
+        flags[tokens.ids(over)] = False
+        if self._places.sets.node(place.ahead).ends:
+            flags[tokens.ends] = False
+        first = tokens.first_ids(along)
+        behind = self.plain.consume_batch(np.array([place.configuration], np.int32), first[None, :])[0].tolist()
+        for string, configuration in zip(along, behind, strict=True):
+            if configuration != DEAD:
+                after = self._places.behind(place, configuration, self.vocabulary.strings[string])
+                flags[tokens.ids([string])] = after != DEAD and self._leaving.fits(after, left)
+        if self._leaving.distance(place) <= left + 1:
+            flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
+
+    @staticmethod
+    def _crosses(here: Place, after: Place) -> bool:
+        """Whether a further item has been begun. In another array there are no earlier ones yet."""
+        return after.earlier not in (here.earlier, EMPTY)
 
     def _place(self, number: int) -> Place | int:
         return self._places.of(number) or number
 
-    def _behind(self, number: int, token: int) -> Place | int:
-        return self._tokens.behind(self._place(number), token)
+    def _behind(self, place: Place | int, token: int) -> Place | int:
+        """The place behind a token; DEAD where no text begins so."""
+        after = self._tokens.behind(place, token)
+        return DEAD if self._is_stuck(after) else after
+
+    def _is_stuck(self, place: Place | int) -> bool:
+        """Whether the item under way can't become another one than those before."""
+        return isinstance(place, Place) and place.ahead != EMPTY and self._leaving.distance(place) >= INFINITE
 
     def _within(self, place: Place, tokens: int) -> int:
         distance = self._leaving.distance(place)

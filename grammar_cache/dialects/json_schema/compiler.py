@@ -33,7 +33,7 @@ from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json, load
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.errors import GrammarError, LimitExceeded
-from grammar_cache.expression import Automaton, Bytes, Expression, Grammar, Ref
+from grammar_cache.expression import Automaton, Bytes, Expression, Grammar, Ref, Unique
 from grammar_cache.limits import Limits
 
 START_RULE = "root"
@@ -114,7 +114,7 @@ class _Translator:
         self._values: dict[Conjunction, Expression] = {}
         self._of_types: dict[frozenset[str], Expression] = {}
         self._rules: dict[str, Expression] = {}
-        self.unique: dict[str, int | None] = {}
+        self.unique: dict[str, Unique] = {}
         self._names: set[str] = set()
         self._waiting: deque[tuple[str, str, Callable[[Writer], Expression]]] = deque()
         self._fuel = limits.expression_size
@@ -279,9 +279,9 @@ class _Translator:
         self._rules[name] = expression
         return Ref(name)
 
-    def _unique_rule(self, name: str, expression: Expression, most: int | None) -> Ref:
-        self.unique[name] = most
-        return self._rule(name, expression)
+    def _unique_rule(self, name: str, first: Expression, further: Expression, most: int | None) -> Ref:
+        self.unique[name] = Unique(self._rule(f"{name} further", further).name, most)
+        return self._rule(name, first)
 
     def _later(self, name: str, shape: Shape, body: Callable[[Writer], Expression]) -> Ref:
         if name not in self._names:

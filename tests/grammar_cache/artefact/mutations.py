@@ -32,6 +32,10 @@ SCHEMA = (
     '"tags": {"type": "array", "items": {"enum": ["a", "b"]}}, "more": {"$ref": "#"}}, '
     '"required": ["name"], "additionalProperties": false}'
 )
+UNIQUE = (
+    '{"type": "array", "items": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}, '
+    '"uniqueItems": true}, "b": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true, "maxItems": 3}}}}'
+)
 LARK = (
     'start: sum\nsum: sum "+" atom | atom\natom: INT | NAME | "(" sum ")"\nINT: /[0-9]+/\nNAME: /[a-z]+/\n%ignore " "\n'
 )
@@ -44,6 +48,7 @@ SOURCES: Mapping[str, Constraint] = {
     "dynamic": Constraint("lark", LARK),
     "contextual": Constraint("lark", LARK, lexer="contextual"),
     "unwatched": Constraint("lark", 'start: A start B | A\nA: "a"\nB: "bb"\n'),
+    "unique": Constraint("json_schema", UNIQUE),
 }
 _LONG = Bytes(b"x" * 30)
 _PART = Seq((_LONG, Alt((Bytes(b"ab"), Bytes(b"cd")))))
@@ -86,7 +91,7 @@ def sources() -> tuple[tuple[bytes, Vocabulary], ...]:
 def taken_apart(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """The header and copies of the arrays, by what the format is said to be."""
     what, version, length = struct.unpack_from("<8sII", data)
-    assert (what, version) == (b"swyb-cfg", 4)
+    assert (what, version) == (b"swyb-cfg", 5)
     header = json.loads(data[16 : 16 + length])
     arrays = {}
     for name, listed in header["arrays"].items():
@@ -105,7 +110,7 @@ def listed(arrays: Arrays) -> tuple[dict[str, Any], bytes]:
     return table, body
 
 
-def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 4) -> bytes:
+def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 5) -> bytes:
     """An artefact of this header as it is, with the right checksum."""
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -140,6 +145,18 @@ def _any_value(header: dict[str, Any], draw: random.Random) -> None:
     within[key] = draw.choice(values)
     if draw.random() < 0.1:
         del within[key]
+
+
+def _unique(header: dict[str, Any], arrays: Arrays, draw: random.Random) -> None:
+    """Other rules are those of unique items, or there are more or fewer."""
+    unique, rules = header["unique"], len(arrays["entry"])
+    if unique and draw.random() < 0.7:
+        draw.choice(unique)[draw.randrange(3)] = draw.choice([None, 0, 2, 10**30, *range(rules)])
+    elif unique and draw.random() < 0.5:
+        unique.pop(draw.randrange(len(unique)))
+    else:
+        unique.append([draw.randrange(rules), draw.randrange(rules), draw.choice([None, 2])])
+        unique.sort(key=str)
 
 
 def _value(header: dict[str, Any], arrays: Arrays, draw: random.Random) -> None:
@@ -219,7 +236,7 @@ def _flip(header: dict[str, Any], arrays: Arrays, draw: random.Random) -> None:
 
 
 _MUTATIONS: tuple[Mutation, ...] = (
-    _value, _value, _size, _exchange, _redirect, _redirect, _redirect, _new_call, _new_call, _flip, _flip
+    _value, _value, _size, _exchange, _redirect, _redirect, _redirect, _new_call, _new_call, _flip, _flip, _unique
 )  # fmt: skip
 
 
@@ -231,7 +248,8 @@ def walk(grammar: CompiledGrammar, draw: random.Random) -> str:
     try:
         configuration, text = grammar.start, []
         ids = np.arange(-1, grammar.vocabulary.size + 1, dtype=np.int32)
-        for left in range(grammar.minimum.tokens, 0, -1):
+        budget_of_all = grammar.minimum.tokens + (10 if grammar.network.unique else 0)
+        for left in range(budget_of_all, 0, -1):
             if grammar.accepts(configuration) or len(text) == 12:
                 break
             for budget in (None, left + 3, left):
@@ -242,9 +260,9 @@ def walk(grammar: CompiledGrammar, draw: random.Random) -> str:
             assert viable, "within the least budget there is always a way on"
             assert grammar.only_token(configuration, left) in (None, viable[0])
             grammar.proposals(configuration)
-            text.append(draw.choice(viable))
+            text.append(draw.choice([token for token in viable if token not in grammar.vocabulary.stop_ids]))
             configuration = int(after[0, text[-1] + 1])
-        finish(grammar, configuration, grammar.minimum.tokens - len(text))
+        finish(grammar, configuration, budget_of_all - len(text))
     except LimitExceeded:
         return "walked to a limit"
     return "walked"

@@ -220,8 +220,8 @@ def _of_other_texts(rest: Expression, least: int, most: int | None, name: str, w
     """The arrays of at most one item: what may follow it is known once it is there (see `unique_items`)."""
     gap, bracket = writer.layout.gap, Bytes(b"]")
     item = seq(canonical_scalars.canonical(rest), gap, bracket)
-    content = seq(gap, item if least else alt((bracket, item)))
-    return seq(Bytes(b"["), writer.define_unique(f"{name} unique", content, most))
+    first = writer.define_unique(f"{name} unique", item, seq(gap, item), most)
+    return seq(Bytes(b"["), gap, first if least else alt((bracket, first)))
 
 
 def _apart(places: Sequence[Conjunction], writer: Writer) -> bool:

@@ -34,7 +34,7 @@ class Writer:
     types: Callable[[Conjunction], frozenset[str]]
     scalars: Callable[[Conjunction], bool]
     define: Define
-    define_unique: Callable[[str, Expression, int | None], Ref]
+    define_unique: Callable[[str, Expression, Expression, int | None], Ref]
     refuse: Callable[[str, str], None]
     spend: Callable[[int], None]
     states: int

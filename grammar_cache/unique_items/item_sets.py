@@ -1,0 +1,125 @@
+"""Sets of texts of items, each as one integer: tries whose nodes are shared, so that equal sets are equal numbers.
+
+A node stands for the rests of all texts that begin as the way to it reads. Nodes never change: a set with a text more
+shares all nodes but those on the way of that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import NamedTuple
+
+EMPTY = 0
+"""Number of the set without texts."""
+
+NODE_BYTES, EDGE_BYTES = 300, 120
+"""Bytes of a node and of an edge, with what they hold, about; labels apart."""
+
+
+class Edge(NamedTuple):
+    """Edge of a trie: all texts that begin with the first byte of a label begin with the whole of it."""
+
+    label: bytes
+    node: int
+
+
+class Node(NamedTuple):
+    """Node of a trie. `ends`: the empty text is there. Edges ascend."""
+
+    ends: bool
+    edges: tuple[Edge, ...]
+
+
+class ItemSets:
+    """Sets of texts, numbered as they are met."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        self._numbers: dict[Node, int] = {}
+        self._counts: list[int] = []
+        self.size_bytes = 0
+        """Bytes in use, about."""
+        self._number(Node(False, ()))
+
+    def node(self, number: int) -> Node:
+        """The node of a set."""
+        return self._nodes[number]
+
+    def count(self, number: int) -> int:
+        """How many texts a set has."""
+        return self._counts[number]
+
+    def with_text(self, number: int, text: bytes) -> int:
+        """The set with one text more."""
+        way: list[tuple[Node, int, bytes]] = []  # nodes, the place of the edge that is taken, and its label
+        left = text
+        while True:
+            node = self._nodes[number]
+            place = next((i for i, edge in enumerate(node.edges) if left and edge.label[0] == left[0]), None)
+            if place is None:
+                break
+            label, after = node.edges[place]
+            shared = _shared(label, left)
+            if shared < len(label):  # the edge is parted
+                after = self._number(Node(False, (Edge(label[shared:], after),)))
+                label = label[:shared]
+            way.append((node, place, label))
+            number, left = after, left[shared:]
+        node = self._nodes[number]
+        if left:
+            edges = tuple(sorted((*node.edges, Edge(left, self._number(Node(True, ()))))))
+            number = self._number(Node(node.ends, edges))
+        else:
+            number = self._number(Node(True, node.edges))
+        for node, place, label in reversed(way):
+            edges = (*node.edges[:place], Edge(label, number), *node.edges[place + 1 :])
+            number = self._number(Node(node.ends, edges))
+        return number
+
+    def rests(self, number: int, data: bytes) -> int:
+        """What is left of the texts that begin so, without that; `EMPTY` if there are none."""
+        while data:
+            edge = next((edge for edge in self._nodes[number].edges if edge.label[0] == data[0]), None)
+            if edge is None:
+                return EMPTY
+            label, after = edge
+            shared = _shared(label, data)
+            if shared == len(data) < len(label):
+                return self._number(Node(False, (Edge(label[shared:], after),)))
+            if shared < len(label):
+                return EMPTY
+            number, data = after, data[shared:]
+        return number
+
+    def prefixes(self, number: int, goes_on: Callable[[bytes], bool]) -> Iterator[tuple[bytes, bool]]:
+        """Beginnings of the texts, the empty one left out, and whether each is a whole text; none that begins as one
+        from which it doesn't go on.
+        """
+        todo = [(b"", number)]
+        while todo:
+            before, at = todo.pop()
+            for label, after in self._nodes[at].edges:
+                parts = (before + label[:size] for size in range(1, len(label) + 1))
+                read = list(takewhile(goes_on, parts))
+                ends = len(read) == len(label)
+                yield from ((part, ends and part == read[-1] and self._nodes[after].ends) for part in read)
+                if ends:
+                    todo.append((before + label, after))
+
+    def _number(self, node: Node) -> int:
+        known = self._numbers.get(node)
+        if known is None:
+            known = self._numbers[node] = len(self._nodes)
+            self._nodes.append(node)
+            self._counts.append(node.ends + sum(self._counts[edge.node] for edge in node.edges))
+            self.size_bytes += NODE_BYTES + sum(EDGE_BYTES + len(edge.label) for edge in node.edges)
+        return known
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """How many first bytes are the same."""
+    size = min(len(one), len(other))
+    if one[:size] == other[:size]:
+        return size
+    return next(place for place in range(size) if one[place] != other[place])
