@@ -40,7 +40,7 @@ def check_stops(request: SamplingFields, grammar: CompiledGrammar) -> None:
         except OutOfFuel:
             why = f"that no answer contains {told} was not shown within a bounded search, so it might cut one"
             raise _refused(field, why, None) from None
-        if found is None and grammar.network.unique:
+        if found is None and grammar.network.unique and b"," in part:
             why = f"{told} may stand where one item of an array ends and the next one begins, so it might cut an answer"
             raise _refused(field, why, None)
         if found is not None:

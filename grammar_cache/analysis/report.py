@@ -21,10 +21,10 @@ class Report:
     """Facts of a constraint with a vocabulary.
 
     `finite`: whether answers have a bound without a budget; None: not looked at, for there are more than `MOST_STATES`
-    states. `largest_tokens`: most tokens of an answer, None without a bound; `largest_exact`: whether some answer has
-    as many, or else it is an upper bound. `ambiguous`: whether some text of a grammar in GBNF or Lark has two
-    derivations, such as `ambiguous_example`; None: not known, or another dialect. `unreachable_rules`: names of rules
-    that no text uses.
+    states, or arrays whose items may not repeat. `largest_tokens`: most tokens of an answer, None without a bound;
+    `largest_exact`: whether some answer has as many, or else it is an upper bound. `ambiguous`: whether some text of a
+    grammar in GBNF or Lark has two derivations, such as `ambiguous_example`; None: not known, or another dialect.
+    `unreachable_rules`: names of rules that no text uses.
     """
 
     finite: bool | None

@@ -63,6 +63,22 @@ class Leaving:
             return True
         return self.distance(place) <= tokens
 
+    def fits_soon(self, place: Place, tokens: int, size: int) -> bool:
+        """Whether tokens of one byte along the first of the earlier items, and one that leaves all of them before the
+        item has so many bytes, make the distance at most so much.
+        """
+        taken = 0
+        while place.ahead != EMPTY and len(place.text) < size:
+            best, _ = self._at_once(place)
+            if best < INFINITE:
+                return taken + best <= tokens
+            edges = self._places.places.sets.node(place.ahead).edges
+            after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
+            if not isinstance(after, Place) or len(after.text) <= len(place.text):
+                return False
+            place, taken = after, taken + 1
+        return False
+
     def token(self, place: Place) -> int:
         """The next token of such a completion, where an item may still become an earlier one and one is known."""
         return self._found(place)[1]

@@ -5,7 +5,6 @@ A token may go over the comma behind an item, if all behind it is inside of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +20,14 @@ CROSSING_BYTES = 400
 """Bytes of a crossing, with what it holds, about."""
 
 
-class _Crossing(NamedTuple):
-    """Tokens that go over the comma behind an item, and the place that they begin, where there are no earlier items."""
+class Crossing(NamedTuple):
+    """Tokens that go over the comma behind an item and begin the same of the next one: `begun`, the place where there
+    are no earlier items. `ways`: the tokens by what is before the comma; `tokens`: all of them.
+    """
 
-    tokens: Ints
     begun: Place
+    ways: tuple[tuple[bytes, Ints], ...]
+    tokens: Ints
 
 
 class TokenPlaces:
@@ -35,7 +37,7 @@ class TokenPlaces:
         self.places = Places(table)
         self._compiled = compiled
         self._tokens = tokens
-        self._crossings: dict[int, dict[bytes, list[_Crossing]]] = {}
+        self._crossings: dict[int, tuple[Crossing, ...]] = {}
         self._over: dict[int, dict[int, tuple[bytes, Place]]] = {}
 
     def behind(self, place: Place | int, token: int, *, reserved: bool = False) -> Place | int:
@@ -59,12 +61,27 @@ class TokenPlaces:
             found = self._place(number if place is None else place, token, configuration)
             after[column] = self.places.number(found)
 
-    def crossing(self, place: Place) -> Iterator[tuple[Ints, Place]]:
-        """Tokens that go over the comma behind the item of a place, with the place behind them."""
-        for before, crossings in self._crossings_of(place).items():
-            further = self._further(place, before)
-            if further is not None:
-                yield from ((tokens, self._grafted(further, begun)) for tokens, begun in crossings)
+    def crossings(self, place: Place) -> tuple[Crossing, ...]:
+        """Tokens that may go over the comma behind the item of a place, by what they begin."""
+        known = self._crossings.get(place.configuration)
+        if known is None:
+            known = self._crossings[place.configuration] = self._found_crossings(place)
+        return known
+
+    def across(self, place: Place, before: bytes, begun: Place) -> Place | None:
+        """The place that is begun behind the comma that follows some bytes of the item of a place; None where that
+        item was there before, can't end yet, or is the last one.
+        """
+        if not before and not self.places.at_end(place):
+            return None
+        item = self.places.behind(place, place.configuration, before) if before else place
+        if not isinstance(item, Place) or self.places.sets.node(item.ahead).ends:
+            return None
+        further = self.places.further(item)
+        if not isinstance(further, Place):
+            return None
+        ahead = self.places.sets.rests(further.earlier, begun.text)
+        return begun._replace(earlier=further.earlier, ahead=ahead)
 
     @property
     def size_bytes(self) -> int:
@@ -112,45 +129,25 @@ class TokenPlaces:
 
     def _across(self, place: Place, string: int) -> Place | int:
         """The place behind a string that the compiled grammar doesn't take: it may go over a comma."""
-        self._crossings_of(place)
-        before, begun = self._over[place.configuration].get(string, (b"", None))
-        further = None if begun is None else self._further(place, before)
-        if begun is None or further is None:
+        self.crossings(place)
+        known = self._over[place.configuration].get(string)
+        after = None if known is None else self.across(place, *known)
+        if after is None or (self.places.sets.node(after.ahead).ends and self.places.is_closed(after.configuration)):
             return DEAD
-        after = self._grafted(further, begun)
-        closed = self.places.sets.node(after.ahead).ends and self.places.is_closed(after.configuration)
-        return DEAD if closed else after
+        return after
 
-    def _further(self, place: Place, before: bytes) -> Place | None:
-        """The place behind the comma that follows some bytes of the item of a place."""
-        if not before and not self.places.at_end(place):
-            return None
-        item = self.places.behind(place, place.configuration, before) if before else place
-        if not isinstance(item, Place) or self.places.sets.node(item.ahead).ends:
-            return None
-        further = self.places.further(item)
-        return further if isinstance(further, Place) else None
-
-    def _grafted(self, further: Place, begun: Place) -> Place:
-        """The place that is begun behind a comma, given the place there."""
-        ahead = self.places.sets.rests(further.earlier, begun.text)
-        return begun._replace(earlier=further.earlier, ahead=ahead)
-
-    def _crossings_of(self, place: Place) -> dict[bytes, list[_Crossing]]:
-        """Crossings of a configuration, by what is before the comma."""
-        known = self._crossings.get(place.configuration)
-        if known is None:
-            over: dict[int, tuple[bytes, Place]] = {}
-            known = {}
-            for before, strings in self._tokens.commas.items():
-                if self._ends_item(place, before):
-                    begun = self._begun(place, strings)
-                    over |= {string: (before, at) for at, same in begun.items() for string in same}
-                    known[before] = [
-                        _Crossing(np.array(self._tokens.ids(same), np.int32), at) for at, same in begun.items()
-                    ]
-            self._crossings[place.configuration], self._over[place.configuration] = known, over
-        return known
+    def _found_crossings(self, place: Place) -> tuple[Crossing, ...]:
+        found: dict[Place, list[tuple[bytes, Ints]]] = {}
+        over: dict[int, tuple[bytes, Place]] = {}
+        for before, strings in self._tokens.commas.items():
+            may_end = not before or not place.text or (before[-1:] == b'"') == (place.text[:1] == b'"')
+            if may_end and self._ends_item(place, before):
+                for begun, same in self._begun(place, strings).items():
+                    over |= dict.fromkeys(same, (before, begun))
+                    found.setdefault(begun, []).append((before, np.array(self._tokens.ids(same), np.int32)))
+        self._over[place.configuration] = over
+        together = ((begun, ways, np.concatenate([ids for _, ids in ways])) for begun, ways in found.items())
+        return tuple(Crossing(begun, tuple(ways), ids) for begun, ways, ids in together)
 
     def _begun(self, place: Place, strings: list[tuple[int, bytes]]) -> dict[Place, list[int]]:
         """Places that strings begin, given their bytes behind the comma: those that are inside of the next item."""

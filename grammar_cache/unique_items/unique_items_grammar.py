@@ -26,7 +26,7 @@ from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.places import FIRST, Place
-from grammar_cache.unique_items.token_places import TokenPlaces
+from grammar_cache.unique_items.token_places import Crossing, TokenPlaces
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 
 
@@ -219,10 +219,25 @@ class UniqueItemsGrammar(CompiledGrammar):
         flags = self.plain.mask(place.configuration, budget).copy()
         if place.ahead != EMPTY:
             self._drop_repeated(flags, place, left)
-        for ids, further in self._tokens.crossing(place):
-            if self._leaving.fits(further, left):
-                flags[ids] = True
+        for crossing in self._tokens.crossings(place):
+            if self._surely_fits(place, crossing, left):
+                flags[crossing.tokens] = True
+                continue
+            for before, ids in crossing.ways:
+                further = self._tokens.across(place, before, crossing.begun)
+                if further is not None and self._leaving.fits(further, left):
+                    flags[ids] = True
         return flags
+
+    def _surely_fits(self, place: Place, crossing: Crossing, left: int) -> bool:
+        """Whether it is plain from one of the tokens over a comma that all of them fit: the next item may leave the
+        earlier ones before those of them that these tokens would end differ.
+        """
+        before = crossing.ways[0][0]
+        if place.ahead != EMPTY or (len(crossing.ways) > 1 and any(not before for before, _ in crossing.ways)):
+            return False
+        further = self._tokens.across(place, before, crossing.begun)
+        return further is not None and self._leaving.fits_soon(further, left, len(place.text))
 
     def _drop_repeated(self, flags: NDArray[np.bool_], place: Place, left: int) -> None:
         """Takes out what repeats an item, and what goes on along one, but for that from which as much is left."""

@@ -21,7 +21,7 @@ from grammar_cache.configurations.interner import DEAD, Configurations, Item
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.distances.exact_search import ExactSearch
 from grammar_cache.distances.minimum_replay import Findings
-from grammar_cache.errors import EmptyLanguage
+from grammar_cache.errors import EmptyLanguage, UnsupportedFeature
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.loops.array_types import Ints
@@ -44,9 +44,13 @@ class BoundedGrammar(CompiledGrammar):
     """
 
     def __init__(self, grammar: CompiledGrammar, bound: int) -> None:
-        """Raises ValueError for a bound below 1, EmptyLanguage where the items that are kept spell no text."""
+        """Raises ValueError for a bound below 1, UnsupportedFeature where items of arrays may not repeat, EmptyLanguage
+        where the items that are kept spell no text.
+        """
         if bound < 1:
             raise ValueError(f"at least one item has to be kept, not {bound}")
+        if grammar.network.unique:
+            raise UnsupportedFeature("arrays whose items may not repeat have no bound of items of configurations")
         vars(self).update(vars(grammar))
         self.bound = bound
         least = _LeastItems(self._configurations, self._distances, bound)

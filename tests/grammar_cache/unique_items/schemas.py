@@ -38,8 +38,21 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
 )
 
 SPANNING = (b'","', b'",', b'", "', b'"]', b'["', b'a"', b"ab", b'a","b', b'"a"', b'"a",', b'", "a', b"1,", b", ")
-LONGER = (b'"a","a"', b'["a","b"]', b'"]}', b'{"some":[', b'a","a"]', b"1,1", b",1]", b'  "', b'"ab', b'b"')
-LETTERS = b'ab1029.,:"[]{}nulltruefasome- '
+ENDING = (
+    b' "a" ',
+    b'\n"a"\n',
+    b" 1 ",
+    b'"],["a","',
+    b',"a"]',
+    b'"a","a"',
+    b'["a","b"]',
+    b'"]}',
+    b'a","a"]',
+    b"1,1",
+    b",1]",
+)
+LONGER = (b'{"some":[', b'  "', b'"ab', b'b"')
+LETTERS = b'ab1029.,:"[]{}nulltruefasome- \n'
 
 
 def vocabulary(seed: int) -> Vocabulary:
@@ -48,7 +61,7 @@ def vocabulary(seed: int) -> Vocabulary:
     """
     rng = random.Random(seed)
     single = [bytes((byte,)) for byte in (sorted(set(LETTERS)) if seed % 3 == 1 else range(256))]
-    several = [text for text in (*SPANNING, *LONGER) if rng.random() < 0.7]
+    several = [text for text in (*SPANNING, *ENDING, *LONGER) if rng.random() < 0.7]
     tokens: list[bytes | None] = [*single, *several, *rng.sample(several, len(several) // 3), None]
     return Vocabulary(tokens, [len(tokens) - 1])
 

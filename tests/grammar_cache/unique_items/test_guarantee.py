@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -140,6 +142,39 @@ def test_answers_are_the_same_in_tables_begun_anew_and_loaded(
         for other, place in ((fresh, here), (moving, there)):
             assert np.array_equal(other.mask(place, left), warm.mask(at, left))
         here, there = fresh.take(here, token), moving.take(there, token)
+
+
+def test_ids_outside_the_vocabulary_lead_nowhere() -> None:
+    """Logits may be longer than the vocabulary."""
+    grammar = compiled(SCHEMAS[0], vocabulary(0))
+    at, size = grammar.take_bytes(grammar.start, b'["a","'), grammar.vocabulary.size
+    ids = np.array([[size, -1, size - 1]], np.int32)
+    assert grammar.consume_batch(np.array([at], np.int32), ids).tolist() == [[DEAD, DEAD, DEAD]]
+    assert grammar.first_viable(at, ids[0], 20) is None
+    assert grammar.consume(at, size) is None
+
+
+def test_what_texts_have_led_to_is_counted() -> None:
+    """A long item, and many items: the memory that they take is about what is told, so that tables begin anew."""
+    texts = [json.dumps(["x" * 3000]), json.dumps([str(number) for number in range(1500)])]
+    for text in texts:
+        grammar = compiled(SCHEMAS[0], vocabulary(0))
+        before, at = grammar.size_bytes, grammar.start
+        tracemalloc.start()
+        for byte in text.encode():
+            at = grammar.take_bytes(at, bytes((byte,)))
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert taken / 2 < grammar.size_bytes - before < 3 * taken
+
+
+def test_masks_are_asked_for_anew_in_a_full_grammar() -> None:
+    """A host that holds numbers of tables which were begun anew is told of no mask there."""
+    grammar = compiled(SCHEMAS[0], vocabulary(0), limits=Limits(memory_bytes=1))
+    grammar.token_mask(grammar.start, 20)
+    assert grammar.known_mask(grammar.start, 20) is not None
+    assert grammar.moved([grammar.start])[0] is not grammar
+    assert grammar.known_mask(grammar.start, 20) is None
 
 
 @given(CASES, st.integers(0, 99), st.sampled_from([1, 3]), st.sampled_from([0.0, 1.0]))

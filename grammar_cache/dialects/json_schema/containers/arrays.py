@@ -190,7 +190,13 @@ def _unique(
         if length == 0:
             return in_their_order(known[0], least, most, name, writer)
     where = child_pointer(pointer(next(facts for facts in all_facts if facts.unique).pointer), "uniqueItems")
-    writer.refuse(where, "uniqueItems can be enforced only where the items are scalars, at most one of them required")
+    if not writer.scalars(about(all_facts, length)):
+        why = "whose items may be objects or arrays"
+    elif asks or length:
+        why = "whose items are told apart by `contains` or by their places"
+    else:
+        why = "that needs two items or more"
+    writer.refuse(where, f"uniqueItems can't be enforced in an array {why}, unless their values are few and listed")
     return None
 
 

@@ -82,6 +82,6 @@ def test_a_refusal_names_lenient_where_it_would_help(name: str, inside: bool) ->
 def test_the_message_of_unique_items() -> None:
     """The message says what is refused, why, what to do about it, and where."""
     assert _refusal({"uniqueItems": True}, lenient=False) == (
-        "uniqueItems can be enforced only where the items are scalars, at most one of them required; `lenient` drops it"
-        " and reports it (at /uniqueItems)"
+        "uniqueItems can't be enforced in an array whose items may be objects or arrays, unless their values are few"
+        " and listed; `lenient` drops it and reports it (at /uniqueItems)"
     )
