@@ -92,11 +92,11 @@ class Certification(AnswerModel):
     answer that is known, null if it is very long. `exact`: whether `min_tokens` can't be lowered. `size`: see
     `CompiledGrammar.size`. `ignored`: what is not enforced, annotations and what `lenient` dropped.
 
-    `finite`: whether answers have a bound without a budget, null for very large grammars, and for those with arrays
-    whose items may not repeat. `largest_tokens`: most tokens of an answer, null without a bound; `largest_exact`: whether
-    some answer has as many, or else it is an upper bound. `ambiguous`: whether some text of a grammar in GBNF or Lark
-    has two derivations, such as `ambiguous_example`; null: not known, or another dialect. `unreachable_rules`: rules of
-    such a grammar that its start doesn't lead to.
+    `finite`: whether answers have a bound without a budget; null for very large grammars, and for those with arrays
+    whose items may not repeat. `largest_tokens`: most tokens of an answer, null without a bound; `largest_exact`:
+    whether some answer has as many, or else it is an upper bound. `ambiguous`: whether some text of a grammar in GBNF
+    or Lark has two derivations, such as `ambiguous_example`; null: not known, or another dialect. `unreachable_rules`:
+    rules of such a grammar that its start doesn't lead to.
     """
 
     object: Literal["certificate"] = "certificate"
