@@ -12,6 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from server.access.caller import Accounts
 from server.access.keyring import Keyring
+from server.admission import Stage
 from server.api import errors
 from server.api.access import Door, require_key
 from server.api.bodies import Bodies
@@ -22,6 +23,7 @@ from server.api.request_ids import ANTHROPIC_HEADER, HEADER, RequestIds
 from server.backends.backend import Backend
 from server.presenters.gauges import state_of
 from server.presenters.grammars import warm_up
+from server.protocol.errors import ApiError
 from server.routes import (
     about,
     absent,
@@ -66,7 +68,12 @@ def create_app(settings: Settings, backend: Backend, *, exporter: SpanExporter |
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         service.start()
         try:
-            await warm_up(service)
+            try:
+                async with service.preparing():
+                    await warm_up(service)
+            except ApiError:
+                if service.admission.stage is not Stage.FINISHING:  # else the server was told to end
+                    raise
             yield
         finally:
             await asyncio.to_thread(service.stop)

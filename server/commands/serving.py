@@ -79,16 +79,18 @@ async def _run(server: _Server, service: Service, listening: socket.socket, read
 
     server.signalled = lambda number: loop.call_soon_threadsafe(signalled, number)
     async with asyncio.TaskGroup() as tasks:
-        work = (_announce(service, ready), _watch(service, shutdown), _end(server, shutdown))
+        work = (_announce(server, service, ready), _watch(service, shutdown), _end(server, shutdown))
         beside = [tasks.create_task(each) for each in work]
         await server.serve([listening])
         for task in beside:
             task.cancel()
 
 
-async def _announce(service: Service, ready: Callable[[Service], None]) -> None:
+async def _announce(server: uvicorn.Server, service: Service, ready: Callable[[Service], None]) -> None:
     try:
         await service.until_ready()
+        while not server.started:  # grammars are being warmed
+            await asyncio.sleep(WATCH_SECONDS)
     except ApiError as error:
         report(f"swyb serve: error: {error.message}")
     else:
