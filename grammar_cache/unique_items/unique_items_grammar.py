@@ -120,7 +120,8 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def lower_bound(self, configuration: int) -> int:
         """Whether anything is missing: further items may take fewer tokens than the compiled grammar knows of."""
-        return min(1, self.plain.lower_bound(self._places.configuration(configuration)))
+        found = self.plain.lower_bound(self._places.configuration(configuration))
+        return found if found >= INFINITE else min(1, found)
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         values = self.plain.distances(self._plain(configurations), tokens)
@@ -187,6 +188,10 @@ class UniqueItemsGrammar(CompiledGrammar):
     def only_token(self, configuration: int, budget: int) -> int | None:
         if configuration < FIRST:
             return self.plain.only_token(configuration, budget)
+        place = self._place(configuration)
+        is_free = isinstance(place, Place) and place.ahead == EMPTY  # what the compiled grammar takes may follow here
+        if is_free and self.plain.only_token(_configuration(place), budget) is None:
+            return None
         [allowed] = np.nonzero(self.mask(configuration, budget))
         return int(allowed[0]) if len(allowed) == 1 else None
 
