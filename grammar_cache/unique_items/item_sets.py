@@ -17,42 +17,42 @@ NODE_BYTES, EDGE_BYTES = 300, 120
 """Bytes of a node and of an edge, with what they hold, about; labels apart."""
 
 
-class Edge(NamedTuple):
+class SetEdge(NamedTuple):
     """Edge of a trie: all texts that begin with the first byte of a label begin with the whole of it."""
 
     label: bytes
     node: int
 
 
-class Node(NamedTuple):
+class SetNode(NamedTuple):
     """Node of a trie. `ends`: the empty text is there. Edges ascend."""
 
     ends: bool
-    edges: tuple[Edge, ...]
+    edges: tuple[SetEdge, ...]
 
 
 class ItemSets:
     """Sets of texts, numbered as they are met."""
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = []
-        self._numbers: dict[Node, int] = {}
+        self._nodes: list[SetNode] = []
+        self._numbers: dict[SetNode, int] = {}
         self._counts: list[int] = []
         self.size_bytes = 0
         """Bytes in use, about."""
-        self._number(Node(False, ()))
+        self._number(SetNode(False, ()))
 
-    def node(self, number: int) -> Node:
+    def node(self, number: int) -> SetNode:
         """The node of a set."""
         return self._nodes[number]
 
     def count(self, number: int) -> int:
-        """How many texts a set has."""
+        """Number of the texts of a set."""
         return self._counts[number]
 
     def with_text(self, number: int, text: bytes) -> int:
         """The set with one text more."""
-        way: list[tuple[Node, int, bytes]] = []  # nodes, the place of the edge that is taken, and its label
+        way: list[tuple[SetNode, int, bytes]] = []  # nodes, the place of the edge that is taken, and its label
         left = text
         while True:
             node = self._nodes[number]
@@ -62,23 +62,23 @@ class ItemSets:
             label, after = node.edges[place]
             shared = _shared(label, left)
             if shared < len(label):  # the edge is parted
-                after = self._number(Node(False, (Edge(label[shared:], after),)))
+                after = self._number(SetNode(False, (SetEdge(label[shared:], after),)))
                 label = label[:shared]
             way.append((node, place, label))
             number, left = after, left[shared:]
         node = self._nodes[number]
         if left:
-            edges = tuple(sorted((*node.edges, Edge(left, self._number(Node(True, ()))))))
-            number = self._number(Node(node.ends, edges))
+            edges = tuple(sorted((*node.edges, SetEdge(left, self._number(SetNode(True, ()))))))
+            number = self._number(SetNode(node.ends, edges))
         else:
-            number = self._number(Node(True, node.edges))
+            number = self._number(SetNode(True, node.edges))
         for node, place, label in reversed(way):
-            edges = (*node.edges[:place], Edge(label, number), *node.edges[place + 1 :])
-            number = self._number(Node(node.ends, edges))
+            edges = (*node.edges[:place], SetEdge(label, number), *node.edges[place + 1 :])
+            number = self._number(SetNode(node.ends, edges))
         return number
 
     def rests(self, number: int, data: bytes) -> int:
-        """What is left of the texts that begin so, without that; `EMPTY` if there are none."""
+        """Rests of the texts that begin so, behind that; `EMPTY` if there are none."""
         while data:
             edge = next((edge for edge in self._nodes[number].edges if edge.label[0] == data[0]), None)
             if edge is None:
@@ -86,7 +86,7 @@ class ItemSets:
             label, after = edge
             shared = _shared(label, data)
             if shared == len(data) < len(label):
-                return self._number(Node(False, (Edge(label[shared:], after),)))
+                return self._number(SetNode(False, (SetEdge(label[shared:], after),)))
             if shared < len(label):
                 return EMPTY
             number, data = after, data[shared:]
@@ -107,7 +107,7 @@ class ItemSets:
                 if ends:
                     todo.append((before + label, after))
 
-    def _number(self, node: Node) -> int:
+    def _number(self, node: SetNode) -> int:
         known = self._numbers.get(node)
         if known is None:
             known = self._numbers[node] = len(self._nodes)
@@ -118,7 +118,7 @@ class ItemSets:
 
 
 def _shared(one: bytes, other: bytes) -> int:
-    """How many first bytes are the same."""
+    """Number of first bytes that are the same."""
     size = min(len(one), len(other))
     if one[:size] == other[:size]:
         return size

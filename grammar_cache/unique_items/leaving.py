@@ -17,7 +17,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.places import ENDS, GAPS, Place
+from grammar_cache.unique_items.places import ENDS, GAPS, ItemPlace
 from grammar_cache.unique_items.token_places import TokenPlaces
 
 FOUND_BYTES = 250
@@ -25,7 +25,7 @@ FOUND_BYTES = 250
 
 
 class _Key(NamedTuple):
-    """What such a distance depends on."""
+    """Facts that such a distance depends on."""
 
     configuration: int
     ahead: int
@@ -44,26 +44,26 @@ class Leaving:
         self._known: dict[_Key, tuple[int, int]] = {}
         self._near: dict[tuple[int, frozenset[int]], tuple[int, int]] = {}
 
-    def distance(self, place: Place | int) -> int:
+    def distance(self, place: ItemPlace | int) -> int:
         """An upper bound on the tokens still needed; INFINITE if no completion is known."""
-        if isinstance(place, Place) and place.ahead != EMPTY:
+        if isinstance(place, ItemPlace) and place.ahead != EMPTY:
             return self._found(place)[0]
-        return self._additive(place.configuration if isinstance(place, Place) else place)
+        return self._additive(place.configuration if isinstance(place, ItemPlace) else place)
 
-    def fits(self, place: Place | int, tokens: int) -> bool:
+    def fits(self, place: ItemPlace | int, tokens: int) -> bool:
         """Whether the distance is at most so much: mostly it is plain to see, without the distance itself."""
-        if not isinstance(place, Place) or place.ahead == EMPTY or _key(place) in self._known:
+        if not isinstance(place, ItemPlace) or place.ahead == EMPTY or _key(place) in self._known:
             return self.distance(place) <= tokens
         best, _ = self._at_once(place)
         if best < INFINITE:
             return best <= tokens
         edges = self._places.places.sets.node(place.ahead).edges
         after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
-        if isinstance(after, Place) and after.ahead != EMPTY and self._found(after)[0] < tokens:
+        if isinstance(after, ItemPlace) and after.ahead != EMPTY and self._found(after)[0] < tokens:
             return True
         return self.distance(place) <= tokens
 
-    def fits_soon(self, place: Place, tokens: int, size: int) -> bool:
+    def fits_soon(self, place: ItemPlace, tokens: int, size: int) -> bool:
         """Whether tokens of one byte along the first of the earlier items, and one that leaves all of them before the
         item has so many bytes, make the distance at most so much.
         """
@@ -74,12 +74,12 @@ class Leaving:
                 return taken + best <= tokens
             edges = self._places.places.sets.node(place.ahead).edges
             after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
-            if not isinstance(after, Place) or len(after.text) <= len(place.text):
+            if not isinstance(after, ItemPlace) or len(after.text) <= len(place.text):
                 return False
             place, taken = after, taken + 1
         return False
 
-    def token(self, place: Place) -> int:
+    def token(self, place: ItemPlace) -> int:
         """The next token of such a completion, where an item may still become an earlier one and one is known."""
         return self._found(place)[1]
 
@@ -88,7 +88,7 @@ class Leaving:
         """Bytes in use, about."""
         return FOUND_BYTES * (len(self._known) + len(self._near))
 
-    def _found(self, place: Place) -> tuple[int, int]:
+    def _found(self, place: ItemPlace) -> tuple[int, int]:
         """Distance, and the next token. Items get longer along each way, so there is no way round."""
         todo = [place]
         while todo:
@@ -107,7 +107,7 @@ class Leaving:
             self._known[_key(at)] = best if best[0] < INFINITE else self._by_any(at)
         return self._known[_key(place)]
 
-    def _at_once(self, place: Place) -> tuple[int, int]:
+    def _at_once(self, place: ItemPlace) -> tuple[int, int]:
         """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on."""
         node = self._places.places.sets.node(place.ahead)
         heads = frozenset([edge.label[0] for edge in node.edges])
@@ -135,7 +135,7 @@ class Leaving:
         vocabulary = self._compiled.vocabulary
         return vocabulary.data[vocabulary.data_offsets[tokens]].astype(np.int32)
 
-    def _ways(self, place: Place) -> list[tuple[int, Place]]:
+    def _ways(self, place: ItemPlace) -> list[tuple[int, ItemPlace]]:
         """Tokens that go on along earlier items, and the places behind them: of one byte, and the longest that go along
         all that begin with it; where there is no such byte, all.
         """
@@ -150,16 +150,16 @@ class Leaving:
         found = []
         for token in sorted(tokens):
             after = self._places.behind(place, token)
-            if isinstance(after, Place) and after.ahead != EMPTY and len(after.text) > len(place.text):
+            if isinstance(after, ItemPlace) and after.ahead != EMPTY and len(after.text) > len(place.text):
                 found.append((token, after))
         return found
 
-    def _by_any(self, place: Place) -> tuple[int, int]:
+    def _by_any(self, place: ItemPlace) -> tuple[int, int]:
         """The nearest of all tokens that leave the earlier items at once."""
         best = INFINITE, -1
         for token in np.flatnonzero(self._compiled.mask(place.configuration)).tolist():
             after = self._places.behind(place, token)
-            if after == DEAD or (isinstance(after, Place) and after.ahead != EMPTY):
+            if after == DEAD or (isinstance(after, ItemPlace) and after.ahead != EMPTY):
                 continue
             if (distance := self.distance(after)) < INFINITE:
                 best = min(best, (1 + distance, token))
@@ -169,5 +169,5 @@ class Leaving:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])
 
 
-def _key(place: Place) -> _Key:
+def _key(place: ItemPlace) -> _Key:
     return _Key(place.configuration, place.ahead, bool(place.text))

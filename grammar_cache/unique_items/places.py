@@ -25,7 +25,7 @@ PLACE_BYTES = 450
 """Bytes of a place, with what it holds, about; its text apart."""
 
 
-class Place(NamedTuple):
+class ItemPlace(NamedTuple):
     """Place inside an array.
 
     `earlier`: the set of the texts of the items before. `text`: what has been read of the item. `ahead`: the set of
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     ahead: int
 
 
-class Places:
+class ItemPlaces:
     """Places over one table of configurations. `start` is that of the empty text."""
 
     def __init__(self, configurations: Configurations) -> None:
@@ -47,16 +47,16 @@ class Places:
         self.arrays = OpenArrays(configurations)
         self.sets = ItemSets()
         self.start = configurations.start
-        self._places: list[Place] = []
-        self._numbers: dict[Place, int] = {}
+        self._places: list[ItemPlace] = []
+        self._numbers: dict[ItemPlace, int] = {}
         self._bytes = 0
         self._closed: dict[int, bool] = {}
 
-    def of(self, number: int) -> Place | None:
+    def of(self, number: int) -> ItemPlace | None:
         """The place inside an array that a number stands for; None for that of a configuration, and for DEAD."""
         return self._places[number - FIRST] if number >= FIRST else None
 
-    def number(self, place: Place | int) -> int:
+    def number(self, place: ItemPlace | int) -> int:
         """Number of a place."""
         if isinstance(place, int):
             return place
@@ -79,7 +79,7 @@ class Places:
         """The place after a byte, or DEAD. Raises LimitExceeded(configurations), Interrupted."""
         return self.number(self.after(self.of(number) or number, byte))
 
-    def follow(self, place: Place | int, data: bytes, *, reserved: bool = False) -> Place | int:
+    def follow(self, place: ItemPlace | int, data: bytes, *, reserved: bool = False) -> ItemPlace | int:
         """The place after some bytes, or DEAD. `reserved`: there is room for it beyond the limit. Raises
         LimitExceeded(configurations), Interrupted.
         """
@@ -89,7 +89,7 @@ class Places:
             place = self.after(place, byte, reserved=reserved)
         return place
 
-    def after(self, place: Place | int, byte: int, *, reserved: bool = False) -> Place | int:
+    def after(self, place: ItemPlace | int, byte: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place after one byte, or DEAD."""
         if isinstance(place, int):
             return self._entered(place, byte, reserved)
@@ -102,7 +102,7 @@ class Places:
             return after
         return self.behind(place, after, bytes((byte,)))
 
-    def behind(self, place: Place, configuration: int, data: bytes) -> Place | int:
+    def behind(self, place: ItemPlace, configuration: int, data: bytes) -> ItemPlace | int:
         """The place behind bytes that neither end the item nor begin another one; DEAD where they have made it one
         that was there before, and nothing but an end may follow.
         """
@@ -111,21 +111,21 @@ class Places:
         ahead = self.sets.rests(place.ahead, data) if place.ahead != EMPTY else EMPTY
         if ahead != EMPTY and self.sets.node(ahead).ends and self.is_closed(configuration):
             return DEAD
-        return Place(configuration, place.array, place.earlier, place.text + data, ahead)
+        return ItemPlace(configuration, place.array, place.earlier, place.text + data, ahead)
 
-    def at_end(self, place: Place) -> bool:
+    def at_end(self, place: ItemPlace) -> bool:
         """Whether a comma may follow an item."""
         return bool(place.text) and place.text[-1] not in GAPS and self.arrays.complete(place.configuration)
 
-    def further(self, place: Place) -> Place | int:
+    def further(self, place: ItemPlace) -> ItemPlace | int:
         """The place behind the comma after an item; DEAD where there may be no other."""
         most = self.arrays.most(place.array)
         if most is not None and self.sets.count(place.earlier) + 2 > most:
             return DEAD
         earlier = self.sets.with_text(place.earlier, place.text)
-        return Place(self.arrays.further(place.array), place.array, earlier, b"", earlier)
+        return ItemPlace(self.arrays.further(place.array), place.array, earlier, b"", earlier)
 
-    def moved(self, place: Place, configuration: int, source: Places) -> Place:
+    def moved(self, place: ItemPlace, configuration: int, source: ItemPlaces) -> ItemPlace:
         """The place of another table, whose configuration is this one here."""
         array = self.arrays.of(configuration)
         assert array is not None, "a configuration is where it was"
@@ -133,19 +133,19 @@ class Places:
         for text, is_whole in source.sets.prefixes(place.earlier, lambda _: True):
             if is_whole:
                 earlier = self.sets.with_text(earlier, text)
-        return Place(configuration, array, earlier, place.text, self.sets.rests(earlier, place.text))
+        return ItemPlace(configuration, array, earlier, place.text, self.sets.rests(earlier, place.text))
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
         return self._bytes + self.sets.size_bytes + self.arrays.size_bytes
 
-    def _entered(self, configuration: int, byte: int, reserved: bool) -> Place | int:
+    def _entered(self, configuration: int, byte: int, reserved: bool) -> ItemPlace | int:
         """The place after a byte that may be the first one inside of an array."""
         after = self._stepped(configuration, byte, reserved)
         if after == DEAD or (array := self.arrays.of(after)) is None or self.arrays.meets(configuration):
             return after
-        return Place(after, array, EMPTY, bytes((byte,)), EMPTY)
+        return ItemPlace(after, array, EMPTY, bytes((byte,)), EMPTY)
 
     def is_closed(self, configuration: int) -> bool:
         """Whether nothing but an end may follow an item."""

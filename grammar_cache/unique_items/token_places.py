@@ -14,7 +14,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.places import ENDS, GAPS, Place, Places
+from grammar_cache.unique_items.places import ENDS, GAPS, ItemPlace, ItemPlaces
 
 CROSSING_BYTES = 400
 """Bytes of a crossing, with what it holds, about."""
@@ -25,7 +25,7 @@ class Crossing(NamedTuple):
     are no earlier items. `ways`: the tokens by what is before the comma; `tokens`: all of them.
     """
 
-    begun: Place
+    begun: ItemPlace
     ways: tuple[tuple[bytes, Ints], ...]
     tokens: Ints
 
@@ -34,17 +34,17 @@ class TokenPlaces:
     """Places of a compiled grammar, and the tokens between them."""
 
     def __init__(self, table: Configurations, compiled: CompiledGrammar, tokens: ItemTokens) -> None:
-        self.places = Places(table)
+        self.places = ItemPlaces(table)
         self._compiled = compiled
         self._tokens = tokens
         self._crossings: dict[int, tuple[Crossing, ...]] = {}
-        self._over: dict[int, dict[int, tuple[bytes, Place]]] = {}
+        self._over: dict[int, dict[int, tuple[bytes, ItemPlace]]] = {}
 
-    def behind(self, place: Place | int, token: int, *, reserved: bool = False) -> Place | int:
+    def behind(self, place: ItemPlace | int, token: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, DEAD (-1) if it leads nowhere. `reserved`: also beyond the limit. Raises
         LimitExceeded(configurations), Interrupted.
         """
-        configuration = place.configuration if isinstance(place, Place) else place
+        configuration = place.configuration if isinstance(place, ItemPlace) else place
         if reserved:
             after = self._compiled.take(configuration, token)
         else:
@@ -61,24 +61,24 @@ class TokenPlaces:
             found = self._place(number if place is None else place, token, configuration)
             after[column] = self.places.number(found)
 
-    def crossings(self, place: Place) -> tuple[Crossing, ...]:
+    def crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
         """Tokens that may go over the comma behind the item of a place, by what they begin."""
         known = self._crossings.get(place.configuration)
         if known is None:
             known = self._crossings[place.configuration] = self._found_crossings(place)
         return known
 
-    def across(self, place: Place, before: bytes, begun: Place) -> Place | None:
+    def across(self, place: ItemPlace, before: bytes, begun: ItemPlace) -> ItemPlace | None:
         """The place that is begun behind the comma that follows some bytes of the item of a place; None where that
         item was there before, can't end yet, or is the last one.
         """
         if not before and not self.places.at_end(place):
             return None
         item = self.places.behind(place, place.configuration, before) if before else place
-        if not isinstance(item, Place) or self.places.sets.node(item.ahead).ends:
+        if not isinstance(item, ItemPlace) or self.places.sets.node(item.ahead).ends:
             return None
         further = self.places.further(item)
-        if not isinstance(further, Place):
+        if not isinstance(further, ItemPlace):
             return None
         ahead = self.places.sets.rests(further.earlier, begun.text)
         return begun._replace(earlier=further.earlier, ahead=ahead)
@@ -88,7 +88,7 @@ class TokenPlaces:
         """Bytes in use, about."""
         return self.places.size_bytes + CROSSING_BYTES * sum(map(len, self._over.values()))
 
-    def _place(self, place: Place | int, token: int, after: int, *, reserved: bool = False) -> Place | int:
+    def _place(self, place: ItemPlace | int, token: int, after: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, given the configuration that the compiled grammar knows behind it."""
         vocabulary = self._compiled.vocabulary
         data = vocabulary.spelling[token] if 0 <= token < vocabulary.size else None
@@ -105,17 +105,17 @@ class TokenPlaces:
             return self._entered(place, after, data, reserved=reserved)
         return self.places.behind(place, after, data)
 
-    def _entered(self, before: Place | int, after: int, data: bytes, *, reserved: bool) -> Place | int:
+    def _entered(self, before: ItemPlace | int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
         """The place that a configuration is, behind a token that may have left an array, and entered another one."""
         arrays = self.places.arrays
         if arrays.of(after) is None or (isinstance(before, int) and arrays.meets(before)):
             return after
         found = self.places.follow(before, data, reserved=reserved)
-        if isinstance(found, Place) and found.configuration == after:
+        if isinstance(found, ItemPlace) and found.configuration == after:
             return found
         return after if isinstance(before, int) or before.ahead == EMPTY else DEAD
 
-    def _repeats(self, place: Place, data: bytes) -> bool:
+    def _repeats(self, place: ItemPlace, data: bytes) -> bool:
         """Whether bytes end an item that was there before."""
         sets, ahead = self.places.sets, place.ahead
         data = data if place.text else data.lstrip(GAPS)
@@ -127,7 +127,7 @@ class TokenPlaces:
             ahead = sets.rests(ahead, data[at : at + 1])
         return False
 
-    def _across(self, place: Place, string: int) -> Place | int:
+    def _across(self, place: ItemPlace, string: int) -> ItemPlace | int:
         """The place behind a string that the compiled grammar doesn't take: it may go over a comma."""
         self.crossings(place)
         known = self._over[place.configuration].get(string)
@@ -136,9 +136,9 @@ class TokenPlaces:
             return DEAD
         return after
 
-    def _found_crossings(self, place: Place) -> tuple[Crossing, ...]:
-        found: dict[Place, list[tuple[bytes, Ints]]] = {}
-        over: dict[int, tuple[bytes, Place]] = {}
+    def _found_crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
+        found: dict[ItemPlace, list[tuple[bytes, Ints]]] = {}
+        over: dict[int, tuple[bytes, ItemPlace]] = {}
         for before, strings in self._tokens.commas.items():
             may_end = not before or not place.text or (before[-1:] == b'"') == (place.text[:1] == b'"')
             if may_end and self._ends_item(place, before):
@@ -149,18 +149,18 @@ class TokenPlaces:
         together = ((begun, ways, np.concatenate([ids for _, ids in ways])) for begun, ways in found.items())
         return tuple(Crossing(begun, tuple(ways), ids) for begun, ways, ids in together)
 
-    def _begun(self, place: Place, strings: list[tuple[int, bytes]]) -> dict[Place, list[int]]:
+    def _begun(self, place: ItemPlace, strings: list[tuple[int, bytes]]) -> dict[ItemPlace, list[int]]:
         """Places that strings begin, given their bytes behind the comma: those that are inside of the next item."""
-        start = Place(self.places.arrays.further(place.array), place.array, EMPTY, b"", EMPTY)
-        found: dict[Place, list[int]] = {}
+        start = ItemPlace(self.places.arrays.further(place.array), place.array, EMPTY, b"", EMPTY)
+        found: dict[ItemPlace, list[int]] = {}
         for string, data in strings:
             after = self.places.follow(start, data)
             text = data.lstrip(GAPS)
-            if isinstance(after, Place) and after.text == text and text[-1:] not in _GAP_BYTES:
+            if isinstance(after, ItemPlace) and after.text == text and text[-1:] not in _GAP_BYTES:
                 found.setdefault(after, []).append(string)
         return found
 
-    def _ends_item(self, place: Place, data: bytes) -> bool:
+    def _ends_item(self, place: ItemPlace, data: bytes) -> bool:
         """Whether an item may end behind some bytes, whatever was read of it before."""
         arrays, at = self.places.arrays, place.configuration
         for byte in data:

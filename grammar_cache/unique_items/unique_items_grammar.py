@@ -25,13 +25,13 @@ from grammar_cache.masks.mask import Mask
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
-from grammar_cache.unique_items.places import FIRST, Place
+from grammar_cache.unique_items.places import FIRST, ItemPlace
 from grammar_cache.unique_items.token_places import Crossing, TokenPlaces
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 
 
 class UniqueItemsGrammar(CompiledGrammar):
-    """Compiled grammar whose configurations are numbers of `Places`. It shares the tables of the one below, `plain`."""
+    """Compiled grammar whose configurations are numbers of `ItemPlaces`. It shares the tables of `plain`."""
 
     def __init__(self, grammar: CompiledGrammar) -> None:
         """Searches for the minimum of `grammar`, if nobody has yet: further items might take fewer tokens, so it isn't
@@ -67,7 +67,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         assert isinstance(grammar, UniqueItemsGrammar), "it was begun anew from this one"
         moved = list(numbers)
         for at, place in enumerate(places):
-            if isinstance(place, Place):
+            if isinstance(place, ItemPlace):
                 moved[at] = grammar._places.number(grammar._places.moved(place, numbers[at], self._places))
         return grammar, moved
 
@@ -138,7 +138,7 @@ class UniqueItemsGrammar(CompiledGrammar):
             place = self._places.of(number)
             if place is None:
                 continue
-            crosses = isinstance(here, Place) and self._crosses(here, place)
+            crosses = isinstance(here, ItemPlace) and self._crosses(here, place)
             if crosses or place.ahead != EMPTY:
                 other[at] = self._within(place, tokens)
             if crosses:
@@ -189,8 +189,8 @@ class UniqueItemsGrammar(CompiledGrammar):
         if configuration < FIRST:
             return self.plain.only_token(configuration, budget)
         place = self._place(configuration)
-        is_free = isinstance(place, Place) and place.ahead == EMPTY  # what the compiled grammar takes may follow here
-        if is_free and self.plain.only_token(_configuration(place), budget) is None:
+        repeats_nothing = isinstance(place, ItemPlace) and place.ahead == EMPTY
+        if repeats_nothing and self.plain.only_token(_configuration(place), budget) is None:
             return None
         [allowed] = np.nonzero(self.mask(configuration, budget))
         return int(allowed[0]) if len(allowed) == 1 else None
@@ -207,7 +207,7 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
         place, found = self._place(configuration), list[int]()
-        while isinstance(place, Place) and place.ahead != EMPTY:
+        while isinstance(place, ItemPlace) and place.ahead != EMPTY:
             token = self._leaving.token(place)
             if token < 0:
                 raise EmptyLanguage("no completion of this text is known")
@@ -216,7 +216,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         left = None if budget is None else budget - len(found)
         return (*found, *self.plain.witness(_configuration(place), left))
 
-    def _flags(self, place: Place, budget: int | None) -> NDArray[np.bool_]:
+    def _flags(self, place: ItemPlace, budget: int | None) -> NDArray[np.bool_]:
         """Flags of the tokens that fit: those of the compiled grammar but for what repeats an item, and what goes on
         with another one.
         """
@@ -234,7 +234,7 @@ class UniqueItemsGrammar(CompiledGrammar):
                     flags[ids] = True
         return flags
 
-    def _surely_fits(self, place: Place, crossing: Crossing, left: int) -> bool:
+    def _surely_fits(self, place: ItemPlace, crossing: Crossing, left: int) -> bool:
         """Whether it is plain from one of the tokens over a comma that all of them fit: the next item may leave the
         earlier ones before those of them that these tokens would end differ.
         """
@@ -244,7 +244,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         further = self._tokens.across(place, before, crossing.begun)
         return further is not None and self._leaving.fits_soon(further, left, len(place.text))
 
-    def _drop_repeated(self, flags: NDArray[np.bool_], place: Place, left: int) -> None:
+    def _drop_repeated(self, flags: NDArray[np.bool_], place: ItemPlace, left: int) -> None:
         """Takes out what repeats an item, and what goes on along one, but for that from which as much is left."""
         tokens = self._item_tokens
         along, over = tokens.along(self._places.sets, place.ahead, gaps=not place.text)
@@ -261,23 +261,23 @@ class UniqueItemsGrammar(CompiledGrammar):
             flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
 
     @staticmethod
-    def _crosses(here: Place, after: Place) -> bool:
+    def _crosses(here: ItemPlace, after: ItemPlace) -> bool:
         """Whether a further item has been begun. In another array there are no earlier ones yet."""
         return after.earlier not in (here.earlier, EMPTY)
 
-    def _place(self, number: int) -> Place | int:
+    def _place(self, number: int) -> ItemPlace | int:
         return self._places.of(number) or number
 
-    def _behind(self, place: Place | int, token: int) -> Place | int:
+    def _behind(self, place: ItemPlace | int, token: int) -> ItemPlace | int:
         """The place behind a token; DEAD where no text begins so."""
         after = self._tokens.behind(place, token)
         return DEAD if self._is_stuck(after) else after
 
-    def _is_stuck(self, place: Place | int) -> bool:
+    def _is_stuck(self, place: ItemPlace | int) -> bool:
         """Whether the item under way can't become another one than those before."""
-        return isinstance(place, Place) and place.ahead != EMPTY and self._leaving.distance(place) >= INFINITE
+        return isinstance(place, ItemPlace) and place.ahead != EMPTY and self._leaving.distance(place) >= INFINITE
 
-    def _within(self, place: Place, tokens: int) -> int:
+    def _within(self, place: ItemPlace, tokens: int) -> int:
         distance = self._leaving.distance(place)
         return distance if distance <= tokens else INFINITE
 
@@ -290,8 +290,8 @@ class UniqueItemsGrammar(CompiledGrammar):
         return plain
 
 
-def _configuration(place: Place | int) -> int:
-    return place.configuration if isinstance(place, Place) else place
+def _configuration(place: ItemPlace | int) -> int:
+    return place.configuration if isinstance(place, ItemPlace) else place
 
 
 def with_unique_items(grammar: CompiledGrammar) -> CompiledGrammar:

@@ -21,7 +21,7 @@ Spellings: TypeAlias = Callable[[str], Iterable[str]]
 
 
 class Table(Protocol):
-    """Configurations of a grammar, byte by byte: see `Configurations` and `Places`."""
+    """Configurations of a grammar, byte by byte: see `Configurations` and `ItemPlaces`."""
 
     start: int
 

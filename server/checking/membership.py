@@ -8,7 +8,7 @@ from grammar_cache import Limits
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.expression import Grammar
 from grammar_cache.network.network import build
-from grammar_cache.unique_items.places import Places
+from grammar_cache.unique_items.places import ItemPlaces
 from server.checking.member_order import Table
 
 SHOWN = 12
@@ -34,7 +34,7 @@ class Recogniser:
         limits = limits or Limits()
         network = build(grammar, limits)
         configurations = Configurations(network, limits.configurations)
-        self._table: Table = Places(configurations) if network.unique else configurations
+        self._table: Table = ItemPlaces(configurations) if network.unique else configurations
 
     @property
     def table(self) -> Table:

@@ -148,7 +148,7 @@ def _any_value(header: dict[str, Any], draw: random.Random) -> None:
 
 
 def _unique(header: dict[str, Any], arrays: Arrays, draw: random.Random) -> None:
-    """Other rules are those of unique items, or there are more or fewer."""
+    """Rules of unique items become others, more or fewer."""
     unique, rules = header["unique"], len(arrays["entry"])
     if unique and draw.random() < 0.7:
         draw.choice(unique)[draw.randrange(3)] = draw.choice([None, 0, 2, 10**30, *range(rules)])

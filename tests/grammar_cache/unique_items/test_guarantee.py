@@ -103,7 +103,7 @@ def _behind(grammar: CompiledGrammar, at: int, tokens: tuple[int, ...]) -> int:
 @given(CASES, st.randoms(use_true_random=False))
 @examples(60)
 def test_distances_are_consistent(case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random) -> None:
-    """Where n tokens are needed, some token leads to where fewer are."""
+    """Some token leads to where fewer tokens are needed, unless none is."""
     schema, seed, whitespace, more = case
     grammar = compiled(schema, vocabulary(seed), whitespace)
     ids = np.arange(grammar.vocabulary.size, dtype=np.int32)[None, :]

@@ -1,4 +1,4 @@
-"""Which texts are generated: those of the schema without the keyword, whose items all differ."""
+"""Membership of texts: they are those of the schema without the keyword whose items all differ."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_arrays_are_generated_where_the_validator_accepts_them(
 
 
 def test_values_have_one_spelling() -> None:
-    """Other spellings of a string or a number are not generated, so that equal values are equal texts."""
+    """A string or a number is generated in one spelling only, so that equal values are equal texts."""
     schema = {"type": "array", "items": {"type": ["string", "number"]}, "uniqueItems": True}
     texts = [r'["\u0061"]', '["\\/"]', '["\\u001F"]', '["\\u001f"]', "[1.0]", "[1e2]", "[-0]", "[0.50]", "[0.5]"]
     assert whole(schema, texts) == [False, False, False, True, False, False, False, False, True]

@@ -43,5 +43,5 @@ def has_own_spelling(value: Json) -> bool:
 
 
 def canonical(values: Expression) -> Expression:
-    """Those texts of scalars that are written in their one spelling: no two of them mean the same value."""
+    """Texts of scalars in their one spelling: no two of them mean the same value."""
     return _STRING if values == Ref(strings.RULE) else And((values, _SCALAR))
