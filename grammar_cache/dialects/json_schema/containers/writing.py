@@ -19,10 +19,10 @@ class Writer:
     name. `is_key`: whether a name is a string of a conjunction. `listed`: the values of a conjunction where they
     are few, each with what identifies it; None where they are not. `types`: the types of the values of a
     conjunction. `scalars`: whether all of them are scalars with a spelling of their own (see `canonical_scalars`).
-    `define` makes a rule, `define_unique` one of an item that may not repeat, told the most items (see
-    `Grammar.unique`). `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword
-    is dropped. `spend` is told of nodes that what is written is charged as. `states`: how many an automaton may
-    have."""
+    `define` makes a rule, `define_unique` that of the first of items that may not repeat, told that of further ones
+    and the most items (see `expression.Unique`). `refuse`, told a pointer and a reason, raises UnsupportedFeature,
+    or reports that the keyword is dropped. `spend` is told of nodes that what is written is charged as. `states`:
+    how many an automaton may have."""
 
     layout: Layout
     value: Callable[[Conjunction], Expression]
