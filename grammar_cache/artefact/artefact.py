@@ -107,13 +107,11 @@ def _of(kind: type[Any], value: object) -> Any:
 
 
 def _unique_rules(values: object) -> tuple[UniqueRule, ...]:
-    require(isinstance(values, list), "the header is not whole")
-    found = []
-    for triple in values if isinstance(values, list) else ():
-        require(isinstance(triple, list) and len(triple) == 3, "the header is not whole")
-        rule, further, most = triple
-        found.append(UniqueRule(_of(int, rule), _of(int, further), None if most is None else _of(int, most)))
-    return tuple(found)
+    if not isinstance(values, list) or not all(isinstance(value, list) and len(value) == 3 for value in values):
+        raise ArtefactError("the header is not whole")
+    return tuple(
+        UniqueRule(_of(int, r), _of(int, f), None if most is None else _of(int, most)) for r, f, most in values
+    )
 
 
 def _texts(values: object) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ class ItemPlaces:
         if not place.text:
             data = data.lstrip(GAPS)
         ahead = self.sets.rests(place.ahead, data) if place.ahead != EMPTY else EMPTY
-        if ahead != EMPTY and self.sets.node(ahead).ends and self.is_closed(configuration):
+        if ahead != EMPTY and self.sets.node(ahead).ends and self._is_closed(configuration):
             return DEAD
         return ItemPlace(configuration, place.array, place.earlier, place.text + data, ahead)
 
@@ -147,7 +147,7 @@ class ItemPlaces:
             return after
         return ItemPlace(after, array, EMPTY, bytes((byte,)), EMPTY)
 
-    def is_closed(self, configuration: int) -> bool:
+    def _is_closed(self, configuration: int) -> bool:
         """Whether nothing but an end may follow an item."""
         known = self._closed.get(configuration)
         if known is None:

@@ -132,9 +132,7 @@ class TokenPlaces:
         self.crossings(place)
         known = self._over[place.configuration].get(string)
         after = None if known is None else self.across(place, *known)
-        if after is None or (self.places.sets.node(after.ahead).ends and self.places.is_closed(after.configuration)):
-            return DEAD
-        return after
+        return DEAD if after is None else after
 
     def _found_crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
         found: dict[ItemPlace, list[tuple[bytes, Ints]]] = {}
