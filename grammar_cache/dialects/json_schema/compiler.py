@@ -16,7 +16,6 @@ from itertools import chain
 
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema.containers import arrays, objects
-from grammar_cache.dialects.json_schema.containers.canonical_scalars import has_own_spelling
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions import whitespace as spaces
 from grammar_cache.dialects.json_schema.expressions.combine import alt, larger_than, seq
@@ -48,7 +47,6 @@ _INLINE = 8
 """Nodes up to which an expression is written out wherever it is used, instead of becoming a rule."""
 
 _CONSTANTS = ("true", "false", "null")
-_CONTAINERS = frozenset({"object", "array"})
 _NOT_INTEGRAL = Interval(not_multiples=(Decimal(1),))
 
 
@@ -142,7 +140,7 @@ class _Translator:
             is_key=lambda conjunction, name: self._literals.satisfies(name, conjunction),
             listed=self._listed,
             types=lambda conjunction: frozenset().union(*(s.types for s in self._conjunctions.shapes(conjunction))),
-            scalars=self._scalars,
+            scalars=self._literals.scalars,
             define=self._rule,
             define_unique=self._unique_rule,
             refuse=self._refuse,
@@ -245,15 +243,6 @@ class _Translator:
             else:
                 return None
         return found
-
-    def _scalars(self, conjunction: Conjunction) -> bool:
-        """Whether the values that satisfy all these schemas are scalars which have a spelling of their own."""
-        for shape in self._conjunctions.shapes(conjunction):
-            if shape.values and not all(map(has_own_spelling, self._literals.values(shape).values())):
-                return False
-            if not shape.values and shape.types & _CONTAINERS:
-                return False
-        return True
 
     def _number(self, shape: Shape, interval: Interval, *, integral: bool) -> Expression:
         known = self._numbers.get((interval, integral))

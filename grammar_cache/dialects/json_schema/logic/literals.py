@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema.containers import arrays, objects
 from grammar_cache.dialects.json_schema.containers.arrays import Contains
+from grammar_cache.dialects.json_schema.containers.canonical_scalars import has_own_spelling
 from grammar_cache.dialects.json_schema.containers.keys import ByName
 from grammar_cache.dialects.json_schema.containers.objects import Some
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
@@ -23,6 +24,7 @@ from grammar_cache.expression import Bytes, Expression
 
 _Task: TypeAlias = "tuple[Json, Conjunction]"
 _CHARACTERS_A_STEP = 20
+_CONTAINERS = frozenset({"object", "array"})
 
 
 def _key(value: Json, conjunction: Conjunction) -> tuple[int | str, Conjunction]:
@@ -54,6 +56,15 @@ class Literals:
             if name not in found and (all_listed or self._listed(name, shape)) and self._fits(value, shape):
                 found[name] = value
         return found
+
+    def scalars(self, conjunction: Conjunction) -> bool:
+        """Whether the values that satisfy all these schemas are scalars which have a spelling of their own."""
+        for shape in self._conjunctions.shapes(conjunction):
+            if shape.values and not all(map(has_own_spelling, self.values(shape).values())):
+                return False
+            if not shape.values and shape.types & _CONTAINERS:
+                return False
+        return True
 
     def satisfies(self, value: Json, conjunction: Conjunction) -> bool:
         self._decide([(value, conjunction)])
