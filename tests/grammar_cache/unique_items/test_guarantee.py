@@ -6,6 +6,7 @@ import json
 import random
 import tracemalloc
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import given
@@ -21,7 +22,21 @@ from tests.grammar_cache.unique_items.schemas import SCHEMAS, compiled, judge, v
 from tests.server.decoding.stepping import advance
 from tests.strategies import examples
 
-CASES = st.tuples(
+
+class Case(NamedTuple):
+    """A schema, the seed of a vocabulary, white space, and tokens more than the fewest."""
+
+    schema: dict[str, object]
+    seed: int
+    whitespace: Whitespace
+    more: int
+
+    def compiled(self, limits: Limits | None = None) -> CompiledGrammar:
+        return compiled(self.schema, vocabulary(self.seed), self.whitespace, limits)
+
+
+CASES = st.builds(
+    Case,
     st.sampled_from(SCHEMAS),
     st.integers(0, 8),
     st.sampled_from(["compact", "bounded", "any"]),
@@ -56,24 +71,18 @@ def walked(
 
 @given(CASES, st.randoms(use_true_random=False))
 @examples(120)
-def test_every_answer_is_valid_and_in_budget(
-    case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random
-) -> None:
+def test_every_answer_is_valid_and_in_budget(case: Case, rng: random.Random) -> None:
     """A hostile walk along the masks, near the fewest tokens too, in vocabularies of any kind."""
-    schema, seed, whitespace, more = case
-    grammar = compiled(schema, vocabulary(seed), whitespace)
-    text = walked(grammar, grammar.minimum.tokens + more, rng)
-    assert judge(schema, text), text
+    grammar = case.compiled()
+    text = walked(grammar, grammar.minimum.tokens + case.more, rng)
+    assert judge(case.schema, text), text
 
 
 @given(CASES, st.randoms(use_true_random=False))
 @examples(60)
-def test_masks_and_all_that_follows_tokens_agree(
-    case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random
-) -> None:
+def test_masks_and_all_that_follows_tokens_agree(case: Case, rng: random.Random) -> None:
     """Masks allow what distances let in; one token, several, and bytes lead to one place; completions fit."""
-    schema, seed, whitespace, more = case
-    grammar = compiled(schema, vocabulary(seed), whitespace)
+    grammar = case.compiled()
     words, ids = grammar.vocabulary, np.arange(grammar.vocabulary.size, dtype=np.int32)
 
     def look(at: int, left: int, token: int, after: int) -> None:
@@ -91,7 +100,7 @@ def test_masks_and_all_that_follows_tokens_agree(
         assert len(way) < left
         assert grammar.accepts(_behind(grammar, after, way))
 
-    walked(grammar, grammar.minimum.tokens + more, rng, look)
+    walked(grammar, grammar.minimum.tokens + case.more, rng, look)
 
 
 def _behind(grammar: CompiledGrammar, at: int, tokens: tuple[int, ...]) -> int:
@@ -102,10 +111,9 @@ def _behind(grammar: CompiledGrammar, at: int, tokens: tuple[int, ...]) -> int:
 
 @given(CASES, st.randoms(use_true_random=False))
 @examples(60)
-def test_distances_are_consistent(case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random) -> None:
+def test_distances_are_consistent(case: Case, rng: random.Random) -> None:
     """Some token leads to where fewer tokens are needed, unless none is."""
-    schema, seed, whitespace, more = case
-    grammar = compiled(schema, vocabulary(seed), whitespace)
+    grammar = case.compiled()
     ids = np.arange(grammar.vocabulary.size, dtype=np.int32)[None, :]
 
     def look(at: int, left: int, token: int, after: int) -> None:
@@ -116,24 +124,20 @@ def test_distances_are_consistent(case: tuple[dict[str, object], int, Whitespace
             behind = grammar.consume_batch(np.array([at], np.int32), ids)[0]
             assert grammar.distances(behind, needed - 1).min() < needed
 
-    walked(grammar, grammar.minimum.tokens + more, rng, look)
+    walked(grammar, grammar.minimum.tokens + case.more, rng, look)
 
 
 @given(CASES, st.randoms(use_true_random=False))
 @examples(40)
-def test_answers_are_the_same_in_tables_begun_anew_and_loaded(
-    case: tuple[dict[str, object], int, Whitespace, int], rng: random.Random
-) -> None:
+def test_answers_are_the_same_in_tables_begun_anew_and_loaded(case: Case, rng: random.Random) -> None:
     """Masks of a cold grammar, a warm one, one that was loaded, and one that texts have moved to."""
-    schema, seed, whitespace, more = case
-    words = vocabulary(seed)
-    warm = compiled(schema, words, whitespace)
-    loaded = from_bytes(to_bytes(warm), words, warm.limits)
+    warm = case.compiled()
+    loaded = from_bytes(to_bytes(warm), warm.vocabulary, warm.limits)
     assert to_bytes(loaded) == to_bytes(warm)
     walked(warm, warm.minimum.tokens + 8, rng)
     path: list[tuple[int, int, int]] = []
-    walked(warm, warm.minimum.tokens + more, rng, lambda at, left, token, after: path.append((at, left, token)))
-    fresh, moving = warm.anew(), compiled(schema, words, whitespace, Limits(memory_bytes=1))
+    walked(warm, warm.minimum.tokens + case.more, rng, lambda at, left, token, after: path.append((at, left, token)))
+    fresh, moving = warm.anew(), case.compiled(Limits(memory_bytes=1))
     here, there = fresh.start, moving.start
     for at, left, token in path:
         grammar, [there] = moving.moved([there])
@@ -179,14 +183,11 @@ def test_masks_are_asked_for_anew_in_a_full_grammar() -> None:
 
 @given(CASES, st.integers(0, 99), st.sampled_from([1, 3]), st.sampled_from([0.0, 1.0]))
 @examples(60)
-def test_decoded_answers_are_valid(
-    case: tuple[dict[str, object], int, Whitespace, int], seed: int, beams: int, temperature: float
-) -> None:
+def test_decoded_answers_are_valid(case: Case, seed: int, beams: int, temperature: float) -> None:
     """Beams and draws over random logits."""
-    schema, kind, whitespace, more = case
-    grammar = compiled(schema, vocabulary(kind), whitespace)
+    grammar = case.compiled()
     rng = np.random.default_rng(seed)
-    budget = grammar.minimum.tokens + more
+    budget = grammar.minimum.tokens + case.more
     heat = temperature if beams == 1 else 0.0
     parameters = Parameters(budget=budget, beam_width=beams, temperature=heat, seed=seed)
     decoder = Decoder(grammar, parameters)
@@ -196,4 +197,4 @@ def test_decoded_answers_are_valid(
     for answer in decoder.answers:
         assert answer.complete
         assert len(answer.tokens) <= budget
-        assert judge(schema, answer.text), answer.text
+        assert judge(case.schema, answer.text), answer.text
