@@ -30,7 +30,9 @@ def main(folder: Path) -> None:
         print(f"tokens that may come next, budget {budget}: {grammar.mask(begun, budget).sum()}")
 
     try:
-        compile_grammar(Constraint(kind="json_schema", text='{"items": {"uniqueItems": true}}'), vocabulary)
+        compile_grammar(
+            Constraint(kind="json_schema", text='{"items": {"uniqueItems": true, "minItems": 2}}'), vocabulary
+        )
     except GrammarError as refusal:
         print("refused:      ", refusal.code, refusal.pointer, refusal.message)
 

@@ -102,7 +102,7 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limits:
 def _check_unique(
     unique: Sequence[UniqueRule], states: States, entry: Sequence[int], classes: NDArray[np.uint8]
 ) -> None:
-    """Rules of unique items ascend. Each ends by a bracket and by nothing else, and none leads to another one."""
+    """Rules of unique items ascend. Each ends by a bracket and by nothing else."""
     for one, other in pairwise(unique):
         require(one.rule < other.rule, "rules of unique items are not in order")
     own = {number for one in unique for number in (one.rule, one.further)}
@@ -115,14 +115,6 @@ def _check_unique(
     final = np.flatnonzero(states.final & np.isin(states.rule, list(own)))
     right = right and not states.live[final].any() and not np.isin(states.call_back, final).any()
     require(not unique or (right and not set(final.tolist()) & set(entry)), "unique items don't end by a bracket")
-    todo, met = list(own), set[int]()
-    while todo:
-        begin = entry[rule := todo.pop()]
-        past = entry[rule + 1] if rule + 1 < len(entry) else states.count
-        called = set(states.call_rule[states.call_first[begin] : states.call_first[past]].tolist())
-        require(not called & own, "unique items lead to unique items")
-        todo += called - met
-        met |= called
 
 
 def _class_count(classes: NDArray[np.uint8]) -> int:

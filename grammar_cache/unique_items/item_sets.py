@@ -6,7 +6,7 @@ shares all nodes but those on the way of that text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -91,6 +91,11 @@ class ItemSets:
                 return EMPTY
             number, data = after, data[shared:]
         return number
+
+    def beginning(self, number: int, heads: Container[int]) -> int:
+        """The set of those texts that begin with one of some bytes, and of the empty one if it is there."""
+        node = self._nodes[number]
+        return self._number(SetNode(node.ends, tuple([edge for edge in node.edges if edge.label[0] in heads])))
 
     def prefixes(self, number: int, goes_on: Callable[[bytes], bool]) -> Iterator[tuple[bytes, bool]]:
         """Beginnings of the texts, the empty one left out, and whether each is a whole text; none that begins as one

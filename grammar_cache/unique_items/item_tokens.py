@@ -4,37 +4,50 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
 from grammar_cache.unique_items.item_sets import ItemSets
-from grammar_cache.unique_items.places import ENDS, GAPS
+from grammar_cache.unique_items.places import ENDS
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _WORDS = frozenset(word[first:] for word in (b"true", b"false", b"null") for first in range(len(word)))
-_LAST = frozenset(b'"0123456789')
+_LAST = frozenset(b'"}]0123456789')
+_FIRST_BYTES = frozenset(bytes((byte,)) for byte in b'"{}[],:-0123456789tfn')
+"""Beginnings of tokens of a JSON text."""
+_GAP_BYTES = frozenset(GAPS)
+
+
+class _Strings(NamedTuple):
+    """Strings that are others without white space: those in order, and the number of each."""
+
+    texts: Sequence[bytes]
+    numbers: Sequence[int]
 
 
 class ItemTokens:
     """Strings of a vocabulary, by number.
 
     `ending`: those with a byte that ends an item, `leaving`: with a bracket. `commas`: those with a comma behind what
-    may end a scalar, by what is before it: numbers, each with what is behind it. `ends`: ids of tokens that begin with
-    a byte that ends an item.
+    may end an item, by what is before it: numbers, each with what is behind it. `ends`: ids of tokens that begin with a
+    byte that ends an item.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._strings = vocabulary.strings
         self._token_offsets, self._token_list = vocabulary.token_offsets, vocabulary.token_list
-        behind = sorted((text.lstrip(GAPS), n) for n, text in enumerate(self._strings) if text[0] in GAPS)
-        self._behind_gaps = [text for text, _ in behind]
-        self._numbers = [number for _, number in behind]
-        self._gaps = self._numbers[: bisect_right(self._behind_gaps, b"")]
-        self.ending = frozenset(n for n, text in enumerate(self._strings) if not ENDS.isdisjoint(text))
-        self.leaving = frozenset(n for n in self.ending if b"]" in self._strings[n])
-        self.commas = _commas(self._strings)
-        self.ends = np.array(self.ids(n for n in self.ending if self._strings[n][0] in ENDS), np.int32)
+        spaced, quoted = _with(GAPS, vocabulary), _with(b'"', vocabulary)
+        self._gaps = [number for number in spaced if not self._strings[number].strip(GAPS)]
+        self._compact = {state: self._compacted(spaced & quoted, state) for state in (Lexical.STRING, Lexical.ESCAPE)}
+        self._compact |= dict.fromkeys((Lexical.BETWEEN, Lexical.GAP), self._compacted(spaced, Lexical.GAP))
+        self.ending = _with(ENDS, vocabulary)
+        self.leaving = _with(b"]", vocabulary)
+        self.commas = self._commas(_with(b",", vocabulary))
+        ends = np.array([text[0] in ENDS for text in self._strings] + [False])  # -1 is no string
+        self.ends = np.flatnonzero(ends[vocabulary.string_of]).astype(np.int32)
 
     def ids(self, strings: Iterable[int]) -> list[int]:
         """All ids of some strings."""
@@ -45,15 +58,17 @@ class ItemTokens:
         """One id of each of some strings."""
         return self._token_list[self._token_offsets[np.fromiter(strings, np.int64)]]
 
-    def along(self, sets: ItemSets, texts: int, *, gaps: bool) -> tuple[list[int], list[int]]:
-        """Strings that texts of a set begin with, and those that are one and an end of an item behind it. `gaps`: also
-        those with white space before it, and those of white space alone.
+    def along(self, sets: ItemSets, texts: int, state: Lexical) -> tuple[list[int], list[int]]:
+        """Strings that texts of a set begin with, and those that are one and an end of an item behind it. They follow a
+        text in that state.
         """
         inside, over = self._along(sets, texts, self._strings)
-        if gaps:
-            behind, over_behind = self._along(sets, texts, self._behind_gaps)
-            inside += [*self._gaps, *(self._numbers[place] for place in behind)]
-            over += [self._numbers[place] for place in over_behind]
+        compact = self._compact[state]
+        further, further_over = self._along(sets, texts, compact.texts)
+        inside += [compact.numbers[place] for place in further]
+        over += [compact.numbers[place] for place in further_over]
+        if not state.in_string:
+            inside += self._gaps
         return inside, over
 
     def longest(self, text: bytes) -> int | None:
@@ -65,6 +80,26 @@ class ItemTokens:
                 break
             if len(self._strings[place]) == size:
                 found = place
+        return found
+
+    def _compacted(self, strings: Iterable[int], state: Lexical) -> _Strings:
+        """Strings, of some, whose white space doesn't count behind a text in that state."""
+        found: list[tuple[bytes, int]] = []
+        for number in strings:
+            text = self._strings[number]
+            rest = text if state.in_string else text.lstrip(GAPS)
+            if rest is text or rest[:1] in _FIRST_BYTES:
+                compact, _ = compacted(rest, state)
+                if compact != text:
+                    found.append((compact, number))
+        found.sort()
+        return _Strings([text for text, _ in found], [number for _, number in found])
+
+    def _commas(self, strings: Iterable[int]) -> dict[bytes, list[tuple[int, bytes]]]:
+        found: dict[bytes, list[tuple[int, bytes]]] = {}
+        for string in sorted(strings):
+            for before, behind in _parted(self._strings[string]):
+                found.setdefault(before, []).append((string, behind))
         return found
 
     @staticmethod
@@ -95,18 +130,17 @@ class KnownItemTokens:
         return self._found
 
 
-def _commas(strings: Sequence[bytes]) -> dict[bytes, list[tuple[int, bytes]]]:
-    found: dict[bytes, list[tuple[int, bytes]]] = {}
-    for string, before, behind in _parted(strings):
-        found.setdefault(before, []).append((string, behind))
-    return found
+def _with(marks: Iterable[int], vocabulary: Vocabulary) -> frozenset[int]:
+    """The strings that have one of some bytes."""
+    met = np.concatenate(([0], np.cumsum(np.isin(vocabulary.data, list(marks)))))[vocabulary.data_offsets]
+    return frozenset(vocabulary.string_of[np.flatnonzero(np.diff(met))].tolist()) - {-1}
 
 
-def _parted(strings: Sequence[bytes]) -> Iterator[tuple[int, bytes, bytes]]:
-    for number, text in enumerate(strings):
-        place = text.find(b",")
-        while place >= 0:
-            before = text[:place]
-            if not before or before[-1] in _LAST or before.lstrip(GAPS) in _WORDS:
-                yield number, before, text[place + 1 :]
-            place = text.find(b",", place + 1)
+def _parted(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Bytes before and behind each comma that an item may end before."""
+    place = text.find(b",")
+    while place >= 0:
+        before = text[:place]
+        if not before or before[-1] in _LAST or before.lstrip(GAPS) in _WORDS:
+            yield before, text[place + 1 :]
+        place = text.find(b",", place + 1)

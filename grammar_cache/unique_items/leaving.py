@@ -15,9 +15,9 @@ from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
-from grammar_cache.unique_items.item_sets import EMPTY
+from grammar_cache.unique_items.compact_texts import GAPS
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.places import ENDS, GAPS, ItemPlace
+from grammar_cache.unique_items.places import ENDS, ItemPlace
 from grammar_cache.unique_items.token_places import TokenPlaces
 
 FOUND_BYTES = 250
@@ -28,8 +28,7 @@ class _Key(NamedTuple):
     """Facts that such a distance depends on."""
 
     configuration: int
-    ahead: int
-    is_begun: bool
+    aheads: tuple[int, ...]
 
 
 class Leaving:
@@ -46,20 +45,19 @@ class Leaving:
 
     def distance(self, place: ItemPlace | int) -> int:
         """An upper bound on the tokens still needed; INFINITE if no completion is known."""
-        if isinstance(place, ItemPlace) and place.ahead != EMPTY:
+        if isinstance(place, ItemPlace) and place.may_repeat:
             return self._found(place)[0]
         return self._additive(place.configuration if isinstance(place, ItemPlace) else place)
 
     def fits(self, place: ItemPlace | int, tokens: int) -> bool:
         """Whether the distance is at most so much: mostly it is plain to see, without the distance itself."""
-        if not isinstance(place, ItemPlace) or place.ahead == EMPTY or _key(place) in self._known:
+        if not isinstance(place, ItemPlace) or not place.may_repeat or _key(place) in self._known:
             return self.distance(place) <= tokens
         best, _ = self._at_once(place)
         if best < INFINITE:
             return best <= tokens
-        edges = self._places.places.sets.node(place.ahead).edges
-        after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
-        if isinstance(after, ItemPlace) and after.ahead != EMPTY and self._found(after)[0] < tokens:
+        after = self._along_first(place)
+        if after is not None and after.may_repeat and self._found(after)[0] < tokens:
             return True
         return self.distance(place) <= tokens
 
@@ -68,16 +66,23 @@ class Leaving:
         item has so many bytes, make the distance at most so much.
         """
         taken = 0
-        while place.ahead != EMPTY and len(place.text) < size:
+        while place.may_repeat and len(place.item.text) < size:
             best, _ = self._at_once(place)
             if best < INFINITE:
                 return taken + best <= tokens
-            edges = self._places.places.sets.node(place.ahead).edges
-            after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
-            if not isinstance(after, ItemPlace) or len(after.text) <= len(place.text):
+            after = self._along_first(place)
+            if after is None:
                 return False
             place, taken = after, taken + 1
         return False
+
+    def heads(self, place: ItemPlace) -> frozenset[int]:
+        """Bytes with which an item may still become an earlier one, or end as one."""
+        nodes = [self._places.places.sets.node(ahead) for ahead in place.aheads]
+        heads = frozenset([edge.label[0] for node in nodes for edge in node.edges])
+        if any(node.ends for node in nodes):
+            heads |= ENDS
+        return heads if place.lexical.in_string else heads | frozenset(GAPS)
 
     def token(self, place: ItemPlace) -> int:
         """The next token of such a completion, where an item may still become an earlier one and one is known."""
@@ -109,12 +114,7 @@ class Leaving:
 
     def _at_once(self, place: ItemPlace) -> tuple[int, int]:
         """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on."""
-        node = self._places.places.sets.node(place.ahead)
-        heads = frozenset([edge.label[0] for edge in node.edges])
-        if node.ends:
-            heads |= ENDS
-        if not place.text:
-            heads |= frozenset(GAPS)
+        heads = self.heads(place)
         key = place.configuration, heads
         if key not in self._near:
             found = np.union1d(self._compiled.vocabulary.single_bytes, self._compiled.proposals(place.configuration))
@@ -139,27 +139,37 @@ class Leaving:
         """Tokens that go on along earlier items, and the places behind them: of one byte, and the longest that go along
         all that begin with it; where there is no such byte, all.
         """
-        sets, tokens = self._places.places.sets, set[int]()
-        for label, _ in sets.node(place.ahead).edges:
-            single, longest = self._single.get(label[0]), self._tokens.longest(label)
-            if single is None or longest is None:
-                inside, _ = self._tokens.along(sets, place.ahead, gaps=not place.text)
-                tokens = set(self._tokens.first_ids(inside).tolist())
-                break
-            tokens |= {single, *self._tokens.first_ids([longest]).tolist()}
         found = []
-        for token in sorted(tokens):
+        for token in sorted(self._along(place)):
             after = self._places.behind(place, token)
-            if isinstance(after, ItemPlace) and after.ahead != EMPTY and len(after.text) > len(place.text):
+            if isinstance(after, ItemPlace) and after.may_repeat and after.read > place.read:
                 found.append((token, after))
         return found
+
+    def _along(self, place: ItemPlace) -> set[int]:
+        sets, tokens = self._places.places.sets, set[int]()
+        for ahead in place.aheads:
+            for label, _ in sets.node(ahead).edges:
+                single, longest = self._single.get(label[0]), self._tokens.longest(label)
+                if single is None or longest is None:
+                    inside, _ = self._tokens.along(sets, ahead, place.lexical)
+                    tokens |= set(self._tokens.first_ids(inside).tolist())
+                    break
+                tokens |= {single, *self._tokens.first_ids([longest]).tolist()}
+        return tokens
+
+    def _along_first(self, place: ItemPlace) -> ItemPlace | None:
+        """The place behind the first byte of the first of the earlier items that are ahead."""
+        edges = self._places.places.sets.node(place.aheads[0]).edges
+        after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
+        return after if isinstance(after, ItemPlace) and after.read > place.read else None
 
     def _by_any(self, place: ItemPlace) -> tuple[int, int]:
         """The nearest of all tokens that leave the earlier items at once."""
         best = INFINITE, -1
         for token in np.flatnonzero(self._compiled.mask(place.configuration)).tolist():
             after = self._places.behind(place, token)
-            if after == DEAD or (isinstance(after, ItemPlace) and after.ahead != EMPTY):
+            if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
                 continue
             if (distance := self.distance(after)) < INFINITE:
                 best = min(best, (1 + distance, token))
@@ -170,4 +180,4 @@ class Leaving:
 
 
 def _key(place: ItemPlace) -> _Key:
-    return _Key(place.configuration, place.ahead, bool(place.text))
+    return _Key(place.configuration, place.aheads)

@@ -8,7 +8,8 @@ is gone on with beyond what the grammar says.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import NamedTuple
 
 from grammar_cache.configurations.content_keys import groups_of
@@ -25,10 +26,14 @@ class OpenArray(NamedTuple):
     node: int
 
 
-_Found = frozenset[OpenArray | None]
-"""Innermost arrays that ways down the stack meet, None where one meets none: of more than two, two."""
+class Within(NamedTuple):
+    """Arrays that all of a configuration stands in, the outermost first. `alike`: none of it stands in further ones."""
 
-_NONE: _Found = frozenset({None})
+    arrays: tuple[OpenArray, ...]
+    alike: bool
+
+
+OUTSIDE = Within((), alike=True)
 
 
 class OpenArrays:
@@ -39,19 +44,19 @@ class OpenArrays:
         self._rules = {unique.rule: unique for unique in configurations.network.unique}
         self._first = {number: unique.rule for unique in self._rules.values() for number in unique[:2]}
         self._rule = configurations.network.states.rule
-        self._below: dict[int, _Found] = {-1: _NONE}
-        self._of: dict[int, _Found] = {}
+        self._below: dict[int, Within] = {-1: OUTSIDE}
+        self._of: dict[int, Within] = {}
         self._further: dict[OpenArray, int] = {}
-        self._complete: dict[int, bool] = {}
+        self._closes: dict[tuple[int, OpenArray], bool] = {}
 
-    def of(self, configuration: int) -> OpenArray | None:
-        """The array in whose item, or behind it, all of a configuration stands; None where there is no such."""
-        found = self._arrays(configuration)
-        return next(iter(found)) if len(found) == 1 else None
-
-    def meets(self, configuration: int) -> bool:
-        """Whether any of a configuration stands inside such an array."""
-        return self._arrays(configuration) != _NONE
+    def of(self, configuration: int) -> Within:
+        """The arrays that a configuration stands in."""
+        known = self._of.get(configuration)
+        if known is None:
+            ends = [OUTSIDE] if self._table.accepts(configuration) else []
+            found = map(self._of_edge, self._table.items(configuration))
+            known = self._of[configuration] = _common((*ends, *found))
+        return known
 
     def most(self, array: OpenArray) -> int | None:
         """The most items that an array may have; None: any number."""
@@ -66,49 +71,49 @@ class OpenArrays:
             self._further[array] = known
         return known
 
-    def complete(self, configuration: int) -> bool:
-        """Whether an array may be closed at a configuration inside of it. Raises LimitExceeded(configurations)."""
-        known = self._complete.get(configuration)
+    def closes(self, configuration: int, array: OpenArray) -> bool:
+        """Whether a bracket closes that array at a configuration inside of it. Raises LimitExceeded(configurations)."""
+        key = configuration, array
+        known = self._closes.get(key)
         if known is None:
             after = self._table.step(configuration, ord("]"))
-            known = after != DEAD and self.of(after) != self.of(configuration)
-            self._complete[configuration] = known
+            known = self._closes[key] = after != DEAD and array not in self.of(after).arrays
         return known
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return ENTRY_BYTES * (len(self._below) + len(self._of) + len(self._further) + len(self._complete))
+        return ENTRY_BYTES * (len(self._below) + len(self._of) + len(self._further) + len(self._closes))
 
-    def _arrays(self, configuration: int) -> _Found:
-        known = self._of.get(configuration)
-        if known is None:
-            known = self._of[configuration] = self._of_edges(self._table.items(configuration))
-        return known
+    def _of_edge(self, edge: Edge) -> Within:
+        """Arrays that a state with a node below it stands in."""
+        state, node = edge
+        if state < 0:
+            return OUTSIDE
+        below = self._below_node(node)
+        if not self._is_inside(edge) or not below.alike:
+            return below
+        return Within((*below.arrays, OpenArray(self._first[int(self._rule[state])], node)), alike=True)
 
-    def _of_edges(self, edges: list[Edge]) -> _Found:
-        """Arrays of some states, each with the node below it."""
-        found: set[OpenArray | None] = set()
-        for state, node in edges:
-            if state < 0:
-                found.add(None)
-            elif (rule := int(self._rule[state])) in self._first:
-                found.add(OpenArray(self._first[rule], node))
-            else:
-                found |= self._below_node(node)
-        if len(found) > 2:
-            found = set(sorted(array for array in found if array is not None)[:2])
-        return frozenset(found) or _NONE
-
-    def _below_node(self, node: int) -> _Found:
+    def _below_node(self, node: int) -> Within:
         if node not in self._below:
             for group in groups_of(self._table, node, self._below.keys()):
-                members = group.edges.keys()
-                out = [edge for edges in group.edges.values() for edge in edges if self._leaves(edge, members)]
-                self._below |= dict.fromkeys(members, self._of_edges(out))
+                edges = [edge for own in group.edges.values() for edge in own]
+                found = _common(self._of_edge(edge) for edge in edges if edge[1] not in group.edges)
+                if any(self._is_inside(edge) for edge in edges if edge[1] in group.edges):
+                    found = found._replace(alike=False)
+                self._below |= dict.fromkeys(group.edges, found)
         return self._below[node]
 
-    def _leaves(self, edge: Edge, members: Container[int]) -> bool:
-        """Whether an edge of a group leads out of it, or is inside such an array itself."""
-        state, node = edge
-        return node not in members or (state >= 0 and int(self._rule[state]) in self._first)
+    def _is_inside(self, edge: Edge) -> bool:
+        """Whether the state of an edge is that of an array's item itself."""
+        return edge[0] >= 0 and int(self._rule[edge[0]]) in self._first
+
+
+def _common(several: Iterable[Within]) -> Within:
+    """The outermost arrays that all have in common."""
+    found = list(dict.fromkeys(several))
+    if len(found) == 1:
+        return found[0]
+    shared = takewhile(lambda same: len(set(same)) == 1, zip(*(inside.arrays for inside in found), strict=False))
+    return Within(tuple(same[0] for same in shared), alike=False)

@@ -1,8 +1,9 @@
 """Places of texts in grammars that have arrays whose items may not repeat, each as one integer.
 
 A place inside such an array is a configuration together with the texts of the items before, and what of the item that
-is under way has been read. Everywhere else it is the configuration, by its own number. An item may not end as one that
-was before. A comma leads to another item, with one text more that may not repeat.
+is under way has been read; where one array stands in another, that of both. Everywhere else it is the configuration,
+by its own number. An item may not end as one that was before. A comma leads to another item, with one text more that
+may not repeat. Texts are compact ones.
 """
 
 from __future__ import annotations
@@ -10,33 +11,62 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grammar_cache.configurations.interner import DEAD, Configurations
+from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
 from grammar_cache.unique_items.item_sets import EMPTY, ItemSets
 from grammar_cache.unique_items.open_arrays import OpenArray, OpenArrays
 
 FIRST = 1 << 30
 """Number of the first place inside an array. Configurations have smaller ones."""
 
-GAPS = b" \t\n\r"
 _COMMA = ord(",")
 ENDS = frozenset((*GAPS, _COMMA, ord("]")))
 """Bytes of which one follows every item."""
+_OPEN = frozenset(b"{[,:")
+_BEHIND_VALUES = frozenset(b"}],")
 
-PLACE_BYTES = 450
-"""Bytes of a place, with what it holds, about; its text apart."""
+PLACE_BYTES, ITEM_BYTES = 350, 150
+"""Bytes of a place, and of each item of it, with what they hold, about; texts apart."""
 
 
-class ItemPlace(NamedTuple):
-    """Place inside an array.
+class OpenItem(NamedTuple):
+    """Item under way.
 
-    `earlier`: the set of the texts of the items before. `text`: what has been read of the item. `ahead`: the set of
-    what is missing of it to be an earlier one.
+    `earlier`: the set of the texts of the items before. `text`: what has been read of it. `ahead`: the set of what is
+    missing of it to be an earlier one.
     """
 
-    configuration: int
     array: OpenArray
     earlier: int
     text: bytes
     ahead: int
+
+
+class ItemPlace(NamedTuple):
+    """Place inside arrays. `items`: those under way, the outermost first."""
+
+    configuration: int
+    items: tuple[OpenItem, ...]
+    lexical: Lexical
+
+    @property
+    def item(self) -> OpenItem:
+        """The innermost item under way."""
+        return self.items[-1]
+
+    @property
+    def aheads(self) -> tuple[int, ...]:
+        """Sets of what is missing of the items to be earlier ones."""
+        return tuple([item.ahead for item in self.items if item.ahead != EMPTY])
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether any of the items may still become an earlier one."""
+        return any(item.ahead != EMPTY for item in self.items)
+
+    @property
+    def read(self) -> int:
+        """Bytes of the outermost item so far."""
+        return len(self.items[0].text)
 
 
 class ItemPlaces:
@@ -64,7 +94,7 @@ class ItemPlaces:
         if known is None:
             known = self._numbers[place] = FIRST + len(self._places)
             self._places.append(place)
-            self._bytes += PLACE_BYTES + len(place.text)
+            self._bytes += PLACE_BYTES + sum(ITEM_BYTES + len(item.text) for item in place.items)
         return known
 
     def configuration(self, number: int) -> int:
@@ -91,61 +121,101 @@ class ItemPlaces:
 
     def after(self, place: ItemPlace | int, byte: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place after one byte, or DEAD."""
-        if isinstance(place, int):
-            return self._entered(place, byte, reserved)
-        if byte in ENDS and self.sets.node(place.ahead).ends:
+        if isinstance(place, ItemPlace):
+            if byte in ENDS and self.is_repeated(place):
+                return DEAD
+            if byte == _COMMA and self.at_end(place):
+                return self.further(place)
+        at = place.configuration if isinstance(place, ItemPlace) else place
+        after = self.table.step_reserved(at, byte) if reserved else self.table.step(at, byte)
+        if after == DEAD:
             return DEAD
-        if byte == _COMMA and self.at_end(place):
-            return self.further(place)
-        after = self._stepped(place.configuration, byte, reserved)
-        if after == DEAD or self.arrays.of(after) != place.array:
-            return after
-        return self.behind(place, after, bytes((byte,)))
+        items = place.items if isinstance(place, ItemPlace) else ()
+        before, arrays = self.arrays.of(at), self.arrays.of(after).arrays
+        kept = self._kept(items, arrays)
+        data = bytes((byte,))
+        if len(arrays) > len(items) == len(kept) == len(before.arrays) and before.alike:
+            new = OpenItem(arrays[len(items)], EMPTY, b"", EMPTY)
+            kept = (*kept, new)
+        lexical = place.lexical if isinstance(place, ItemPlace) else Lexical.BETWEEN
+        return self.behind(ItemPlace(at, kept, lexical), after, data) if kept else after
+
+    def is_inside(self, place: ItemPlace, configuration: int) -> bool:
+        """Whether a configuration stands in the arrays of a place, and in no others."""
+        return self.arrays.of(configuration).arrays == tuple([item.array for item in place.items])
 
     def behind(self, place: ItemPlace, configuration: int, data: bytes) -> ItemPlace | int:
-        """The place behind bytes that neither end the item nor begin another one; DEAD where they have made it one
-        that was there before, and nothing but an end may follow.
+        """The place behind bytes that neither end an item nor begin another one; DEAD where they have made one of them
+        one that was there before, and nothing but an end may follow.
         """
-        if not place.text:
-            data = data.lstrip(GAPS)
-        ahead = self.sets.rests(place.ahead, data) if place.ahead != EMPTY else EMPTY
-        if ahead != EMPTY and self.sets.node(ahead).ends and self._is_closed(configuration):
+        after = self.read(place, data)._replace(configuration=configuration)
+        if self.is_repeated(after) and (after.lexical is Lexical.GAP or self._is_closed(configuration)):
             return DEAD
-        return ItemPlace(configuration, place.array, place.earlier, place.text + data, ahead)
+        return after
+
+    def read(self, place: ItemPlace, data: bytes) -> ItemPlace:
+        """The place with bytes more of its items, its configuration apart."""
+        data, lexical = compacted(data, place.lexical)
+        items = tuple([self.longer(item, data, lexical) for item in place.items])
+        return ItemPlace(place.configuration, items, lexical)
+
+    def is_repeated(self, place: ItemPlace) -> bool:
+        """Whether an item would be one that was there before if it ended here."""
+        return any(item.ahead != EMPTY and self.sets.node(item.ahead).ends for item in place.items)
 
     def at_end(self, place: ItemPlace) -> bool:
-        """Whether a comma may follow an item."""
-        return bool(place.text) and place.text[-1] not in GAPS and self.arrays.complete(place.configuration)
+        """Whether a comma may follow the innermost item."""
+        item = place.item
+        closes = self.arrays.closes(place.configuration, item.array) if item.text else False
+        return closes and place.lexical is not Lexical.GAP
 
     def further(self, place: ItemPlace) -> ItemPlace | int:
-        """The place behind the comma after an item; DEAD where there may be no other."""
-        most = self.arrays.most(place.array)
-        if most is not None and self.sets.count(place.earlier) + 2 > most:
+        """The place behind the comma after the innermost item; DEAD where there may be no other."""
+        item = place.item
+        most = self.arrays.most(item.array)
+        if most is not None and self.sets.count(item.earlier) + 2 > most:
             return DEAD
-        earlier = self.sets.with_text(place.earlier, place.text)
-        return ItemPlace(self.arrays.further(place.array), place.array, earlier, b"", earlier)
+        earlier = self.sets.with_text(item.earlier, item.text)
+        outer = [self.longer(other, b",", Lexical.BETWEEN) for other in place.items[:-1]]
+        items = (*outer, OpenItem(item.array, earlier, b"", earlier))
+        return ItemPlace(self.arrays.further(item.array), items, Lexical.BETWEEN)
+
+    def longer(self, item: OpenItem, data: bytes, lexical: Lexical) -> OpenItem:
+        """An item behind compact bytes of it, which end in some state."""
+        text = item.text + data
+        ahead = self.sets.rests(item.ahead, data) if item.ahead != EMPTY else EMPTY
+        if ahead != EMPTY and lexical is Lexical.GAP and text and text[-1] not in _OPEN:
+            ahead = self.sets.beginning(ahead, _BEHIND_VALUES)  # a number has ended
+        return OpenItem(item.array, item.earlier, text, ahead)
+
+    def with_earlier(self, item: OpenItem, earlier: int, lexical: Lexical) -> OpenItem:
+        """The item where other ones were before. `lexical`: the state of its text."""
+        return self.longer(item._replace(earlier=earlier, text=b"", ahead=earlier), item.text, lexical)
 
     def moved(self, place: ItemPlace, configuration: int, source: ItemPlaces) -> ItemPlace:
         """The place of another table, whose configuration is this one here."""
-        array = self.arrays.of(configuration)
-        assert array is not None, "a configuration is where it was"
-        earlier = EMPTY
-        for text, is_whole in source.sets.prefixes(place.earlier, lambda _: True):
-            if is_whole:
-                earlier = self.sets.with_text(earlier, text)
-        return ItemPlace(configuration, array, earlier, place.text, self.sets.rests(earlier, place.text))
+        items = []
+        for item, array in zip(place.items, self.arrays.of(configuration).arrays, strict=False):
+            earlier = EMPTY
+            for text, is_whole in source.sets.prefixes(item.earlier, lambda _: True):
+                if is_whole:
+                    earlier = self.sets.with_text(earlier, text)
+            items.append(self.with_earlier(item._replace(array=array), earlier, place.lexical))
+        assert len(items) == len(place.items), "a configuration is where it was"
+        return ItemPlace(configuration, tuple(items), place.lexical)
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
         return self._bytes + self.sets.size_bytes + self.arrays.size_bytes
 
-    def _entered(self, configuration: int, byte: int, reserved: bool) -> ItemPlace | int:
-        """The place after a byte that may be the first one inside of an array."""
-        after = self._stepped(configuration, byte, reserved)
-        if after == DEAD or (array := self.arrays.of(after)) is None or self.arrays.meets(configuration):
-            return after
-        return ItemPlace(after, array, EMPTY, bytes((byte,)), EMPTY)
+    @staticmethod
+    def _kept(items: tuple[OpenItem, ...], arrays: tuple[OpenArray, ...]) -> tuple[OpenItem, ...]:
+        """The items whose arrays are still open."""
+        same = 0
+        while same < min(len(items), len(arrays)) and items[same].array == arrays[same]:
+            same += 1
+        return items[:same]
 
     def _is_closed(self, configuration: int) -> bool:
         """Whether nothing but an end may follow an item."""
@@ -155,6 +225,3 @@ class ItemPlaces:
             known = all(self.table.step(configuration, byte) == DEAD for byte in others)
             self._closed[configuration] = known
         return known
-
-    def _stepped(self, configuration: int, byte: int, reserved: bool) -> int:
-        return self.table.step_reserved(configuration, byte) if reserved else self.table.step(configuration, byte)

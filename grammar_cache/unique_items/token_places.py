@@ -12,9 +12,11 @@ import numpy as np
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.unique_items.compact_texts import Lexical, compacted
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.places import ENDS, GAPS, ItemPlace, ItemPlaces
+from grammar_cache.unique_items.open_arrays import OUTSIDE
+from grammar_cache.unique_items.places import ENDS, ItemPlace, ItemPlaces, OpenItem
 
 CROSSING_BYTES = 400
 """Bytes of a crossing, with what it holds, about."""
@@ -26,7 +28,7 @@ class Crossing(NamedTuple):
     """
 
     begun: ItemPlace
-    ways: tuple[tuple[bytes, Ints], ...]
+    ways: dict[bytes, Ints]
     tokens: Ints
 
 
@@ -50,15 +52,15 @@ class TokenPlaces:
         else:
             found = self._compiled.consume(configuration, token)
             after = DEAD if found is None else found
-        return self._place(place, token, after, reserved=reserved)
+        return self.placed(place, token, after, reserved=reserved)
 
     def correct(self, number: int, tokens: Ints, after: Ints) -> None:
         """Writes the numbers of the places behind several tokens over those of the configurations."""
         place = self.places.of(number)
-        if number == DEAD or (place is None and self.places.arrays.meets(number)):
+        if number == DEAD or (place is None and not self._is_outside(number)):
             return
         for column, (token, configuration) in enumerate(zip(tokens.tolist(), after.tolist(), strict=True)):
-            found = self._place(number if place is None else place, token, configuration)
+            found = self.placed(number if place is None else place, token, configuration)
             after[column] = self.places.number(found)
 
     def crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
@@ -68,104 +70,117 @@ class TokenPlaces:
             known = self._crossings[place.configuration] = self._found_crossings(place)
         return known
 
-    def across(self, place: ItemPlace, before: bytes, begun: ItemPlace) -> ItemPlace | None:
-        """The place that is begun behind the comma that follows some bytes of the item of a place; None where that
-        item was there before, can't end yet, or is the last one.
+    def behind_comma(self, place: ItemPlace, before: bytes) -> ItemPlace | None:
+        """The place behind the comma that follows some bytes of the item of a place; None where that item was there
+        before, can't end yet, or is the last one.
         """
         if not before and not self.places.at_end(place):
             return None
-        item = self.places.behind(place, place.configuration, before) if before else place
-        if not isinstance(item, ItemPlace) or self.places.sets.node(item.ahead).ends:
+        item = self.places.read(place, before)
+        if self.places.is_repeated(item):
             return None
         further = self.places.further(item)
-        if not isinstance(further, ItemPlace):
-            return None
-        ahead = self.places.sets.rests(further.earlier, begun.text)
-        return begun._replace(earlier=further.earlier, ahead=ahead)
+        return further if isinstance(further, ItemPlace) else None
 
-    @property
-    def size_bytes(self) -> int:
-        """Bytes in use, about."""
-        return self.places.size_bytes + CROSSING_BYTES * sum(map(len, self._over.values()))
+    def begun(self, further: ItemPlace, begun: ItemPlace) -> ItemPlace:
+        """A place that is begun behind a comma, with the earlier items there."""
+        pairs = zip(further.items, begun.items, strict=True)
+        return begun._replace(items=tuple([self.places.longer(it, new.text, begun.lexical) for it, new in pairs]))
 
-    def _place(self, place: ItemPlace | int, token: int, after: int, *, reserved: bool = False) -> ItemPlace | int:
+    def placed(self, place: ItemPlace | int, token: int, after: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, given the configuration that the compiled grammar knows behind it."""
         vocabulary = self._compiled.vocabulary
         data = vocabulary.spelling[token] if 0 <= token < vocabulary.size else None
         if data is None:
             return DEAD
         string = int(vocabulary.string_of[token])
-        if isinstance(place, int):
-            return after if after == DEAD else self._entered(place, after, data, reserved=reserved)
         if after == DEAD:
-            return self._across(place, string)
-        if string in self._tokens.ending and place.ahead != EMPTY and self._repeats(place, data):
+            return self._across(place, string) if isinstance(place, ItemPlace) else DEAD
+        if isinstance(place, int):
+            is_plain = not self.places.arrays.of(after).arrays or not self._is_outside(place)
+            return after if is_plain else self._followed(place, after, data, reserved=reserved)
+        if string in self._tokens.ending and place.may_repeat and self._repeats(place, data):
             return DEAD
-        if string in self._tokens.leaving:
-            return self._entered(place, after, data, reserved=reserved)
+        if string in self._tokens.leaving or not self.places.is_inside(place, after):
+            return self._followed(place, after, data, reserved=reserved)
         return self.places.behind(place, after, data)
 
-    def _entered(self, before: ItemPlace | int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in use, about."""
+        return self.places.size_bytes + CROSSING_BYTES * sum(map(len, self._over.values()))
+
+    def _is_outside(self, configuration: int) -> bool:
+        """Whether none of a configuration stands inside of an array."""
+        return self.places.arrays.of(configuration) == OUTSIDE
+
+    def _followed(self, before: ItemPlace | int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
         """The place that a configuration is, behind a token that may have left an array, and entered another one."""
-        arrays = self.places.arrays
-        if arrays.of(after) is None or (isinstance(before, int) and arrays.meets(before)):
+        if not self.places.arrays.of(after).arrays:
             return after
         found = self.places.follow(before, data, reserved=reserved)
-        if isinstance(found, ItemPlace) and found.configuration == after:
+        if (found.configuration if isinstance(found, ItemPlace) else found) == after:
             return found
-        return after if isinstance(before, int) or before.ahead == EMPTY else DEAD
+        return after if isinstance(before, int) or not before.may_repeat else DEAD
 
     def _repeats(self, place: ItemPlace, data: bytes) -> bool:
         """Whether bytes end an item that was there before."""
-        sets, ahead = self.places.sets, place.ahead
-        data = data if place.text else data.lstrip(GAPS)
-        for at, byte in enumerate(data):
-            if ahead == EMPTY:
+        for byte in data:
+            if not place.may_repeat:
                 return False
-            if byte in ENDS and sets.node(ahead).ends:
+            if byte in ENDS and self.places.is_repeated(place):
                 return True
-            ahead = sets.rests(ahead, data[at : at + 1])
+            place = self.places.read(place, bytes((byte,)))
         return False
 
     def _across(self, place: ItemPlace, string: int) -> ItemPlace | int:
         """The place behind a string that the compiled grammar doesn't take: it may go over a comma."""
         self.crossings(place)
         known = self._over[place.configuration].get(string)
-        after = None if known is None else self.across(place, *known)
-        return DEAD if after is None else after
+        further = None if known is None else self.behind_comma(place, known[0])
+        return DEAD if known is None or further is None else self.begun(further, known[1])
 
     def _found_crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
-        found: dict[ItemPlace, list[tuple[bytes, Ints]]] = {}
+        found: dict[ItemPlace, dict[bytes, Ints]] = {}
         over: dict[int, tuple[bytes, ItemPlace]] = {}
         for before, strings in self._tokens.commas.items():
-            may_end = not before or not place.text or (before[-1:] == b'"') == (place.text[:1] == b'"')
-            if may_end and self._ends_item(place, before):
+            if self._may_end(place.item.text, before) and self._ends_item(place, before):
                 for begun, same in self._begun(place, strings).items():
                     over |= dict.fromkeys(same, (before, begun))
-                    found.setdefault(begun, []).append((before, np.array(self._tokens.ids(same), np.int32)))
+                    found.setdefault(begun, {})[before] = np.array(self._tokens.ids(same), np.int32)
         self._over[place.configuration] = over
-        together = ((begun, ways, np.concatenate([ids for _, ids in ways])) for begun, ways in found.items())
-        return tuple(Crossing(begun, tuple(ways), ids) for begun, ways, ids in together)
+        return tuple(Crossing(begun, ways, np.concatenate(list(ways.values()))) for begun, ways in found.items())
 
     def _begun(self, place: ItemPlace, strings: list[tuple[int, bytes]]) -> dict[ItemPlace, list[int]]:
         """Places that strings begin, given their bytes behind the comma: those that are inside of the next item."""
-        start = ItemPlace(self.places.arrays.further(place.array), place.array, EMPTY, b"", EMPTY)
+        items = tuple([OpenItem(item.array, EMPTY, b"", EMPTY) for item in place.items])
+        start = ItemPlace(self.places.arrays.further(place.item.array), items, Lexical.BETWEEN)
         found: dict[ItemPlace, list[int]] = {}
         for string, data in strings:
             after = self.places.follow(start, data)
-            text = data.lstrip(GAPS)
-            if isinstance(after, ItemPlace) and after.text == text and text[-1:] not in _GAP_BYTES:
+            text, state = compacted(data, Lexical.BETWEEN)
+            if (text and state is Lexical.GAP) or not isinstance(after, ItemPlace):
+                continue
+            if len(after.items) == len(items) and after.item.text == text:
                 found.setdefault(after, []).append(string)
         return found
 
+    @staticmethod
+    def _may_end(text: bytes, data: bytes) -> bool:
+        """Whether bytes may end an item that has begun so, by a look at what encloses it."""
+        if not text or not data:
+            return True
+        last = _CLOSING.get(text[:1])
+        return data[-1:] == last if last else data[-1:] not in _CLOSING.values()
+
     def _ends_item(self, place: ItemPlace, data: bytes) -> bool:
-        """Whether an item may end behind some bytes, whatever was read of it before."""
+        """Whether the innermost item may end behind some bytes, whatever was read of it before."""
         arrays, at = self.places.arrays, place.configuration
         for byte in data:
             at = self.places.table.step(at, byte)
-            if at == DEAD or arrays.of(at) != place.array:
+            if at == DEAD or not self.places.is_inside(place, at):
                 return False
-        return arrays.complete(at)
+        return arrays.closes(at, place.item.array)
 
 
-_GAP_BYTES = frozenset(bytes((byte,)) for byte in GAPS)
+_CLOSING = {b'"': b'"', b"{": b"}", b"[": b"]"}

@@ -11,6 +11,7 @@ guarantee holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.places import FIRST, ItemPlace
-from grammar_cache.unique_items.token_places import Crossing, TokenPlaces
+from grammar_cache.unique_items.token_places import TokenPlaces
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 
 
@@ -113,7 +114,7 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def distance(self, configuration: int) -> int | None:
         place = self._place(configuration)
-        if isinstance(place, int) or place.ahead == EMPTY:
+        if isinstance(place, int) or not place.may_repeat:
             return self.plain.distance(_configuration(place))
         value = self._leaving.distance(place)
         return None if value >= INFINITE else value
@@ -127,7 +128,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         values = self.plain.distances(self._plain(configurations), tokens)
         for at, number in enumerate(configurations.ravel().tolist()):
             place = self._places.of(number)
-            if place is not None and place.ahead != EMPTY:
+            if place is not None and place.may_repeat:
                 values.ravel()[at] = self._within(place, tokens)
         return values
 
@@ -139,7 +140,7 @@ class UniqueItemsGrammar(CompiledGrammar):
             if place is None:
                 continue
             crosses = isinstance(here, ItemPlace) and self._crosses(here, place)
-            if crosses or place.ahead != EMPTY:
+            if crosses or place.may_repeat:
                 other[at] = self._within(place, tokens)
             if crosses:
                 plain.ravel()[at] = DEAD
@@ -151,7 +152,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         values = self.plain.additives(self._plain(configurations))
         for at, number in enumerate(configurations.tolist()):
             place = self._places.of(number)
-            if place is not None and place.ahead != EMPTY:
+            if place is not None and place.may_repeat:
                 values[at] = self._leaving.distance(place)
         return values
 
@@ -189,7 +190,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         if configuration < FIRST:
             return self.plain.only_token(configuration, budget)
         place = self._place(configuration)
-        repeats_nothing = isinstance(place, ItemPlace) and place.ahead == EMPTY
+        repeats_nothing = isinstance(place, ItemPlace) and not place.may_repeat
         if repeats_nothing and self.plain.only_token(_configuration(place), budget) is None:
             return None
         [allowed] = np.nonzero(self.mask(configuration, budget))
@@ -201,13 +202,13 @@ class UniqueItemsGrammar(CompiledGrammar):
         if isinstance(place, int):
             return found
         living = [token for token in found.tolist() if self._leaving.distance(self._behind(place, token)) < INFINITE]
-        if place.ahead != EMPTY and self._leaving.distance(place) < INFINITE:
+        if place.may_repeat and self._leaving.distance(place) < INFINITE:
             living.append(self._leaving.token(place))
         return np.unique(np.array(living, np.int32))
 
     def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
         place, found = self._place(configuration), list[int]()
-        while isinstance(place, ItemPlace) and place.ahead != EMPTY:
+        while isinstance(place, ItemPlace) and place.may_repeat:
             token = self._leaving.token(place)
             if token < 0:
                 raise EmptyLanguage("no completion of this text is known")
@@ -222,40 +223,45 @@ class UniqueItemsGrammar(CompiledGrammar):
         """
         left = INFINITE - 1 if budget is None else budget - 1
         flags = self.plain.mask(place.configuration, budget).copy()
-        if place.ahead != EMPTY:
+        if place.may_repeat:
             self._drop_repeated(flags, place, left)
+        behind = cache(partial(self._tokens.behind_comma, place))
+        along = self._leaving.heads(place) if place.may_repeat else frozenset[int]()
         for crossing in self._tokens.crossings(place):
-            if self._surely_fits(place, crossing, left):
+            # Items that these would end differ from each other only behind what has been read: where the next one
+            # leaves the earlier ones before that, it does so for all of them.
+            alike = [before for before in crossing.ways if before and before[0] not in along]
+            first = behind(alike[0]) if alike else None
+            if first is None or not self._leaving.fits_soon(
+                self._tokens.begun(first, crossing.begun), left, len(place.item.text)
+            ):
+                alike = []
+            if len(alike) == len(crossing.ways):
                 flags[crossing.tokens] = True
                 continue
-            for before, ids in crossing.ways:
-                further = self._tokens.across(place, before, crossing.begun)
-                if further is not None and self._leaving.fits(further, left):
-                    flags[ids] = True
+            for before, ids in crossing.ways.items():
+                flags[ids] = before in alike or self._fits(behind(before), crossing.begun, left)
         return flags
 
-    def _surely_fits(self, place: ItemPlace, crossing: Crossing, left: int) -> bool:
-        """Whether it is plain from one of the tokens over a comma that all of them fit: the next item may leave the
-        earlier ones before those of them that these tokens would end differ.
-        """
-        before = crossing.ways[0][0]
-        if place.ahead != EMPTY or (len(crossing.ways) > 1 and any(not before for before, _ in crossing.ways)):
-            return False
-        further = self._tokens.across(place, before, crossing.begun)
-        return further is not None and self._leaving.fits_soon(further, left, len(place.text))
+    def _fits(self, further: ItemPlace | None, begun: ItemPlace, left: int) -> bool:
+        """Whether what is begun behind a comma fits."""
+        return further is not None and self._leaving.fits(self._tokens.begun(further, begun), left)
 
     def _drop_repeated(self, flags: NDArray[np.bool_], place: ItemPlace, left: int) -> None:
         """Takes out what repeats an item, and what goes on along one, but for that from which as much is left."""
-        tokens = self._item_tokens
-        along, over = tokens.along(self._places.sets, place.ahead, gaps=not place.text)
-        flags[tokens.ids(over)] = False
-        if self._places.sets.node(place.ahead).ends:
+        tokens, sets = self._item_tokens, self._places.sets
+        strings = set[int]()
+        for ahead in place.aheads:
+            along, over = tokens.along(sets, ahead, place.lexical)
+            strings.update(along)
+            flags[tokens.ids(over)] = False
+        if self._places.is_repeated(place):
             flags[tokens.ends] = False
-        first = tokens.first_ids(along)
+        first = tokens.first_ids(strings)
         behind = self.plain.consume_batch(np.array([place.configuration], np.int32), first[None, :])[0].tolist()
-        for string, configuration in zip(along, behind, strict=True):
+        for string, token, configuration in zip(strings, first.tolist(), behind, strict=True):
             if configuration != DEAD:
-                after = self._places.behind(place, configuration, self.vocabulary.strings[string])
+                after = self._tokens.placed(place, token, configuration)
                 flags[tokens.ids([string])] = after != DEAD and self._leaving.fits(after, left)
         if self._leaving.distance(place) <= left + 1:
             flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
@@ -263,7 +269,8 @@ class UniqueItemsGrammar(CompiledGrammar):
     @staticmethod
     def _crosses(here: ItemPlace, after: ItemPlace) -> bool:
         """Whether a further item has been begun. In another array there are no earlier ones yet."""
-        return after.earlier not in (here.earlier, EMPTY)
+        several = zip(here.items, after.items, strict=False)
+        return any(item.earlier not in (before.earlier, EMPTY) for before, item in several)
 
     def _place(self, number: int) -> ItemPlace | int:
         return self._places.of(number) or number
@@ -275,7 +282,7 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def _is_stuck(self, place: ItemPlace | int) -> bool:
         """Whether the item under way can't become another one than those before."""
-        return isinstance(place, ItemPlace) and place.ahead != EMPTY and self._leaving.distance(place) >= INFINITE
+        return isinstance(place, ItemPlace) and place.may_repeat and self._leaving.distance(place) >= INFINITE
 
     def _within(self, place: ItemPlace, tokens: int) -> int:
         distance = self._leaving.distance(place)

@@ -19,7 +19,10 @@ CLOSED = {
     "required": ["a"],
     "additionalProperties": False,
 }
-REFUSED = {"type": "object", "properties": {"b": {"type": "array", "items": {"type": "object"}, "uniqueItems": True}}}
+REFUSED = {
+    "type": "object",
+    "properties": {"b": {"type": "array", "items": {"type": "object"}, "uniqueItems": True, "minItems": 2}},
+}
 
 
 @pytest.fixture

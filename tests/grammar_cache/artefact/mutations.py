@@ -36,6 +36,10 @@ UNIQUE = (
     '{"type": "array", "items": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}, '
     '"uniqueItems": true}, "b": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true, "maxItems": 3}}}}'
 )
+UNIQUE_IN_UNIQUE = (
+    '{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "integer"}, '
+    '"b": {"type": "array", "items": {"enum": ["a", "ab", "b", 1, 2, 3, 4, 5]}, "uniqueItems": true}}}}'
+)
 LARK = (
     'start: sum\nsum: sum "+" atom | atom\natom: INT | NAME | "(" sum ")"\nINT: /[0-9]+/\nNAME: /[a-z]+/\n%ignore " "\n'
 )
@@ -49,6 +53,7 @@ SOURCES: Mapping[str, Constraint] = {
     "contextual": Constraint("lark", LARK, lexer="contextual"),
     "unwatched": Constraint("lark", 'start: A start B | A\nA: "a"\nB: "bb"\n'),
     "unique": Constraint("json_schema", UNIQUE),
+    "unique in unique": Constraint("json_schema", UNIQUE_IN_UNIQUE),
 }
 _LONG = Bytes(b"x" * 30)
 _PART = Seq((_LONG, Alt((Bytes(b"ab"), Bytes(b"cd")))))

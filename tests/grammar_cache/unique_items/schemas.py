@@ -36,6 +36,27 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
         "additionalProperties": False,
     },
 )
+OBJECT = {"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"enum": ["x", "xy"]}}, "required": ["a"]}
+OF_OBJECTS = {"type": "array", "items": OBJECT, "uniqueItems": True}
+IN_OBJECTS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"enum": [*"abcdefgh"]}, "uniqueItems": True}},
+    },
+    "uniqueItems": True,
+}
+IN_ARRAYS = {"type": "array", "items": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}}
+SCHEMAS = (
+    *SCHEMAS,
+    OF_OBJECTS,
+    {**OF_OBJECTS, "items": {"anyOf": [OBJECT, SHORT, {"type": "null"}]}, "minItems": 1, "maxItems": 3},
+    {**OF_OBJECTS, "contains": {"required": ["b"]}},
+    IN_OBJECTS,
+    {**IN_ARRAYS, "uniqueItems": True},
+    {"type": "array", "items": {**IN_ARRAYS, "uniqueItems": True}, "uniqueItems": True},
+    {"type": "array", "uniqueItems": True},
+)
 
 SPANNING = (b'","', b'",', b'", "', b'"]', b'["', b'a"', b"ab", b'a","b', b'"a"', b'"a",', b'", "a', b"1,", b", ")
 ENDING = (
@@ -51,8 +72,25 @@ ENDING = (
     b"1,1",
     b",1]",
 )
+BRACKETS = (
+    b'{"a"',
+    b'"}',
+    b"},{",
+    b'},{"',
+    b'"},',
+    b'":',
+    b' {"',
+    b"}, {",
+    b' "',
+    b"]]",
+    b"],[",
+    b'"]},',
+    b"[[",
+    b'{"',
+    b" }",
+)
 LONGER = (b'{"some":[', b'  "', b'"ab', b'b"')
-LETTERS = b'ab1029.,:"[]{}nulltruefasome- \n'
+LETTERS = b'abxy1029.,:"[]{}nulltruefasome- \n'
 
 
 def vocabulary(seed: int) -> Vocabulary:
@@ -61,7 +99,7 @@ def vocabulary(seed: int) -> Vocabulary:
     """
     rng = random.Random(seed)
     single = [bytes((byte,)) for byte in (sorted(set(LETTERS)) if seed % 3 == 1 else range(256))]
-    several = [text for text in (*SPANNING, *ENDING, *LONGER) if rng.random() < 0.7]
+    several = [text for text in (*SPANNING, *BRACKETS, *ENDING, *LONGER) if rng.random() < 0.7]
     tokens: list[bytes | None] = [*single, *several, *rng.sample(several, len(several) // 3), None]
     return Vocabulary(tokens, [len(tokens) - 1])
 

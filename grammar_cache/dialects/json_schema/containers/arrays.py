@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from grammar_cache.dialects.combine import is_nothing
-from grammar_cache.dialects.json_schema.containers import canonical_scalars
 from grammar_cache.dialects.json_schema.containers.item_counts import (
     ANY_ORDER,
     Ask,
@@ -120,6 +119,13 @@ def counts(all_facts: tuple[ArrayFacts, ...]) -> tuple[int, int | None]:
 def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expression:
     """The arrays for which all the facts hold; `name` begins the names of the rules that it needs."""
     least, most = counts(all_facts)
+    asks = tuple(dict.fromkeys(ask for facts in all_facts for ask in facts.contains if not ask.free))
+    for ask in asks:
+        if _all_satisfy(ask, all_facts, writer):
+            least, most = max(least, ask.least), _fewer(most, ask.most)
+            asks = tuple(other for other in asks if other != ask)
+    if _differ_by_texts(all_facts, asks, least, most, writer):
+        return _of_other_texts(all_facts, asks, least, most, name, writer)
     length = max((len(facts.prefix) for facts in all_facts), default=0)
     if most is not None:
         length = min(length, most)
@@ -135,11 +141,8 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
         most = len(prefix) if most is None else min(most, len(prefix))
     if most is not None and most < least:
         return NOTHING
-    asks = tuple(dict.fromkeys(ask for facts in all_facts for ask in facts.contains if not ask.free))
     content = None
     if _may_repeat(all_facts, most, writer):
-        if _differ_by_texts(all_facts, asks, least, writer):
-            return _of_other_texts(rest, least, most, name, writer)
         content = _unique(all_facts, asks, least, most, name, writer)
     if content is None and asks:
         content = _counting(all_facts, asks, least, most, name, writer)
@@ -147,6 +150,20 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
         content = NOTHING if most == 0 else _items(prefix, rest, max(least, 1), most, writer.layout)
     forms = [] if least or any(ask.least for ask in asks) else [writer.layout.empty(b"[", b"]")]
     return alt(forms if is_nothing(content) else (*forms, writer.layout.enclosed(b"[", content, b"]")))
+
+
+def _fewer(one: int | None, other: int | None) -> int | None:
+    """The smaller of two limits; None: there is none."""
+    return min([limit for limit in (one, other) if limit is not None], default=None)
+
+
+def _all_satisfy(ask: Contains, all_facts: tuple[ArrayFacts, ...], writer: Writer) -> bool:
+    """Whether each item is what an array has to contain: where the values of items are listed."""
+    if ask.after or _first_items(all_facts):
+        return False
+    listed = writer.listed(about(all_facts, 0))
+    asked = None if listed is None else writer.listed((*about(all_facts, 0), ask.value))
+    return asked is not None and listed is not None and asked.keys() >= listed.keys()
 
 
 def _counting(
@@ -190,12 +207,12 @@ def _unique(
         if length == 0:
             return in_their_order(known[0], least, most, name, writer)
     where = child_pointer(pointer(next(facts for facts in all_facts if facts.unique).pointer), "uniqueItems")
-    if not writer.scalars(about(all_facts, length)):
-        why = "whose items may be objects or arrays"
-    elif asks or length:
+    if asks or length:
         why = "whose items are told apart by `contains` or by their places"
-    else:
+    elif least > 1:
         why = "that needs two items or more"
+    else:
+        why = "with a listed value that has no spelling of its own"
     writer.refuse(where, f"uniqueItems can't be enforced in an array {why}, unless their values are few and listed")
     return None
 
@@ -213,20 +230,38 @@ def _first_items(all_facts: tuple[ArrayFacts, ...]) -> int:
     return max(len(facts.prefix) for facts in all_facts)
 
 
-def _differ_by_texts(all_facts: tuple[ArrayFacts, ...], asks: tuple[Contains, ...], least: int, writer: Writer) -> bool:
+def _differ_by_texts(
+    all_facts: tuple[ArrayFacts, ...], asks: tuple[Contains, ...], least: int, most: int | None, writer: Writer
+) -> bool:
     """Whether items are told apart by their texts, as they are written, rather than by a list of their values."""
-    if asks or least > 1 or _first_items(all_facts):
+    if least > 1 or _first_items(all_facts) or not _may_repeat(all_facts, most, writer):
+        return False
+    if any(ask.least > 1 or ask.most is not None or ask.after for ask in asks) or len(asks) > 1:
         return False
     item = about(all_facts, 0)
-    listed = writer.listed(item)
-    return writer.scalars(item) and (listed is None or len(listed) > ANY_ORDER)
+    listed = None if asks else writer.listed(item)
+    return writer.are_spelled(item) and (listed is None or len(listed) > ANY_ORDER)
 
 
-def _of_other_texts(rest: Expression, least: int, most: int | None, name: str, writer: Writer) -> Expression:
-    """The arrays of at most one item: what may follow it is known once it is there (see `unique_items`)."""
+def _of_other_texts(
+    all_facts: tuple[ArrayFacts, ...],
+    asks: tuple[Contains, ...],
+    least: int,
+    most: int | None,
+    name: str,
+    writer: Writer,
+) -> Expression:
+    """The arrays of at most one item: what may follow it is known once it is there (see `unique_items`). An item that
+    the array has to contain comes first.
+    """
     gap, bracket = writer.layout.gap, Bytes(b"]")
-    item = seq(canonical_scalars.canonical(rest), gap, bracket)
-    first = writer.define_unique(f"{name} unique", item, seq(gap, item), most)
+    least = max([least, *(ask.least for ask in asks)])
+    value = writer.canonical((*about(all_facts, 0), *(ask.value for ask in asks)))
+    if is_nothing(value):
+        return NOTHING if least else writer.layout.empty(b"[", b"]")
+    item = seq(value, gap, bracket)
+    further = seq(gap, writer.canonical(about(all_facts, 1)), gap, bracket)
+    first = writer.define_unique(f"{name} unique", item, further, most)
     return seq(Bytes(b"["), gap, first if least else alt((bracket, first)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from grammar_cache.dialects.json_schema.expressions.combine import alt, chars, optional, seq
 from grammar_cache.dialects.json_schema.expressions.encoding import QUOTE
 from grammar_cache.dialects.json_schema.schema.loading import Json
@@ -16,7 +18,7 @@ _ESCAPED = alt(
         seq(Bytes(b"u001"), chars("0123456789abcdef")),
     )
 )
-_STRING = seq(QUOTE, Repeat(alt((_RAW, seq(Bytes(b"\\"), _ESCAPED))), 0, None), QUOTE)
+STRING = seq(QUOTE, Repeat(alt((_RAW, seq(Bytes(b"\\"), _ESCAPED))), 0, None), QUOTE)
 
 _ONE_DIGIT, _NONZERO = chars("0123456789"), chars("123456789")
 _MINUS = optional(Bytes(b"-"))
@@ -30,18 +32,41 @@ def _whole(digits: int) -> Expression:
 _DIGITS = 15
 """Digits of numbers that every reader tells apart which keeps them as 64-bit floats."""
 
+_BEFORE_DECIMALS, _DECIMALS = 8, 7
+"""Digits of the parts of fractions."""
+
 _INTEGER = alt((Bytes(b"0"), seq(_MINUS, _whole(_DIGITS))))
-_FRACTION = seq(_MINUS, alt((Bytes(b"0"), _whole(8))), Bytes(b"."), Repeat(_ONE_DIGIT, 0, 6), _NONZERO)
-_SCALAR = alt((_STRING, _INTEGER, _FRACTION, Bytes(b"true"), Bytes(b"false"), Bytes(b"null")))
+_DECIMAL_PART = seq(Repeat(_ONE_DIGIT, 0, _DECIMALS - 1), _NONZERO)
+_FRACTION = seq(_MINUS, alt((Bytes(b"0"), _whole(_BEFORE_DECIMALS))), Bytes(b"."), _DECIMAL_PART)
+SCALAR = alt((STRING, _INTEGER, _FRACTION, Bytes(b"true"), Bytes(b"false"), Bytes(b"null")))
 
 
 def has_own_spelling(value: Json) -> bool:
-    """Whether a listed value is among `canonical` texts for certain, as it is written."""
-    if isinstance(value, int):
-        return bool(-(10**_DIGITS) < value < 10**_DIGITS)
-    return value is None or isinstance(value, str)
+    """Whether a listed value has a canonical text, and so have all parts of it."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, dict | list):
+            stack.extend(part.values() if isinstance(part, dict) else part)
+        elif isinstance(part, int):
+            if not -(10**_DIGITS) < part < 10**_DIGITS:
+                return False
+        elif isinstance(part, Decimal) and not _is_fraction(part):
+            return False
+    return True
+
+
+def spellings(value: int | Decimal) -> tuple[str, ...]:
+    """The canonical text of a number that has one."""
+    return (format(value.normalize(), "f") if isinstance(value, Decimal) else str(value),)
+
+
+def _is_fraction(value: Decimal) -> bool:
+    """Whether a number is among `_FRACTION`."""
+    _, digits, exponent = value.normalize().as_tuple()
+    return isinstance(exponent, int) and -_DECIMALS <= exponent < 0 and len(digits) + exponent <= _BEFORE_DECIMALS
 
 
 def canonical(values: Expression) -> Expression:
     """Texts of scalars in their one spelling: no two of them mean the same value."""
-    return _STRING if values == Ref(strings.RULE) else And((values, _SCALAR))
+    return STRING if values == Ref(strings.RULE) else And((values, SCALAR))

@@ -7,7 +7,7 @@ apart by intersection and complement of spellings without needless escapes, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Protocol, TypeAlias
@@ -16,12 +16,13 @@ from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.expressions.encoding import CHARACTER, QUOTE, encoded, quoted
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import ANY_CHAR, And, Bytes, Expression, Not, Repeat, Seq, char_class
+from grammar_cache.expression import ANY_CHAR, Alt, And, Bytes, Expression, Not, Repeat, Seq, char_class
 
 Matches: TypeAlias = Callable[[str, str, str], bool]
 """Function of a regex, a name, and the pointer to the regex: whether it matches the name."""
 
 MOST_CELLS = 64
+_MOST_WORDS = 16
 UNIVERSAL = frozenset({"", "^", "$", ".*", ".*?", "^.*", ".*$", "(.*)"})
 """Patterns that match wherever they are looked for."""
 ANY_KEY = seq(QUOTE, Repeat(CHARACTER, 0, None), QUOTE)
@@ -80,12 +81,18 @@ class ByName:
         return tuple(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Condition:
-    """A language of keys that cells lie inside or outside of."""
+    """A language of keys that cells lie inside or outside of. `words`: the keys, where it is plain to see that they are
+    a few.
+    """
 
     mark: str | int
     language: Expression
+    words: frozenset[bytes] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = _words(self.language)
 
     @property
     def around(self) -> tuple[bytes, bytes]:
@@ -93,6 +100,20 @@ class Condition:
         items = self.language.items if isinstance(self.language, Seq) and self.language.items else (self.language,)
         first, last = items[0], items[-1]
         return first.data if isinstance(first, Bytes) else b"", last.data if isinstance(last, Bytes) else b""
+
+
+def _words(language: Expression) -> frozenset[bytes] | None:
+    """The texts of an expression of few literals, one after the other or one of several; else None."""
+    if isinstance(language, Bytes):
+        return frozenset({language.data})
+    if not isinstance(language, Seq | Alt) or len(language.items) > _MOST_WORDS:
+        return None
+    found = frozenset({b""}) if isinstance(language, Seq) else frozenset[bytes]()
+    for words in map(_words, language.items):
+        if words is None or len(found) * len(words) > _MOST_WORDS:
+            return None
+        found = frozenset(a + b for a in found for b in words) if isinstance(language, Seq) else found | words
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +157,28 @@ def _too_many(where: str) -> LimitExceeded:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A cell in the making. `start` and `end`: what all its keys begin and end with."""
+    """A cell in the making. `start` and `end`: what all its keys begin and end with. `words`: those that they are some
+    of."""
 
     inside: tuple[Condition, ...] = ()
     outside: tuple[Condition, ...] = ()
     start: bytes = b""
     end: bytes = b""
+    words: frozenset[bytes] | None = None
 
     def split(self, condition: Condition) -> Iterator[_Draft]:
         yield replace(self, outside=(*self.outside, condition))
         if self._meets(condition):
             start, end = condition.around
             longer_start, longer_end = max(start, self.start, key=len), max(end, self.end, key=len)
-            yield _Draft((*self.inside, condition), self.outside, longer_start, longer_end)
+            words = condition.words if self.words is None else self.words & (condition.words or self.words)
+            yield _Draft((*self.inside, condition), self.outside, longer_start, longer_end, words)
 
     def _meets(self, condition: Condition) -> bool:
         """Whether some key may be of the cell and meet the condition, as far as that is plain to see."""
+        words = condition.words
+        if words is not None and self.words is not None and words.isdisjoint(self.words):
+            return False
         start, end = condition.around
         starts = start.startswith(self.start) or self.start.startswith(start)
         return starts and (end.endswith(self.end) or self.end.endswith(end))

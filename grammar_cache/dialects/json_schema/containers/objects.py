@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers import keys
+from grammar_cache.dialects.json_schema.containers.canonical_scalars import canonical
 from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk, subsets
 from grammar_cache.dialects.json_schema.containers.separated_members import separated
 from grammar_cache.dialects.json_schema.containers.writing import Writer
@@ -24,7 +25,7 @@ from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
 
 RULE = "json.object"
-_MOST_OBLIGATIONS = 6
+_MOST_OBLIGATIONS = 12
 _STATES_OF_A_MEMBER = 5
 """States of a member, the last one apart, beside those in its name: after each quotation mark, the colon, the value and
 the comma; two more where white space may follow the latter. The members behind it tell them from those of others."""
@@ -120,6 +121,8 @@ class Members:
         self._names = dict.fromkeys(names) | dict.fromkeys([name for facts in all_facts for name in facts.properties])
         self._names |= self.needed
         self._names |= dict.fromkeys([name for some in self.some for name in some.beside])
+        if writer.order is not None:
+            self._names = dict.fromkeys(writer.order(self._names))
         self._about = keys.ByName(all_facts, self._names)
         self._allowed = tuple(dict.fromkeys([name for facts in all_facts for name in facts.names]))
         self._states_beside_name = _STATES_OF_A_MEMBER + 2 * (writer.layout.gap != EMPTY)
@@ -173,6 +176,8 @@ class Members:
             for part in parts:
                 self._writer.spend(_OTHER_KEYS if self._names or inside else 0)
                 key = keys.other_keys(self._names, (*inside, part) if len(parts) > 1 else inside)
+                if self._writer.order is not None:
+                    key = canonical(key)
                 forms = self._forms(key, schemas, met)
                 if forms:
                     found.append(Member(forms, meets=met & self._by_key))
@@ -264,10 +269,11 @@ def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: 
     musts = len(members.needed)
     if sum(member.needed for member in declared) < musts or (most is not None and most < max(least, musts)):
         return NOTHING
-    others = members.others(least - musts) if most is None or most > musts else []
+    room = most is None or most > musts
+    alone = [] if writer.order is None or not room else members.others()
+    others = members.others(least - musts) if room and writer.order is None else []
     if most is not None and not others and most >= len(declared):
         most = None
-    empty = [] if musts or least or members.some else [writer.layout.empty(b"{", b"}")]
     if most is None and not members.some and (least <= musts or least == 1):
         content = separated(declared, others, writer.layout)
     else:
@@ -276,14 +282,25 @@ def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: 
             least = musts
         others = members.shared(others)
         content = Walk(declared, others, least, most, members.owed, writer, name).expression()
-    return alt(empty if is_nothing(content) else (*empty, writer.layout.enclosed(b"{", content, b"}")))
+    contents = [content] if musts or least > 1 else [content, *_each_alone(alone, members.owed)]
+    found = forms(writer.layout, contents, or_empty=not (musts or least or members.some))
+    if alone and is_nothing(found):
+        why = "uniqueItems can't be enforced around objects that need several members which aren't declared"
+        writer.refuse(members.pointer, why)
+    return found
+
+
+def _each_alone(members: Iterable[Member], owed: frozenset[int]) -> list[Expression]:
+    """Members each of which meets all obligations without another one."""
+    return [form for member in members for met, form in member.forms.items() if met | member.meets >= owed]
+
+
+def forms(layout: Layout, contents: Iterable[Expression], *, or_empty: bool) -> Expression:
+    """Objects with members like that, or without any."""
+    empty = [layout.empty(b"{", b"}")] if or_empty else []
+    return alt((*empty, *(layout.enclosed(b"{", each, b"}") for each in contents if not is_nothing(each))))
 
 
 def any_object(layout: Layout, any_value: Ref) -> Expression:
     member = seq(Ref(STRING_RULE), layout.colon, any_value)
-    return alt(
-        (
-            layout.empty(b"{", b"}"),
-            layout.enclosed(b"{", seq(member, repeat(seq(layout.comma, member), 0, None)), b"}"),
-        )
-    )
+    return forms(layout, [seq(member, repeat(seq(layout.comma, member), 0, None))], or_empty=True)

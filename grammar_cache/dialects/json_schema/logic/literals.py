@@ -1,4 +1,4 @@
-"""The values that a schema names: which of them satisfy the rest of it, and how they are written."""
+"""The values that a schema names: which of them satisfy the rest of it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,15 @@ from grammar_cache.dialects.json_schema.containers.arrays import Contains
 from grammar_cache.dialects.json_schema.containers.canonical_scalars import has_own_spelling
 from grammar_cache.dialects.json_schema.containers.keys import ByName
 from grammar_cache.dialects.json_schema.containers.objects import Some
-from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
-from grammar_cache.dialects.json_schema.expressions.encoding import quoted
-from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
 from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.shape import Shape
-from grammar_cache.dialects.json_schema.numbers.numbers import DIGITS
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
-from grammar_cache.dialects.json_schema.schema.values import identity, number_text, type_name
+from grammar_cache.dialects.json_schema.schema.values import identity, type_name
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
-from grammar_cache.expression import Bytes, Expression
 
 _Task: TypeAlias = "tuple[Json, Conjunction]"
 _CHARACTERS_A_STEP = 20
-_CONTAINERS = frozenset({"object", "array"})
 
 
 def _key(value: Json, conjunction: Conjunction) -> tuple[int | str, Conjunction]:
@@ -34,18 +28,14 @@ def _key(value: Json, conjunction: Conjunction) -> tuple[int | str, Conjunction]
 
 
 class Literals:
-    """Judges and writes the values of one schema text."""
+    """Judges the values of one schema text."""
 
-    def __init__(
-        self, conjunctions: Conjunctions, patterns: Patterns, layout: Layout, *, integral_decimals: bool
-    ) -> None:
+    def __init__(self, conjunctions: Conjunctions, patterns: Patterns, *, integral_decimals: bool) -> None:
         self._conjunctions = conjunctions
-        self._layout = layout
         self._patterns = patterns
         self._integral_decimals = integral_decimals
         self._listings: dict[Conjunction, frozenset[str]] = {}
         self._satisfied: dict[tuple[int | str, Conjunction], bool] = {}
-        self._written: dict[int, Expression] = {}
 
     def values(self, shape: Shape) -> dict[str, Json]:
         """The values that all enumerations of the shape hold and that satisfy the rest of it, by their identity."""
@@ -57,14 +47,10 @@ class Literals:
                 found[name] = value
         return found
 
-    def scalars(self, conjunction: Conjunction) -> bool:
-        """Whether the values that satisfy all these schemas are scalars which have a spelling of their own."""
-        for shape in self._conjunctions.shapes(conjunction):
-            if shape.values and not all(map(has_own_spelling, self.values(shape).values())):
-                return False
-            if not shape.values and shape.types & _CONTAINERS:
-                return False
-        return True
+    def are_spelled(self, conjunction: Conjunction) -> bool:
+        """Whether those of the values that satisfy all these schemas which are listed have a spelling of their own."""
+        listings = (shape for shape in self._conjunctions.shapes(conjunction) if shape.values)
+        return all(has_own_spelling(value) for shape in listings for value in self.values(shape).values())
 
     def satisfies(self, value: Json, conjunction: Conjunction) -> bool:
         self._decide([(value, conjunction)])
@@ -176,52 +162,3 @@ class Literals:
         if any(self._patterns.matches(pattern, name, pointer(some.value)) for pattern in some.unmatched):
             return False
         return self._satisfied[_key(item, (some.value,))]
-
-    def written(self, root: Json) -> Expression:
-        """The value as text, with the white space of the layout; bottom up, with a stack of its own."""
-        stack = [root]
-        while stack:
-            value = stack[-1]
-            waiting = [part for part in _inside(value) if id(part) not in self._written]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            self._written[id(value)] = self._text(value)
-        return self._written[id(root)]
-
-    def _text(self, value: Json) -> Expression:
-        if isinstance(value, str):
-            return quoted(value)
-        if isinstance(value, bool):
-            return Bytes(b"true" if value else b"false")
-        if value is None:
-            return Bytes(b"null")
-        if isinstance(value, int | Decimal):
-            return alt(Bytes(spelling.encode()) for spelling in self._spellings(value))
-        if isinstance(value, list):
-            return self._joined(b"[", [self._written[id(item)] for item in value], b"]")
-        members = [seq(quoted(name), self._layout.colon, self._written[id(item)]) for name, item in value.items()]
-        return self._joined(b"{", members, b"}")
-
-    def _spellings(self, value: int | Decimal) -> tuple[str, ...]:
-        """2.0 is 2 as well, where both are integers."""
-        own = number_text(value)
-        whole = self._integral_decimals and value.adjusted() < DIGITS if isinstance(value, Decimal) else False
-        return (str(int(value)), own) if whole and value == int(value) else (own,)
-
-    def _joined(self, opening: bytes, parts: list[Expression], closing: bytes) -> Expression:
-        if not parts:
-            return self._layout.empty(opening, closing)
-        commas = [seq(self._layout.comma, part) for part in parts[1:]]
-        return self._layout.enclosed(opening, seq(parts[0], *commas), closing)
-
-    def enumeration(self, shape: Shape) -> Expression:
-        """The values of the shape as texts."""
-        return alt(self.written(value) for value in self.values(shape).values())
-
-
-def _inside(value: Json) -> list[Json]:
-    if isinstance(value, list):
-        return value
-    return list(value.values()) if isinstance(value, dict) else []

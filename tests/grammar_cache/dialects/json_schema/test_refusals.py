@@ -20,7 +20,6 @@ from tests.grammar_cache.dialects.json_schema.oracle import (
 from tests.timing import within
 
 UNSUPPORTED: dict[str, Any] = {
-    "uniqueItems": True,
     "divisibleBy": 2,
     "disallow": "string",
     "extends": {"type": "string"},

@@ -1,0 +1,55 @@
+"""Values in one text each, white space apart: items that may not repeat are told apart by their texts.
+
+Scalars have one spelling (see `canonical_scalars`). Members of objects stand in one order, the same for all schemas of
+the document. Members that aren't declared could stand in any, so there is one at most, and only alone.
+"""
+
+from __future__ import annotations
+
+from grammar_cache.dialects.json_schema.containers import arrays, canonical_scalars, objects
+from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
+from grammar_cache.dialects.json_schema.logic.literal_texts import LiteralTexts
+from grammar_cache.dialects.json_schema.logic.shape import Shape
+from grammar_cache.dialects.json_schema.schema.atoms import pointer
+from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.member_order import MemberOrder
+from grammar_cache.dialects.json_schema.strings import strings
+from grammar_cache.dialects.json_schema.values import VALUE_RULE, Translation, Values
+from grammar_cache.expression import Expression, Ref
+
+
+class CanonicalValues(Values):
+    """Writes the values of one document's schemas, each in one way only."""
+
+    kind = "canonical "
+
+    def __init__(self, translation: Translation) -> None:
+        self.order = MemberOrder(translation.root).of
+        super().__init__(translation, LiteralTexts(translation.layout, canonical_scalars.spellings, self.order))
+
+    def _any(self, rule: str) -> Ref:
+        if self._name(VALUE_RULE) not in self._rules.written:
+            layout, value = self._translation.layout, Ref(self._name(VALUE_RULE))
+            member = seq(canonical_scalars.STRING, layout.colon, value)
+            of_types = (Ref(self._name(arrays.RULE)), Ref(self._name(objects.RULE)))
+            self._rules.define(value.name, alt((canonical_scalars.SCALAR, *of_types)))
+            self._rules.define(self._name(arrays.RULE), arrays.any_array(layout, value))
+            self._rules.define(self._name(objects.RULE), objects.forms(layout, [member], or_empty=True))
+            self._rules.define(self._name(strings.RULE), canonical_scalars.STRING)
+        return Ref(self._name(rule))
+
+    def _spelled(self, scalars: Expression) -> Expression:
+        if scalars == Ref(strings.RULE):
+            return self._any(strings.RULE)
+        return canonical_scalars.canonical(scalars)
+
+    def _listing(self, shape: Shape) -> dict[str, Json]:
+        found = super()._listing(shape)
+        others = [name for name, value in found.items() if not canonical_scalars.has_own_spelling(value)]
+        for name in others:
+            why = f"uniqueItems can't be enforced around {name}, which has no spelling of its own"
+            self._translation.refuse(pointer(shape.key[0]), why)
+        return {name: value for name, value in found.items() if name not in others}
+
+    def _name(self, rule: str) -> str:
+        return f"{self.kind}{rule}"
