@@ -40,6 +40,6 @@ def test_any_names_have_one_order(listings: list[list[str]], rng: Any) -> None:
 
 
 def test_the_first_listing_decides_where_they_disagree() -> None:
-    """Of two orders the one that stands first."""
+    """The one of two orders that stands first."""
     assert MemberOrder(document([["b", "a"], ["a", "b", "c"]])).of("abc") == ["b", "a", "c"]
     assert MemberOrder(document([["b"], ["a", "b"]])).of("ab") == ["a", "b"]
