@@ -97,6 +97,15 @@ class ItemSets:
         node = self._nodes[number]
         return self._number(SetNode(node.ends, tuple([edge for edge in node.edges if edge.label[0] in heads])))
 
+    def texts(self, number: int) -> Iterator[bytes]:
+        """The texts of a set."""
+        todo = [(b"", number)]
+        while todo:
+            before, at = todo.pop()
+            if self._nodes[at].ends:
+                yield before
+            todo += [(before + label, after) for label, after in self._nodes[at].edges]
+
     def prefixes(self, number: int, goes_on: Callable[[bytes], bool]) -> Iterator[tuple[bytes, bool]]:
         """Beginnings of the texts, the empty one left out, and whether each is a whole text; none that begins as one
         from which it doesn't go on.

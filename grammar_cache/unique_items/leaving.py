@@ -7,7 +7,7 @@ those comes to an end either, of all tokens. Each is reached by a token behind w
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,19 +16,19 @@ from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.unique_items.compact_texts import GAPS
+from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens
 from grammar_cache.unique_items.places import ENDS, ItemPlace
 from grammar_cache.unique_items.token_places import TokenPlaces
+
+_COMMA = ord(",")
 
 FOUND_BYTES = 250
 """Bytes of a distance, with what it holds, about."""
 
 
-class _Key(NamedTuple):
-    """Facts that such a distance depends on."""
-
-    configuration: int
-    aheads: tuple[int, ...]
+_Key: TypeAlias = tuple[int, tuple[tuple[int, ...], ...]]
+"""Facts that such a distance depends on: see `_key`."""
 
 
 class Leaving:
@@ -66,7 +66,7 @@ class Leaving:
         item has so many bytes, make the distance at most so much.
         """
         taken = 0
-        while place.may_repeat and len(place.item.text) < size:
+        while place.may_repeat and self._places.places.texts.size(place.item.text) < size:
             best, _ = self._at_once(place)
             if best < INFINITE:
                 return taken + best <= tokens
@@ -142,7 +142,7 @@ class Leaving:
         found = []
         for token in sorted(self._along(place)):
             after = self._places.behind(place, token)
-            if isinstance(after, ItemPlace) and after.may_repeat and after.read > place.read:
+            if isinstance(after, ItemPlace) and after.may_repeat and self._read(after) > self._read(place):
                 found.append((token, after))
         return found
 
@@ -156,18 +156,25 @@ class Leaving:
                     tokens |= set(self._tokens.first_ids(inside).tolist())
                     break
                 tokens |= {single, *self._tokens.first_ids([longest]).tolist()}
+        if len(place.items) > 1 and _COMMA in self._single and self._places.places.at_end(place):
+            tokens.add(self._single[_COMMA])  # the outer item may differ by a further inner one
         return tokens
 
     def _along_first(self, place: ItemPlace) -> ItemPlace | None:
         """The place behind the first byte of the first of the earlier items that are ahead."""
         edges = self._places.places.sets.node(place.aheads[0]).edges
         after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
-        return after if isinstance(after, ItemPlace) and after.read > place.read else None
+        return after if isinstance(after, ItemPlace) and self._read(after) > self._read(place) else None
+
+    def _read(self, place: ItemPlace) -> int:
+        """Bytes of the outermost item so far."""
+        return self._places.places.texts.size(place.items[0].text)
 
     def _by_any(self, place: ItemPlace) -> tuple[int, int]:
         """The nearest of all tokens that leave the earlier items at once."""
         best = INFINITE, -1
-        for token in np.flatnonzero(self._compiled.mask(place.configuration)).tolist():
+        over = [crossing.tokens for crossing in self._places.crossings(place)]
+        for token in np.concatenate([np.flatnonzero(self._compiled.mask(place.configuration)), *over]).tolist():
             after = self._places.behind(place, token)
             if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
                 continue
@@ -180,4 +187,13 @@ class Leaving:
 
 
 def _key(place: ItemPlace) -> _Key:
-    return _Key(place.configuration, place.aheads)
+    """The sets that are ahead. Along one of an outer item there may be commas of inner ones, which have to differ from
+    those before, and from the one under way.
+    """
+    found: list[tuple[int, ...]] = []
+    for item in place.items:
+        if any(found):
+            found.append((item.ahead, item.earlier, item.text))
+        else:
+            found.append((item.ahead,) if item.ahead != EMPTY else ())
+    return place.configuration, tuple(found)

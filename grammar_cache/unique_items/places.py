@@ -13,6 +13,7 @@ from typing import NamedTuple
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
 from grammar_cache.unique_items.item_sets import EMPTY, ItemSets
+from grammar_cache.unique_items.item_texts import NO_TEXT, ItemTexts
 from grammar_cache.unique_items.open_arrays import OpenArray, OpenArrays
 
 FIRST = 1 << 30
@@ -22,22 +23,22 @@ _COMMA = ord(",")
 ENDS = frozenset((*GAPS, _COMMA, ord("]")))
 """Bytes of which one follows every item."""
 _OPEN = frozenset(b"{[,:")
-_BEHIND_VALUES = frozenset(b"}],")
+_BEHIND_SCALARS = frozenset(b"}],:")
 
 PLACE_BYTES, ITEM_BYTES = 350, 150
-"""Bytes of a place, and of each item of it, with what they hold, about; texts apart."""
+"""Bytes of a place, and of each item of it, with what they hold, about."""
 
 
 class OpenItem(NamedTuple):
     """Item under way.
 
-    `earlier`: the set of the texts of the items before. `text`: what has been read of it. `ahead`: the set of what is
-    missing of it to be an earlier one.
+    `earlier`: the set of the texts of the items before. `text`: what has been read of it, among `ItemPlaces.texts`.
+    `ahead`: the set of what is missing of it to be an earlier one.
     """
 
     array: OpenArray
     earlier: int
-    text: bytes
+    text: int
     ahead: int
 
 
@@ -63,11 +64,6 @@ class ItemPlace(NamedTuple):
         """Whether any of the items may still become an earlier one."""
         return any(item.ahead != EMPTY for item in self.items)
 
-    @property
-    def read(self) -> int:
-        """Bytes of the outermost item so far."""
-        return len(self.items[0].text)
-
 
 class ItemPlaces:
     """Places over one table of configurations. `start` is that of the empty text."""
@@ -76,6 +72,7 @@ class ItemPlaces:
         self.table = configurations
         self.arrays = OpenArrays(configurations)
         self.sets = ItemSets()
+        self.texts = ItemTexts()
         self.start = configurations.start
         self._places: list[ItemPlace] = []
         self._numbers: dict[ItemPlace, int] = {}
@@ -94,7 +91,7 @@ class ItemPlaces:
         if known is None:
             known = self._numbers[place] = FIRST + len(self._places)
             self._places.append(place)
-            self._bytes += PLACE_BYTES + sum(ITEM_BYTES + len(item.text) for item in place.items)
+            self._bytes += PLACE_BYTES + ITEM_BYTES * len(place.items)
         return known
 
     def configuration(self, number: int) -> int:
@@ -135,8 +132,7 @@ class ItemPlaces:
         kept = self._kept(items, arrays)
         data = bytes((byte,))
         if len(arrays) > len(items) == len(kept) == len(before.arrays) and before.alike:
-            new = OpenItem(arrays[len(items)], EMPTY, b"", EMPTY)
-            kept = (*kept, new)
+            kept = (*kept, OpenItem(arrays[len(items)], EMPTY, NO_TEXT, EMPTY))
         lexical = place.lexical if isinstance(place, ItemPlace) else Lexical.BETWEEN
         return self.behind(ItemPlace(at, kept, lexical), after, data) if kept else after
 
@@ -165,9 +161,11 @@ class ItemPlaces:
 
     def at_end(self, place: ItemPlace) -> bool:
         """Whether a comma may follow the innermost item."""
-        item = place.item
-        closes = self.arrays.closes(place.configuration, item.array) if item.text else False
-        return closes and place.lexical is not Lexical.GAP
+        item, at = place.item, place.configuration
+        if item.text == NO_TEXT or not self.arrays.closes(at, item.array):
+            return False
+        # White space stands before commas where it has no bound: there it leads nowhere else.
+        return place.lexical is not Lexical.GAP or self.table.step(at, GAPS[0]) == at
 
     def further(self, place: ItemPlace) -> ItemPlace | int:
         """The place behind the comma after the innermost item; DEAD where there may be no other."""
@@ -175,39 +173,35 @@ class ItemPlaces:
         most = self.arrays.most(item.array)
         if most is not None and self.sets.count(item.earlier) + 2 > most:
             return DEAD
-        earlier = self.sets.with_text(item.earlier, item.text)
+        earlier = self.sets.with_text(item.earlier, self.texts.text(item.text))
         outer = [self.longer(other, b",", Lexical.BETWEEN) for other in place.items[:-1]]
-        items = (*outer, OpenItem(item.array, earlier, b"", earlier))
+        items = (*outer, OpenItem(item.array, earlier, NO_TEXT, earlier))
         return ItemPlace(self.arrays.further(item.array), items, Lexical.BETWEEN)
 
     def longer(self, item: OpenItem, data: bytes, lexical: Lexical) -> OpenItem:
         """An item behind compact bytes of it, which end in some state."""
-        text = item.text + data
+        text = self.texts.longer(item.text, data)
         ahead = self.sets.rests(item.ahead, data) if item.ahead != EMPTY else EMPTY
-        if ahead != EMPTY and lexical is Lexical.GAP and text and text[-1] not in _OPEN:
-            ahead = self.sets.beginning(ahead, _BEHIND_VALUES)  # a number has ended
+        if ahead != EMPTY and lexical is Lexical.GAP and text != NO_TEXT and self.texts.last(text) not in _OPEN:
+            ahead = self.sets.beginning(ahead, _BEHIND_SCALARS)  # a number has ended
         return OpenItem(item.array, item.earlier, text, ahead)
-
-    def with_earlier(self, item: OpenItem, earlier: int, lexical: Lexical) -> OpenItem:
-        """The item where other ones were before. `lexical`: the state of its text."""
-        return self.longer(item._replace(earlier=earlier, text=b"", ahead=earlier), item.text, lexical)
 
     def moved(self, place: ItemPlace, configuration: int, source: ItemPlaces) -> ItemPlace:
         """The place of another table, whose configuration is this one here."""
         items = []
         for item, array in zip(place.items, self.arrays.of(configuration).arrays, strict=False):
             earlier = EMPTY
-            for text, is_whole in source.sets.prefixes(item.earlier, lambda _: True):
-                if is_whole:
-                    earlier = self.sets.with_text(earlier, text)
-            items.append(self.with_earlier(item._replace(array=array), earlier, place.lexical))
+            for text in source.sets.texts(item.earlier):
+                earlier = self.sets.with_text(earlier, text)
+            begun = OpenItem(array, earlier, NO_TEXT, earlier)
+            items.append(self.longer(begun, source.texts.text(item.text), place.lexical))
         assert len(items) == len(place.items), "a configuration is where it was"
         return ItemPlace(configuration, tuple(items), place.lexical)
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return self._bytes + self.sets.size_bytes + self.arrays.size_bytes
+        return self._bytes + self.sets.size_bytes + self.texts.size_bytes + self.arrays.size_bytes
 
     @staticmethod
     def _kept(items: tuple[OpenItem, ...], arrays: tuple[OpenArray, ...]) -> tuple[OpenItem, ...]:

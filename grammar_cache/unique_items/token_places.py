@@ -5,7 +5,7 @@ A token may go over the comma behind an item, if all behind it is inside of the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,12 +14,17 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.unique_items.compact_texts import Lexical, compacted
 from grammar_cache.unique_items.item_sets import EMPTY
+from grammar_cache.unique_items.item_texts import NO_TEXT
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.open_arrays import OUTSIDE
+from grammar_cache.unique_items.open_arrays import OUTSIDE, OpenArray
 from grammar_cache.unique_items.places import ENDS, ItemPlace, ItemPlaces, OpenItem
 
 CROSSING_BYTES = 400
 """Bytes of a crossing, with what it holds, about."""
+
+
+_Where: TypeAlias = tuple[int, tuple[OpenArray, ...]]
+"""Configuration, and the arrays with items of a place."""
 
 
 class Crossing(NamedTuple):
@@ -39,8 +44,8 @@ class TokenPlaces:
         self.places = ItemPlaces(table)
         self._compiled = compiled
         self._tokens = tokens
-        self._crossings: dict[int, tuple[Crossing, ...]] = {}
-        self._over: dict[int, dict[int, tuple[bytes, ItemPlace]]] = {}
+        self._crossings: dict[_Where, tuple[Crossing, ...]] = {}
+        self._over: dict[_Where, dict[int, tuple[bytes, ItemPlace]]] = {}
 
     def behind(self, place: ItemPlace | int, token: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, DEAD (-1) if it leads nowhere. `reserved`: also beyond the limit. Raises
@@ -57,7 +62,7 @@ class TokenPlaces:
     def correct(self, number: int, tokens: Ints, after: Ints) -> None:
         """Writes the numbers of the places behind several tokens over those of the configurations."""
         place = self.places.of(number)
-        if number == DEAD or (place is None and not self._is_outside(number)):
+        if number == DEAD:
             return
         for column, (token, configuration) in enumerate(zip(tokens.tolist(), after.tolist(), strict=True)):
             found = self.placed(number if place is None else place, token, configuration)
@@ -65,9 +70,9 @@ class TokenPlaces:
 
     def crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
         """Tokens that may go over the comma behind the item of a place, by what they begin."""
-        known = self._crossings.get(place.configuration)
+        known = self._crossings.get(_where(place))
         if known is None:
-            known = self._crossings[place.configuration] = self._found_crossings(place)
+            known = self._crossings[_where(place)] = self._found_crossings(place)
         return known
 
     def behind_comma(self, place: ItemPlace, before: bytes) -> ItemPlace | None:
@@ -85,7 +90,8 @@ class TokenPlaces:
     def begun(self, further: ItemPlace, begun: ItemPlace) -> ItemPlace:
         """A place that is begun behind a comma, with the earlier items there."""
         pairs = zip(further.items, begun.items, strict=True)
-        return begun._replace(items=tuple([self.places.longer(it, new.text, begun.lexical) for it, new in pairs]))
+        text = self.places.texts.text
+        return begun._replace(items=tuple([self.places.longer(it, text(new.text), begun.lexical) for it, new in pairs]))
 
     def placed(self, place: ItemPlace | int, token: int, after: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, given the configuration that the compiled grammar knows behind it."""
@@ -97,8 +103,8 @@ class TokenPlaces:
         if after == DEAD:
             return self._across(place, string) if isinstance(place, ItemPlace) else DEAD
         if isinstance(place, int):
-            is_plain = not self.places.arrays.of(after).arrays or not self._is_outside(place)
-            return after if is_plain else self._followed(place, after, data, reserved=reserved)
+            enters = self._is_outside(place) or string in self._tokens.leaving
+            return self._followed(place, after, data, reserved=reserved) if enters else after
         if string in self._tokens.ending and place.may_repeat and self._repeats(place, data):
             return DEAD
         if string in self._tokens.leaving or not self.places.is_inside(place, after):
@@ -136,24 +142,25 @@ class TokenPlaces:
     def _across(self, place: ItemPlace, string: int) -> ItemPlace | int:
         """The place behind a string that the compiled grammar doesn't take: it may go over a comma."""
         self.crossings(place)
-        known = self._over[place.configuration].get(string)
+        known = self._over[_where(place)].get(string)
         further = None if known is None else self.behind_comma(place, known[0])
         return DEAD if known is None or further is None else self.begun(further, known[1])
 
     def _found_crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
         found: dict[ItemPlace, dict[bytes, Ints]] = {}
         over: dict[int, tuple[bytes, ItemPlace]] = {}
+        text = self.places.texts.text(place.item.text)
         for before, strings in self._tokens.commas.items():
-            if self._may_end(place.item.text, before) and self._ends_item(place, before):
+            if self._may_end(text, before) and self._ends_item(place, before):
                 for begun, same in self._begun(place, strings).items():
                     over |= dict.fromkeys(same, (before, begun))
                     found.setdefault(begun, {})[before] = np.array(self._tokens.ids(same), np.int32)
-        self._over[place.configuration] = over
+        self._over[_where(place)] = over
         return tuple(Crossing(begun, ways, np.concatenate(list(ways.values()))) for begun, ways in found.items())
 
     def _begun(self, place: ItemPlace, strings: list[tuple[int, bytes]]) -> dict[ItemPlace, list[int]]:
         """Places that strings begin, given their bytes behind the comma: those that are inside of the next item."""
-        items = tuple([OpenItem(item.array, EMPTY, b"", EMPTY) for item in place.items])
+        items = tuple([OpenItem(item.array, EMPTY, NO_TEXT, EMPTY) for item in place.items])
         start = ItemPlace(self.places.arrays.further(place.item.array), items, Lexical.BETWEEN)
         found: dict[ItemPlace, list[int]] = {}
         for string, data in strings:
@@ -161,7 +168,7 @@ class TokenPlaces:
             text, state = compacted(data, Lexical.BETWEEN)
             if (text and state is Lexical.GAP) or not isinstance(after, ItemPlace):
                 continue
-            if len(after.items) == len(items) and after.item.text == text:
+            if len(after.items) == len(items) and self.places.texts.text(after.item.text) == text:
                 found.setdefault(after, []).append(string)
         return found
 
@@ -181,6 +188,10 @@ class TokenPlaces:
             if at == DEAD or not self.places.is_inside(place, at):
                 return False
         return arrays.closes(at, place.item.array)
+
+
+def _where(place: ItemPlace) -> _Where:
+    return place.configuration, tuple([item.array for item in place.items])
 
 
 _CLOSING = {b'"': b'"', b"{": b"}", b"[": b"]"}

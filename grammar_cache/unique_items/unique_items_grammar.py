@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +158,8 @@ class UniqueItemsGrammar(CompiledGrammar):
         return values
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
-        for ids in (ranking[:1], ranking[1:]):
+        for first, past in pairwise((0, 1, 64, 4096, len(ranking))):
+            ids = ranking[first:past]
             after = self.consume_batch(np.array([configuration], np.int32), ids[None, :])[0]
             found = np.flatnonzero(self.distances_behind(configuration, after, tokens) <= tokens)
             if len(found):
@@ -233,7 +235,7 @@ class UniqueItemsGrammar(CompiledGrammar):
             alike = [before for before in crossing.ways if before and before[0] not in along]
             first = behind(alike[0]) if alike else None
             if first is None or not self._leaving.fits_soon(
-                self._tokens.begun(first, crossing.begun), left, len(place.item.text)
+                self._tokens.begun(first, crossing.begun), left, self._places.texts.size(place.item.text)
             ):
                 alike = []
             if len(alike) == len(crossing.ways):

@@ -45,11 +45,12 @@ class CanonicalValues(Values):
 
     def _listing(self, shape: Shape) -> dict[str, Json]:
         found = super()._listing(shape)
-        others = [name for name, value in found.items() if not canonical_scalars.has_own_spelling(value)]
-        for name in others:
-            why = f"uniqueItems can't be enforced around {name}, which has no spelling of its own"
-            self._translation.refuse(pointer(shape.key[0]), why)
-        return {name: value for name, value in found.items() if name not in others}
+        spelled = {name: value for name, value in found.items() if self._literals.is_spelled(value)}
+        if len(spelled) < len(found):
+            self._translation.reader.leave_out(
+                pointer(shape.key[0]), "around listed numbers without a spelling of their own"
+            )
+        return spelled
 
     def _name(self, rule: str) -> str:
         return f"{self.kind}{rule}"

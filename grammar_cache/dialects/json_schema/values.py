@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
@@ -12,6 +12,7 @@ from grammar_cache.dialects.json_schema.containers.writing import Order, Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, larger_than
 from grammar_cache.dialects.json_schema.expressions.encoding import quoted
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
+from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.literal_texts import LiteralTexts
 from grammar_cache.dialects.json_schema.logic.literals import Literals
@@ -41,16 +42,16 @@ _NOT_INTEGRAL = Interval(not_multiples=(Decimal(1),))
 
 @dataclass(slots=True)
 class Translation:
-    """Translation of one document: what its schemas say, and what has been written of it. `refuse`, told a pointer and
-    a reason, raises UnsupportedFeature, or reports that the keyword is dropped. `states`: how many an automaton may
-    have. `root`: the document."""
+    """Translation of one document: what its schemas say, and what has been written of it. `reader`: of the
+    schemas, which tells what isn't enforced. `states`: how many an automaton may have. `root`: the document.
+    """
 
     conjunctions: Conjunctions
     literals: Literals
     patterns: strings.Patterns
     layout: Layout
     rules: Rules
-    refuse: Callable[[str, str], None]
+    reader: FactReader
     states: int
     root: Json
 
@@ -103,7 +104,8 @@ class Values:
             order=self.order,
             define=self._rules.define,
             define_unique=self._rules.define_unique,
-            refuse=translation.refuse,
+            refuse=translation.reader.refuse,
+            leave_out=translation.reader.leave_out,
             spend=self._rules.spend,
             states=translation.states,
         )

@@ -212,7 +212,7 @@ def _unique(
     elif least > 1:
         why = "that needs two items or more"
     else:
-        why = "with a listed value that has no spelling of its own"
+        why = "with listed numbers without a spelling of their own"
     writer.refuse(where, f"uniqueItems can't be enforced in an array {why}, unless their values are few and listed")
     return None
 

@@ -41,24 +41,25 @@ _FRACTION = seq(_MINUS, alt((Bytes(b"0"), _whole(_BEFORE_DECIMALS))), Bytes(b"."
 SCALAR = alt((STRING, _INTEGER, _FRACTION, Bytes(b"true"), Bytes(b"false"), Bytes(b"null")))
 
 
-def has_own_spelling(value: Json) -> bool:
-    """Whether a listed value has a canonical text, and so have all parts of it."""
+def has_own_spelling(value: Json, *, integral_decimals: bool) -> bool:
+    """Whether a listed value has a canonical text, and so have all parts of it. `integral_decimals`: 2.0 is an integer,
+    so that it is written 2.
+    """
     stack = [value]
     while stack:
         part = stack.pop()
         if isinstance(part, dict | list):
             stack.extend(part.values() if isinstance(part, dict) else part)
-        elif isinstance(part, int):
-            if not -(10**_DIGITS) < part < 10**_DIGITS:
+        elif isinstance(part, int | Decimal):
+            is_whole = isinstance(part, int) or (integral_decimals and part == part.to_integral_value())
+            if not (abs(part) < 10**_DIGITS if is_whole else _is_fraction(Decimal(part))):
                 return False
-        elif isinstance(part, Decimal) and not _is_fraction(part):
-            return False
     return True
 
 
 def spellings(value: int | Decimal) -> tuple[str, ...]:
     """The canonical text of a number that has one."""
-    return (format(value.normalize(), "f") if isinstance(value, Decimal) else str(value),)
+    return (format(value.normalize() if value else Decimal(0), "f") if isinstance(value, Decimal) else str(value),)
 
 
 def _is_fraction(value: Decimal) -> bool:

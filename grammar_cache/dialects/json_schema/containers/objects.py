@@ -285,8 +285,7 @@ def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: 
     contents = [content] if musts or least > 1 else [content, *_each_alone(alone, members.owed)]
     found = forms(writer.layout, contents, or_empty=not (musts or least or members.some))
     if alone and is_nothing(found):
-        why = "uniqueItems can't be enforced around objects that need several members which aren't declared"
-        writer.refuse(members.pointer, why)
+        writer.leave_out(members.pointer, "around objects that need several members which aren't declared")
     return found
 
 

@@ -26,7 +26,8 @@ class Writer:
     members, where values have one spelling each; None where they may have more. `define` makes a rule, `define_unique`
     that of the first of items that may not repeat, told that of further ones and the most items (see
     `expression.Unique`). `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword
-    is dropped. `spend` is told of nodes that what is written is charged as. `states`: how many an automaton may have.
+    is dropped; `leave_out` raises it, or reports that values are left out. `spend` is told of nodes that what is
+    written is charged as. `states`: how many an automaton may have.
     """
 
     layout: Layout
@@ -43,5 +44,6 @@ class Writer:
     define: Define
     define_unique: Callable[[str, Expression, Expression, int | None], Ref]
     refuse: Callable[[str, str], None]
+    leave_out: Callable[[str, str], None]
     spend: Callable[[int], None]
     states: int

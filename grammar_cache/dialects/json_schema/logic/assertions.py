@@ -274,6 +274,12 @@ class FactReader:
         self._dropped += 1
         self._report(pointer, "not enforced")
 
+    def leave_out(self, pointer: str, message: str) -> None:
+        """Values have no text among items that may not repeat: raises UnsupportedFeature, or reports it if lenient."""
+        if not self._lenient:
+            raise UnsupportedFeature(f"uniqueItems can't be enforced {message}{tables.LENIENT}", pointer=pointer)
+        self._report(pointer, "left out where items may not repeat")
+
     def _report(self, pointer: str, what: str) -> None:
         self._ignored[f"{pointer}: {what}"] = None
 

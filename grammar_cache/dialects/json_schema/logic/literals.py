@@ -50,7 +50,11 @@ class Literals:
     def are_spelled(self, conjunction: Conjunction) -> bool:
         """Whether those of the values that satisfy all these schemas which are listed have a spelling of their own."""
         listings = (shape for shape in self._conjunctions.shapes(conjunction) if shape.values)
-        return all(has_own_spelling(value) for shape in listings for value in self.values(shape).values())
+        return all(self.is_spelled(value) for shape in listings for value in self.values(shape).values())
+
+    def is_spelled(self, value: Json) -> bool:
+        """Whether a listed value has a spelling of its own."""
+        return has_own_spelling(value, integral_decimals=self._integral_decimals)
 
     def satisfies(self, value: Json, conjunction: Conjunction) -> bool:
         self._decide([(value, conjunction)])
