@@ -6,14 +6,16 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grammar_cache import CompiledGrammar, Vocabulary
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema.compiler import parse
 from server.checking.membership import Recogniser
-from tests.grammar_cache.unique_items.schemas import judge
+from tests.grammar_cache.unique_items.schemas import compiled, judge
 from tests.strategies import examples
 
 POINT: dict[str, Any] = {
@@ -47,7 +49,7 @@ def test_objects_are_accepted_where_the_validator_accepts_them(candidates: list[
     """Objects as Python writes them, and with other white space: what is equal is equal in any."""
     schema, accepted = arrays(POINT), accepts(arrays(POINT), "any")
     for values in candidates:
-        layouts = [{}, {"separators": (",", ":")}, {"indent": rng.choice([0, 2, "\t"])}]
+        layouts = [{}, {"separators": (",", " :\n")}, {"indent": rng.choice([0, 2, "\t"])}]
         parts = [json.dumps(value, ensure_ascii=False, **rng.choice(layouts)) for value in values]
         text = f"[{', '.join(parts)}]"
         assert accepted(text) == judge(schema, text.encode()), text
@@ -126,3 +128,80 @@ def test_nothing_repeats_among_many_objects() -> None:
     values = [{"x": number, "label": "same"} for number in range(100)]
     for more, is_valid in (([], True), ([values[7]], False), ([{"x": 7}], True)):
         assert accepted(json.dumps([*values, *more])) == is_valid
+
+
+def grammar(schema: Any, *several: bytes, whitespace: Whitespace = "compact") -> CompiledGrammar:
+    """A schema's grammar over bytes and some tokens of several."""
+    words = Vocabulary([*(bytes((byte,)) for byte in range(256)), *several, None], [256 + len(several)])
+    return compiled(schema, words, whitespace)
+
+
+LETTERS = {"type": "string", "pattern": "^(a|b|cccccc)$"}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_distances_of_nested_items_are_those_of_their_own_arrays(order: int) -> None:
+    """An outer item goes on along an earlier one by a comma of the inner array, whose items have to differ too."""
+    nested = grammar(arrays(arrays(LETTERS)))
+    before = b'[["a"],["a","b"],["cccccc"],["cccccc","b"],'
+    places = [nested.take_bytes(nested.start, before + text) for text in (b'["a"', b'["cccccc"')][::order]
+    assert [nested.distance(place) for place in places] == [11, 6][::order]
+    assert [len(nested.witness(place)) for place in places] == [11, 6][::order]
+
+
+def test_an_item_may_differ_by_what_follows_an_inner_comma() -> None:
+    """An inner array that is the beginning of a longer one may come again, where it goes on."""
+    nested = grammar(arrays(arrays({"type": "string"})))
+    at = nested.take_bytes(nested.start, b'[["a"],["a')
+    assert nested.mask(at, 20)[ord('"')]
+    assert not nested.mask(nested.take_bytes(at, b'"'), 20)[ord("]")]
+    assert nested.consume_bytes(at, b'","b"]]') is not None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_tokens_over_a_comma_are_those_of_the_arrays_that_are_open(first: int) -> None:
+    """Two texts lead to one configuration, of which one has an inner array whose items may not repeat."""
+    plain = {"type": "array", "items": {"enum": ["q", "ad"]}}
+    ways: list[dict[str, Any]] = [{"k": {"const": 1}, "x": arrays({"type": "string"})}, {"x": plain}]
+    forms = [{"type": "object", "properties": way, "additionalProperties": False} for way in ways]
+    found = grammar(arrays({"anyOf": forms}), b'","', b'",')
+    places = [found.take_bytes(found.start, text) for text in (b'[{"k":1,"x":["ab', b'[{"x":["ab')]
+    masks = {place: found.mask(place, 60) for place in (places[first], places[1 - first])}
+    assert [masks[place][256:258].tolist() for place in places] == [[True, True], [False, False]]
+    assert [found.consume(place, 256) is None for place in places] == [False, True]
+
+
+def test_a_token_may_leave_one_array_and_enter_another() -> None:
+    """Tokens and their bytes lead to one place, also out of an array that is read in two ways."""
+    one = {"anyOf": [arrays(LETTERS), {"type": "array", "items": {"enum": ["a", "q"]}}]}
+    schema = {"type": "object", "properties": {"x": one, "y": arrays(LETTERS)}, "additionalProperties": False}
+    found = grammar(schema, b'"],"y":["a"')
+    at = found.take_bytes(found.start, b'{"x":["a')
+    assert found.consume(at, 256) == found.consume_bytes(at, b'"],"y":["a"')
+    assert found.mask(found.take(at, 256), 20)[ord(",")]
+
+
+def test_white_space_before_a_comma_ends_nothing() -> None:
+    """Where any white space may stand, an item that has to go on by a comma may have some before it."""
+    nested = grammar(arrays(arrays({"type": "string"})), whitespace="any")
+    at = nested.take_bytes(nested.start, b'[["a"],["a","b"],["a" ')
+    assert nested.consume_bytes(at, b',"c"]]') is not None
+    assert nested.consume_bytes(at, b"]") is None
+    assert [ord(" ") in np.flatnonzero(nested.mask(at, left)) for left in (4, 9)] == [False, True]
+
+
+def test_memory_grows_with_a_text_and_its_depth() -> None:
+    """Twice as long a string takes twice the memory, byte by byte; so does twice as deep a tree, a level."""
+    node = {"type": "object", "properties": {"of": arrays({"$ref": "#"})}, "additionalProperties": False}
+
+    def size(schema: Any, text: bytes) -> int:
+        found = grammar(schema)
+        before, at = found.size_bytes, found.start
+        for byte in text:
+            at = found.take_bytes(at, bytes((byte,)))
+        return found.size_bytes - before
+
+    assert size(arrays({"type": "string"}), b'["' + b"x" * 4000) < 2.5 * size(
+        arrays({"type": "string"}), b'["' + b"x" * 2000
+    )
+    assert size(node, b'{"of":[' * 60) < 5 * size(node, b'{"of":[' * 30)
