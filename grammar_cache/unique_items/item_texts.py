@@ -5,7 +5,7 @@ from __future__ import annotations
 NO_TEXT = 0
 """Number of the empty text."""
 
-BYTE_BYTES = 200
+BYTE_BYTES = 130
 """Bytes that a byte of a text takes, about."""
 
 

@@ -1,13 +1,16 @@
 """Distances where the item under way may still become one that was there before.
 
 They are those of a way that leaves all the earlier ones: one more than the additive distance behind the nearest of a
-few tokens that do so at once; where none does, one more than behind a token that goes on along them; where none of
-those comes to an end either, of all tokens. Each is reached by a token behind which one token less is needed.
+few tokens that do so at once; where none does, one more than behind the first token along them that comes to an end;
+where none does either and bytes are missing in the vocabulary, of all tokens. Each is reached by a token behind which
+one token less is needed.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,12 +26,35 @@ from grammar_cache.unique_items.token_places import TokenPlaces
 
 _COMMA = ord(",")
 
-FOUND_BYTES = 250
-"""Bytes of a distance, with what it holds, about."""
+FUEL = 10_000
+"""Places along earlier items that one distance may take: further ways are taken for none."""
+_ANY_TOKEN = 100
+"""Places that a look at all tokens counts as."""
 
+FOUND_BYTES = 300
+"""Bytes of a distance, with what it holds, about."""
 
 _Key: TypeAlias = tuple[int, tuple[tuple[int, ...], ...]]
 """Facts that such a distance depends on: see `_key`."""
+
+
+class _Found(NamedTuple):
+    """Distance, the next token, and the places that were looked at: what is known is charged as if it were new."""
+
+    distance: int
+    token: int
+    cost: int
+
+
+@dataclass(slots=True)
+class _Search:
+    """Search under way from a place. `waiting`: the way that is looked at, and whether it was known before."""
+
+    place: ItemPlace
+    ways: Iterator[tuple[int, ItemPlace]]
+    cost: int = 1
+    waiting: tuple[int, ItemPlace] | None = None
+    was_known: bool = True
 
 
 class Leaving:
@@ -40,26 +66,15 @@ class Leaving:
         self._tokens = tokens
         single = compiled.vocabulary.single_bytes.tolist()
         self._single = {(compiled.vocabulary.spelling[token] or b"")[0]: token for token in single}
-        self._known: dict[_Key, tuple[int, int]] = {}
+        self._bytes_are_whole = len(self._single) == 256
+        self._known: dict[_Key, _Found] = {}
         self._near: dict[tuple[int, frozenset[int]], tuple[int, int]] = {}
 
     def distance(self, place: ItemPlace | int) -> int:
         """An upper bound on the tokens still needed; INFINITE if no completion is known."""
         if isinstance(place, ItemPlace) and place.may_repeat:
-            return self._found(place)[0]
+            return self._found(place).distance
         return self._additive(place.configuration if isinstance(place, ItemPlace) else place)
-
-    def fits(self, place: ItemPlace | int, tokens: int) -> bool:
-        """Whether the distance is at most so much: mostly it is plain to see, without the distance itself."""
-        if not isinstance(place, ItemPlace) or not place.may_repeat or _key(place) in self._known:
-            return self.distance(place) <= tokens
-        best, _ = self._at_once(place)
-        if best < INFINITE:
-            return best <= tokens
-        after = self._along_first(place)
-        if after is not None and after.may_repeat and self._found(after)[0] < tokens:
-            return True
-        return self.distance(place) <= tokens
 
     def fits_soon(self, place: ItemPlace, tokens: int, size: int) -> bool:
         """Whether tokens of one byte along the first of the earlier items, and one that leaves all of them before the
@@ -86,31 +101,68 @@ class Leaving:
 
     def token(self, place: ItemPlace) -> int:
         """The next token of such a completion, where an item may still become an earlier one and one is known."""
-        return self._found(place)[1]
+        return self._found(place).token
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
         return FOUND_BYTES * (len(self._known) + len(self._near))
 
-    def _found(self, place: ItemPlace) -> tuple[int, int]:
-        """Distance, and the next token. Items get longer along each way, so there is no way round."""
-        todo = [place]
-        while todo:
-            at = todo[-1]
-            if _key(at) in self._known:
-                todo.pop()
-                continue
-            best = self._at_once(at)
-            if best[0] >= INFINITE:
-                ways = self._ways(at)
-                missing = [after for _, after in ways if _key(after) not in self._known]
-                if missing:
-                    todo += missing
-                    continue
-                best = min(((1 + self._known[_key(after)][0], token) for token, after in ways), default=best)
-            self._known[_key(at)] = best if best[0] < INFINITE else self._by_any(at)
+    def _found(self, place: ItemPlace) -> _Found:
+        """Distance and next token. Items get longer along each way, so there is no way round."""
+        if _key(place) not in self._known and not self._is_near(place):
+            searches, spent = [_Search(place, self._ways(place))], 1
+            while searches and spent <= FUEL:
+                search = searches[-1]
+                search.waiting = search.waiting or next(search.ways, None)
+                if search.waiting is None:
+                    spent += self._ended(search)
+                    searches.pop()
+                elif (known := self._known.get(_key(search.waiting[1]))) is not None:
+                    search.cost += known.cost
+                    spent += known.cost if search.was_known else 0
+                    if known.distance < INFINITE:
+                        self._known[_key(search.place)] = self._shorter(search, 1 + known.distance)
+                        searches.pop()
+                    search.waiting, search.was_known = None, True
+                elif not self._is_near(search.waiting[1]):
+                    search.was_known, spent = False, spent + 1
+                    searches.append(_Search(search.waiting[1], self._ways(search.waiting[1])))
+            if spent > FUEL:
+                self._known[_key(place)] = _Found(*self._by_any(place), FUEL + 1)
         return self._known[_key(place)]
+
+    def _is_near(self, place: ItemPlace) -> bool:
+        """Whether a token leaves the earlier items at once: then the distance is known."""
+        best, token = self._at_once(place)
+        if best < INFINITE:
+            self._known[_key(place)] = _Found(best, token, 1)
+        return best < INFINITE
+
+    def _shorter(self, search: _Search, distance: int) -> _Found:
+        """What is found on the way that is looked at, or byte by byte."""
+        assert search.waiting is not None, "a way has come to an end"
+        by_bytes = self._by_bytes(search.place)
+        if by_bytes < distance:
+            first = self._places.places.sets.node(search.place.aheads[0]).edges[0].label[0]
+            return _Found(by_bytes, self._single[first], search.cost)
+        return _Found(distance, search.waiting[0], search.cost)
+
+    def _by_bytes(self, place: ItemPlace) -> int:
+        """The distance by bytes of the first of the earlier items, and a token that leaves all of them."""
+        taken, at = 0, place
+        while (best := self._at_once(at)[0]) >= INFINITE:
+            after = self._along_first(at)
+            if after is None or not after.may_repeat:
+                return INFINITE
+            at, taken = after, taken + 1
+        return taken + best
+
+    def _ended(self, search: _Search) -> int:
+        """Notes that no token along the earlier items comes to an end. Gives what that has cost further."""
+        further = 0 if self._bytes_are_whole else _ANY_TOKEN
+        self._known[_key(search.place)] = _Found(*self._by_any(search.place), search.cost + further)
+        return further
 
     def _at_once(self, place: ItemPlace) -> tuple[int, int]:
         """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on."""
@@ -135,30 +187,27 @@ class Leaving:
         vocabulary = self._compiled.vocabulary
         return vocabulary.data[vocabulary.data_offsets[tokens]].astype(np.int32)
 
-    def _ways(self, place: ItemPlace) -> list[tuple[int, ItemPlace]]:
-        """Tokens that go on along earlier items, and the places behind them: of one byte, and the longest that go along
-        all that begin with it; where there is no such byte, all.
+    def _ways(self, place: ItemPlace) -> Iterator[tuple[int, ItemPlace]]:
+        """Tokens that go on along earlier items, and the places behind them: of those that begin with a byte the
+        longest and the shortest; where that is more than one byte, all.
         """
-        found = []
-        for token in sorted(self._along(place)):
+        for token in dict.fromkeys(self._along(place)):
             after = self._places.behind(place, token)
             if isinstance(after, ItemPlace) and after.may_repeat and self._read(after) > self._read(place):
-                found.append((token, after))
-        return found
+                yield token, after
 
-    def _along(self, place: ItemPlace) -> set[int]:
-        sets, tokens = self._places.places.sets, set[int]()
+    def _along(self, place: ItemPlace) -> Iterator[int]:
+        sets = self._places.places.sets
         for ahead in place.aheads:
             for label, _ in sets.node(ahead).edges:
                 single, longest = self._single.get(label[0]), self._tokens.longest(label)
                 if single is None or longest is None:
                     inside, _ = self._tokens.along(sets, ahead, place.lexical)
-                    tokens |= set(self._tokens.first_ids(inside).tolist())
+                    yield from sorted(self._tokens.first_ids(inside).tolist())
                     break
-                tokens |= {single, *self._tokens.first_ids([longest]).tolist()}
+                yield from (*self._tokens.first_ids([longest]).tolist(), single)
         if len(place.items) > 1 and _COMMA in self._single and self._places.places.at_end(place):
-            tokens.add(self._single[_COMMA])  # the outer item may differ by a further inner one
-        return tokens
+            yield self._single[_COMMA]  # the outer item may differ by a further inner one
 
     def _along_first(self, place: ItemPlace) -> ItemPlace | None:
         """The place behind the first byte of the first of the earlier items that are ahead."""
@@ -171,8 +220,10 @@ class Leaving:
         return self._places.places.texts.size(place.items[0].text)
 
     def _by_any(self, place: ItemPlace) -> tuple[int, int]:
-        """The nearest of all tokens that leave the earlier items at once."""
+        """The nearest of all tokens that leave the earlier items at once, where some bytes are no tokens."""
         best = INFINITE, -1
+        if self._bytes_are_whole:
+            return best
         over = [crossing.tokens for crossing in self._places.crossings(place)]
         for token in np.concatenate([np.flatnonzero(self._compiled.mask(place.configuration)), *over]).tolist():
             after = self._places.behind(place, token)

@@ -25,7 +25,7 @@ ENDS = frozenset((*GAPS, _COMMA, ord("]")))
 _OPEN = frozenset(b"{[,:")
 _BEHIND_SCALARS = frozenset(b"}],:")
 
-PLACE_BYTES, ITEM_BYTES = 350, 150
+PLACE_BYTES, ITEM_BYTES = 230, 100
 """Bytes of a place, and of each item of it, with what they hold, about."""
 
 

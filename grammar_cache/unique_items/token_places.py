@@ -12,7 +12,7 @@ import numpy as np
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
-from grammar_cache.unique_items.compact_texts import Lexical, compacted
+from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_texts import NO_TEXT
 from grammar_cache.unique_items.item_tokens import ItemTokens
@@ -131,6 +131,8 @@ class TokenPlaces:
 
     def _repeats(self, place: ItemPlace, data: bytes) -> bool:
         """Whether bytes end an item that was there before."""
+        if not place.lexical.in_string and not data.strip(GAPS):
+            return self.places.is_repeated(place)
         for byte in data:
             if not place.may_repeat:
                 return False

@@ -247,7 +247,7 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def _fits(self, further: ItemPlace | None, begun: ItemPlace, left: int) -> bool:
         """Whether what is begun behind a comma fits."""
-        return further is not None and self._leaving.fits(self._tokens.begun(further, begun), left)
+        return further is not None and self._leaving.distance(self._tokens.begun(further, begun)) <= left
 
     def _drop_repeated(self, flags: NDArray[np.bool_], place: ItemPlace, left: int) -> None:
         """Takes out what repeats an item, and what goes on along one, but for that from which as much is left."""
@@ -264,7 +264,8 @@ class UniqueItemsGrammar(CompiledGrammar):
         for string, token, configuration in zip(strings, first.tolist(), behind, strict=True):
             if configuration != DEAD:
                 after = self._tokens.placed(place, token, configuration)
-                flags[tokens.ids([string])] = after != DEAD and self._leaving.fits(after, left)
+                if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
+                    flags[tokens.ids([string])] = after != DEAD and self._leaving.distance(after) <= left
         if self._leaving.distance(place) <= left + 1:
             flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
 

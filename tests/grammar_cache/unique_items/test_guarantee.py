@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from grammar_cache import CompiledGrammar, Limits
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.constraint import Whitespace
+from grammar_cache.unique_items import leaving
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
 from tests.grammar_cache.unique_items.schemas import SCHEMAS, compiled, judge, vocabulary
@@ -76,6 +78,25 @@ def test_every_answer_is_valid_and_in_budget(case: Case, rng: random.Random) -> 
     grammar = case.compiled()
     text = walked(grammar, grammar.minimum.tokens + case.more, rng)
     assert judge(case.schema, text), text
+
+
+@given(CASES, st.sampled_from([0, 1, 3, 10]), st.randoms(use_true_random=False))
+@examples(60)
+def test_little_fuel_breaks_no_promise(case: Case, fuel: int, rng: random.Random) -> None:
+    """Where distances along earlier items are given up, answers are valid, and masks the same cold and warm."""
+    path: list[tuple[int, int, int]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leaving, "FUEL", fuel)
+        warm, cold = case.compiled(), case.compiled()
+        walked(warm, warm.minimum.tokens + 8, rng)
+        text = walked(
+            warm, warm.minimum.tokens + case.more, rng, lambda at, left, token, _: path.append((at, left, token))
+        )
+        assert judge(case.schema, text), text
+        here = cold.start
+        for at, left, token in path:
+            assert np.array_equal(cold.mask(here, left), warm.mask(at, left))
+            here = cold.take(here, token)
 
 
 @given(CASES, st.randoms(use_true_random=False))

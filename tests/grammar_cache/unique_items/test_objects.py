@@ -182,7 +182,7 @@ def test_a_token_may_leave_one_array_and_enter_another() -> None:
 
 
 def test_white_space_before_a_comma_ends_nothing() -> None:
-    """Where any white space may stand, an item that has to go on by a comma may have some before it."""
+    """An item that has to go on by a comma may have white space before it, where any may stand."""
     nested = grammar(arrays(arrays({"type": "string"})), whitespace="any")
     at = nested.take_bytes(nested.start, b'[["a"],["a","b"],["a" ')
     assert nested.consume_bytes(at, b',"c"]]') is not None

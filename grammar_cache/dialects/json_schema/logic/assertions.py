@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
-from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
+from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation import Naming, different, negated, without
 from grammar_cache.dialects.json_schema.logic.unevaluated import evaluated_items, seen_alone

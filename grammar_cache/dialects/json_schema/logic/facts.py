@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grammar_cache.dialects.json_schema.containers import arrays, objects
-from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
-from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.containers import array_facts, object_facts
+from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
+from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
 from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
@@ -32,8 +32,8 @@ class Facts:
     values: tuple[tuple[Json, ...], ...] = ()
     text: StringFacts = string_facts.FREE
     interval: Interval = numbers.FREE
-    array: ArrayFacts = arrays.FREE
-    object: ObjectFacts = objects.FREE
+    array: ArrayFacts = array_facts.FREE
+    object: ObjectFacts = object_facts.FREE
     others: tuple[str, ...] = ()
     choices: tuple[tuple[Conjunction, ...], ...] = ()
     exactly: tuple[tuple[str, ...], ...] = ()

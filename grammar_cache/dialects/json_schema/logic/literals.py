@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TypeAlias
 
-from grammar_cache.dialects.json_schema.containers import arrays, objects
-from grammar_cache.dialects.json_schema.containers.arrays import Contains
+from grammar_cache.dialects.json_schema.containers import array_facts, object_facts
+from grammar_cache.dialects.json_schema.containers.array_facts import Contains
 from grammar_cache.dialects.json_schema.containers.canonical_scalars import has_own_spelling
 from grammar_cache.dialects.json_schema.containers.keys import ByName
-from grammar_cache.dialects.json_schema.containers.objects import Some
+from grammar_cache.dialects.json_schema.containers.object_facts import Some
 from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
@@ -86,7 +86,7 @@ class Literals:
         """The items, or the names and values of members, each with what it may have to satisfy."""
         if isinstance(value, list):
             counted = [(count.value,) for facts in shape.arrays for count in facts.contains]
-            found = [(item, arrays.about(shape.arrays, place)) for place, item in enumerate(value)]
+            found = [(item, array_facts.about(shape.arrays, place)) for place, item in enumerate(value)]
             return found + [(item, one) for item in value for one in counted]
         if isinstance(value, dict):
             some = [one for facts in shape.objects for one in facts.some]
@@ -99,7 +99,7 @@ class Literals:
     def _members(self, value: dict[str, Json], shape: Shape) -> list[_Task]:
         """The values of the members, each with what it has to satisfy."""
         by_name = ByName(shape.objects, value)
-        return [(item, objects.about(by_name, name, self._patterns.matches)) for name, item in value.items()]
+        return [(item, object_facts.about(by_name, name, self._patterns.matches)) for name, item in value.items()]
 
     def _judged(self, value: Json, conjunction: Conjunction) -> bool:
         shapes = self._conjunctions.shapes(conjunction)
@@ -129,12 +129,12 @@ class Literals:
         return self._object(value, shape) if isinstance(value, dict) else True
 
     def _array(self, value: list[Json], shape: Shape) -> bool:
-        least, most = arrays.counts(shape.arrays)
+        least, most = array_facts.counts(shape.arrays)
         if len(value) < least or (most is not None and len(value) > most):
             return False
         if any(facts.unique for facts in shape.arrays) and len(set(map(identity, value))) < len(value):
             return False
-        items = ((item, arrays.about(shape.arrays, place)) for place, item in enumerate(value))
+        items = ((item, array_facts.about(shape.arrays, place)) for place, item in enumerate(value))
         if not all(self._satisfied[_key(*task)] for task in items):
             return False
         return all(self._counted(count, value) for facts in shape.arrays for count in facts.contains)
@@ -144,10 +144,10 @@ class Literals:
         return count.least <= found and (count.most is None or found <= count.most)
 
     def _object(self, value: dict[str, Json], shape: Shape) -> bool:
-        least, most = objects.counts(shape.objects)
+        least, most = object_facts.counts(shape.objects)
         if len(value) < least or (most is not None and len(value) > most):
             return False
-        if any(name not in value for name in objects.required(shape.objects)):
+        if any(name not in value for name in object_facts.required(shape.objects)):
             return False
         named = (facts.names for facts in shape.objects if facts.names)
         if not all(self._satisfied[_key(name, names)] for names in named for name in value):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 
-from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts, Contains
-from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts, Some
+from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts, Contains
+from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts, Some
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.numbers.numbers import Bound, Interval
 from grammar_cache.dialects.json_schema.schema.atoms import FALSE, TRUE, Conjunction, negation

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum, auto
 from typing import TypeAlias
 
-from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE

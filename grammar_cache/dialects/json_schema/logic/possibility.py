@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from grammar_cache.dialects.json_schema.containers import arrays, objects
-from grammar_cache.dialects.json_schema.containers.arrays import Contains
+from grammar_cache.dialects.json_schema.containers import array_facts, object_facts
+from grammar_cache.dialects.json_schema.containers.array_facts import Contains
 from grammar_cache.dialects.json_schema.containers.keys import ByName
-from grammar_cache.dialects.json_schema.containers.objects import Some
+from grammar_cache.dialects.json_schema.containers.object_facts import Some
 from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
@@ -69,10 +69,10 @@ class Possibility:
         return name not in denied and all(name in listing for listing in listings)
 
     def _array(self, shape: Shape, levels: int) -> bool:
-        least, most = arrays.counts(shape.arrays)
+        least, most = array_facts.counts(shape.arrays)
         if most is not None and most < least:
             return False
-        if any(self._without(arrays.about(shape.arrays, place), levels) for place in range(min(least, _PLACES))):
+        if any(self._without(array_facts.about(shape.arrays, place), levels) for place in range(min(least, _PLACES))):
             return False
         counts = (count for facts in shape.arrays for count in facts.contains if count.least)
         return not any(self._missing(count, shape, levels) for count in counts)
@@ -83,24 +83,24 @@ class Possibility:
         if length > _PLACES:
             return False
         return all(
-            self._without((*arrays.about(shape.arrays, place), count.value), levels)
+            self._without((*array_facts.about(shape.arrays, place), count.value), levels)
             for place in range(min(count.after, length), length + 1)
         )
 
     def _object(self, shape: Shape, levels: int) -> bool:
-        needed = objects.required(shape.objects)
+        needed = object_facts.required(shape.objects)
         if needed:
             members = ByName(shape.objects, needed)
             self._spend(shape.key[-1], len(needed) * (1 + members.asked // _ASKED_A_STEP))
             if any(self._without(self._member(members, name), levels) for name in needed):
                 return False
-        least, most = objects.counts(shape.objects)
+        least, most = object_facts.counts(shape.objects)
         if most is not None and most < max(least, len(needed)):
             return False
         return not any(self._lacking(some, shape, levels) for facts in shape.objects for some in facts.some)
 
     def _member(self, members: ByName, name: str) -> Conjunction:
-        return objects.about(members, name, self._patterns.matches)
+        return object_facts.about(members, name, self._patterns.matches)
 
     def _lacking(self, some: Some, shape: Shape, levels: int) -> bool:
         """Whether no member can be the one that there has to be."""

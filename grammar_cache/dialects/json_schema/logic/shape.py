@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grammar_cache.dialects.json_schema.containers.arrays import ArrayFacts
-from grammar_cache.dialects.json_schema.containers.objects import ObjectFacts
+from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
+from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
