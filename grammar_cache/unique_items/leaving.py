@@ -28,7 +28,7 @@ _COMMA = ord(",")
 
 FUEL = 10_000
 """Places along earlier items that one distance may take: further ways are taken for none."""
-_ANY_TOKEN = 100
+_ANY_TOKEN = 400
 """Places that a look at all tokens counts as."""
 
 FOUND_BYTES = 300
