@@ -39,11 +39,14 @@ _Key: TypeAlias = tuple[int, tuple[tuple[int, ...], ...]]
 
 
 class _Found(NamedTuple):
-    """Distance, the next token, and the places that were looked at: what is known is charged as if it were new."""
+    """Distance, the next token, and the places that were looked at: what is known is charged as if it were new. `far`:
+    bytes along an earlier item before what else is taken.
+    """
 
     distance: int
     token: int
     cost: int
+    far: int = 0
 
 
 @dataclass(slots=True)
@@ -122,7 +125,7 @@ class Leaving:
                     search.cost += known.cost
                     spent += known.cost if search.was_known else 0
                     if known.distance < INFINITE:
-                        self._known[_key(search.place)] = self._shorter(search, 1 + known.distance)
+                        self._known[_key(search.place)] = self._reached(search, search.waiting[0], known)
                         searches.pop()
                     search.waiting, search.was_known = None, True
                 elif not self._is_near(search.waiting[1]):
@@ -139,24 +142,23 @@ class Leaving:
             self._known[_key(place)] = _Found(best, token, 1)
         return best < INFINITE
 
-    def _shorter(self, search: _Search, distance: int) -> _Found:
-        """What is found on the way that is looked at, or byte by byte."""
-        assert search.waiting is not None, "a way has come to an end"
-        by_bytes = self._by_bytes(search.place)
-        if by_bytes < distance:
-            first = self._places.places.sets.node(search.place.aheads[0]).edges[0].label[0]
-            return _Found(by_bytes, self._single[first], search.cost)
-        return _Found(distance, search.waiting[0], search.cost)
-
-    def _by_bytes(self, place: ItemPlace) -> int:
-        """The distance by bytes of the first of the earlier items, and a token that leaves all of them."""
-        taken, at = 0, place
-        while (best := self._at_once(at)[0]) >= INFINITE:
-            after = self._along_first(at)
-            if after is None or not after.may_repeat:
-                return INFINITE
-            at, taken = after, taken + 1
-        return taken + best
+    def _reached(self, search: _Search, token: int, behind: _Found) -> _Found:
+        """What is found on a way that comes to an end: by that token, or by a longer one on the same way."""
+        found = _Found(1 + behind.distance, token, search.cost)
+        spelled = self._compiled.vocabulary.spelling[token] or b""
+        labels = (edge.label for ahead in search.place.aheads for edge in self._places.places.sets.node(ahead).edges)
+        label = next((label for label in labels if label[:1] == spelled), None)
+        if label is None:
+            return found
+        found = found._replace(far=1 + behind.far)
+        string = self._tokens.longest(label[: found.far])
+        if string is not None:
+            [longest] = self._tokens.first_ids([string]).tolist()
+            after = self._places.behind(search.place, longest)
+            known = self._known.get(_key(after)) if isinstance(after, ItemPlace) else None
+            if known is not None and 1 + known.distance < found.distance:
+                found = found._replace(distance=1 + known.distance, token=longest)
+        return found
 
     def _ended(self, search: _Search) -> int:
         """Notes that no token along the earlier items comes to an end. Gives what that has cost further."""
@@ -188,9 +190,7 @@ class Leaving:
         return vocabulary.data[vocabulary.data_offsets[tokens]].astype(np.int32)
 
     def _ways(self, place: ItemPlace) -> Iterator[tuple[int, ItemPlace]]:
-        """Tokens that go on along earlier items, and the places behind them: of those that begin with a byte the
-        longest and the shortest; where that is more than one byte, all.
-        """
+        """Tokens of one byte that go on along earlier items, or all that do, and the places behind them."""
         for token in dict.fromkeys(self._along(place)):
             after = self._places.behind(place, token)
             if isinstance(after, ItemPlace) and after.may_repeat and self._read(after) > self._read(place):
@@ -200,12 +200,12 @@ class Leaving:
         sets = self._places.places.sets
         for ahead in place.aheads:
             for label, _ in sets.node(ahead).edges:
-                single, longest = self._single.get(label[0]), self._tokens.longest(label)
-                if single is None or longest is None:
+                single = self._single.get(label[0])
+                if single is None:
                     inside, _ = self._tokens.along(sets, ahead, place.lexical)
                     yield from sorted(self._tokens.first_ids(inside).tolist())
                     break
-                yield from (*self._tokens.first_ids([longest]).tolist(), single)
+                yield single
         if len(place.items) > 1 and _COMMA in self._single and self._places.places.at_end(place):
             yield self._single[_COMMA]  # the outer item may differ by a further inner one
 

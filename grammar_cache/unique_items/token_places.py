@@ -81,8 +81,9 @@ class TokenPlaces:
         """
         if not before and not self.places.at_end(place):
             return None
-        item = self.places.read(place, before)
-        if self.places.is_repeated(item):
+        leaves = len(place.items) > 1 and b"]" in before
+        item = self.places.follow(place, before) if leaves else self.places.read(place, before)
+        if not isinstance(item, ItemPlace) or self.places.is_repeated(item):
             return None
         further = self.places.further(item)
         return further if isinstance(further, ItemPlace) else None
@@ -151,19 +152,19 @@ class TokenPlaces:
     def _found_crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
         found: dict[ItemPlace, dict[bytes, Ints]] = {}
         over: dict[int, tuple[bytes, ItemPlace]] = {}
-        text = self.places.texts.text(place.item.text)
         for before, strings in self._tokens.commas.items():
-            if self._may_end(text, before) and self._ends_item(place, before):
-                for begun, same in self._begun(place, strings).items():
+            level = self._ended(place, before)
+            if level is not None:
+                for begun, same in self._begun(place.items[: level + 1], strings).items():
                     over |= dict.fromkeys(same, (before, begun))
                     found.setdefault(begun, {})[before] = np.array(self._tokens.ids(same), np.int32)
         self._over[_where(place)] = over
         return tuple(Crossing(begun, ways, np.concatenate(list(ways.values()))) for begun, ways in found.items())
 
-    def _begun(self, place: ItemPlace, strings: list[tuple[int, bytes]]) -> dict[ItemPlace, list[int]]:
+    def _begun(self, ended: tuple[OpenItem, ...], strings: list[tuple[int, bytes]]) -> dict[ItemPlace, list[int]]:
         """Places that strings begin, given their bytes behind the comma: those that are inside of the next item."""
-        items = tuple([OpenItem(item.array, EMPTY, NO_TEXT, EMPTY) for item in place.items])
-        start = ItemPlace(self.places.arrays.further(place.item.array), items, Lexical.BETWEEN)
+        items = tuple([OpenItem(item.array, EMPTY, NO_TEXT, EMPTY) for item in ended])
+        start = ItemPlace(self.places.arrays.further(items[-1].array), items, Lexical.BETWEEN)
         found: dict[ItemPlace, list[int]] = {}
         for string, data in strings:
             after = self.places.follow(start, data)
@@ -174,22 +175,27 @@ class TokenPlaces:
                 found.setdefault(after, []).append(string)
         return found
 
-    @staticmethod
-    def _may_end(text: bytes, data: bytes) -> bool:
-        """Whether bytes may end an item that has begun so, by a look at what encloses it."""
-        if not text or not data:
-            return True
-        last = _CLOSING.get(text[:1])
-        return data[-1:] == last if last else data[-1:] not in _CLOSING.values()
-
-    def _ends_item(self, place: ItemPlace, data: bytes) -> bool:
-        """Whether the innermost item may end behind some bytes, whatever was read of it before."""
-        arrays, at = self.places.arrays, place.configuration
+    def _ended(self, place: ItemPlace, data: bytes) -> int | None:
+        """The level of the item that may end behind some bytes, whatever was read of it before."""
+        if data and not any(self._may_end(item, data) for item in place.items):
+            return None
+        arrays, at, open_items = self.places.arrays, place.configuration, place.items
         for byte in data:
             at = self.places.table.step(at, byte)
-            if at == DEAD or not self.places.is_inside(place, at):
-                return False
-        return arrays.closes(at, place.item.array)
+            if at == DEAD:
+                return None
+            inside = arrays.of(at).arrays
+            open_items = open_items[: len(inside)]
+            if not inside or inside != tuple([item.array for item in open_items]):
+                return None
+        return len(open_items) - 1 if arrays.closes(at, open_items[-1].array) else None
+
+    def _may_end(self, item: OpenItem, data: bytes) -> bool:
+        """Whether bytes may end an item that has begun so, by a look at what encloses it."""
+        if item.text == NO_TEXT:
+            return True
+        last = _CLOSING.get(self.places.texts.text(item.text)[:1])
+        return data[-1:] == last if last else data[-1:] not in _CLOSING.values()
 
 
 def _where(place: ItemPlace) -> _Where:

@@ -234,9 +234,8 @@ class UniqueItemsGrammar(CompiledGrammar):
             # leaves the earlier ones before that, it does so for all of them.
             alike = [before for before in crossing.ways if before and before[0] not in along]
             first = behind(alike[0]) if alike else None
-            if first is None or not self._leaving.fits_soon(
-                self._tokens.begun(first, crossing.begun), left, self._places.texts.size(place.item.text)
-            ):
+            size = self._places.texts.size(place.items[len(crossing.begun.items) - 1].text)
+            if first is None or not self._leaving.fits_soon(self._tokens.begun(first, crossing.begun), left, size):
                 alike = []
             if len(alike) == len(crossing.ways):
                 flags[crossing.tokens] = True

@@ -7,12 +7,12 @@ the document. Members that aren't declared could stand in any, so there is one a
 from __future__ import annotations
 
 from grammar_cache.dialects.json_schema.containers import arrays, canonical_scalars, objects
+from grammar_cache.dialects.json_schema.containers.member_order import MemberOrder
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.logic.literal_texts import LiteralTexts
 from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.schema.atoms import pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
-from grammar_cache.dialects.json_schema.schema.member_order import MemberOrder
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.dialects.json_schema.values import VALUE_RULE, Translation, Values
 from grammar_cache.expression import Expression, Ref
@@ -24,7 +24,7 @@ class CanonicalValues(Values):
     kind = "canonical "
 
     def __init__(self, translation: Translation) -> None:
-        self.order = MemberOrder(translation.root).of
+        self.order = MemberOrder(translation.rules.spend).of
         super().__init__(translation, LiteralTexts(translation.layout, canonical_scalars.spellings, self.order))
 
     def _any(self, rule: str) -> Ref:

@@ -55,7 +55,7 @@ def parse_value(
     integral_decimals = document.draft.has_integral_decimals
     literals = Literals(conjunctions, patterns, integral_decimals=integral_decimals)
     states = limits.rule_states
-    translation = Translation(conjunctions, literals, patterns, layout, rules, reader, states, schema)
+    translation = Translation(conjunctions, literals, patterns, layout, rules, reader, states)
     texts = LiteralTexts(layout, partial(spellings, integral_decimals=integral_decimals))
     values = Values(translation, texts, CanonicalValues(translation))
     try:

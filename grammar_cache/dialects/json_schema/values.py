@@ -43,7 +43,7 @@ _NOT_INTEGRAL = Interval(not_multiples=(Decimal(1),))
 @dataclass(slots=True)
 class Translation:
     """Translation of one document: what its schemas say, and what has been written of it. `reader`: of the
-    schemas, which tells what isn't enforced. `states`: how many an automaton may have. `root`: the document.
+    schemas, which tells what isn't enforced. `states`: how many an automaton may have.
     """
 
     conjunctions: Conjunctions
@@ -53,7 +53,6 @@ class Translation:
     rules: Rules
     reader: FactReader
     states: int
-    root: Json
 
 
 class Values:
