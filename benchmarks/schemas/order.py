@@ -61,6 +61,8 @@ class _Listing:
         own |= {name: self._noting(name) for name in ("properties", "required")}
         own |= {name: self._unnoted(name) for name in _SAY_NOTHING_OF_ORDER}
         known = {name: keyword for name, keyword in own.items() if name in self._keywords}
+        if "if" in known:
+            known |= {"then": self._branch(wanted=True), "else": self._branch(wanted=False)}
         self._validator = extend(kind, known)(_of_one_draft(schema))
 
     def places(self, value: Any) -> Places:
@@ -93,12 +95,24 @@ class _Listing:
         if sum(held) != 1:
             yield ValidationError("none or several branches hold")
 
-    def _if(self, validator: Any, condition: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
-        branch = "then" if self._holds(validator, value, condition) else "else"
-        self._choices += 1
-        errors = list(validator.descend(value, schema[branch])) if branch in schema else []
-        self._choices -= 1
-        yield from errors
+    def _if(self, validator: Any, condition: Any, value: Any, _: Any) -> Sequence[ValidationError]:
+        self._holds(validator, value, condition)
+        return ()
+
+    def _branch(self, *, wanted: bool) -> Keyword:
+        """`then` and `else`, each where it is written."""
+
+        def branch(validator: Any, subschema: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+            before = len(self._noted)
+            holds = self._holds(validator, value, schema["if"]) if "if" in schema else not wanted
+            del self._noted[before:]
+            if holds == wanted:
+                self._choices += 1
+                errors = list(validator.descend(value, subschema))
+                self._choices -= 1
+                yield from errors
+
+        return branch
 
     def _holds(self, validator: Any, value: Any, schema: Any) -> bool:
         """Whether a branch holds. If not, what it noted is struck out."""

@@ -85,6 +85,8 @@ class Leaving:
         """
         taken = 0
         while place.may_repeat and self._places.places.texts.size(place.item.text) < size:
+            if taken and taken >= FUEL:
+                return False
             best, _ = self._at_once(place)
             if best < INFINITE:
                 return taken + best <= tokens
@@ -143,7 +145,7 @@ class Leaving:
         return best < INFINITE
 
     def _reached(self, search: _Search, token: int, behind: _Found) -> _Found:
-        """What is found on a way that comes to an end: by that token, or by a longer one on the same way."""
+        """Notes what a way that comes to an end takes: by that token, or by a longer one on the same way."""
         found = _Found(1 + behind.distance, token, search.cost)
         spelled = self._compiled.vocabulary.spelling[token] or b""
         labels = (edge.label for ahead in search.place.aheads for edge in self._places.places.sets.node(ahead).edges)

@@ -89,6 +89,11 @@ EXAMPLES: dict[str, tuple[Any, str, str]] = {
         '{"a": 1, "b": 2}',
         '{"b": 2, "a": 1}',
     ),
+    "then where it stands": (
+        {"if": {"required": ["b"]}, **names("a"), "then": names("b")},
+        '{"b": 1, "a": 2}',
+        '{"a": 2, "b": 1}',
+    ),
     "not says nothing": (
         {"not": names("a", "b", required=["c"]), **B_FIRST},
         '{"a": 1, "b": 2}',

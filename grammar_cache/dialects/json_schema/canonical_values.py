@@ -1,7 +1,7 @@
 """Values in one text each, white space apart: items that may not repeat are told apart by their texts.
 
-Scalars have one spelling (see `canonical_scalars`). Members of objects stand in one order, the same for all schemas of
-the document. Members that aren't declared could stand in any, so there is one at most, and only alone.
+Scalars have one spelling (see `canonical_scalars`). Members of objects stand in one order, the same for all objects in
+the items of an array. Members that aren't declared could stand in any, so there is one at most, and only alone.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from grammar_cache.expression import Expression, Ref
 
 
 class CanonicalValues(Values):
-    """Writes the values of one document's schemas, each in one way only."""
+    """Writes the values in the items of one array, each in one way only. `number`: tells its rules from others."""
 
-    kind = "canonical "
-
-    def __init__(self, translation: Translation) -> None:
+    def __init__(self, translation: Translation, number: int) -> None:
+        self.kind = f"canonical {number} "
         self.order = MemberOrder(translation.rules.spend).of
         super().__init__(translation, LiteralTexts(translation.layout, canonical_scalars.spellings, self.order))
 

@@ -57,7 +57,7 @@ def parse_value(
     states = limits.rule_states
     translation = Translation(conjunctions, literals, patterns, layout, rules, reader, states)
     texts = LiteralTexts(layout, partial(spellings, integral_decimals=integral_decimals))
-    values = Values(translation, texts, CanonicalValues(translation))
+    values = Values(translation, texts, CanonicalValues)
     try:
         rules.written[START_RULE] = seq(layout.lead, values.value(("",)))
     except GrammarError as error:

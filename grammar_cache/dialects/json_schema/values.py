@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
@@ -56,14 +56,21 @@ class Translation:
 
 
 class Values:
-    """Writes the values of one document's schemas. `canonical`: writes each in one way only, see `CanonicalValues`."""
+    """Writes the values of one document's schemas. `canonical` makes what writes each in one way only, for one array
+    (see `CanonicalValues`); None where this does.
+    """
 
     kind = ""
     """Begins the names of rules."""
     order: Order | None = None
     """Order of members, where that isn't the one of each schema."""
 
-    def __init__(self, translation: Translation, texts: LiteralTexts, canonical: Values | None = None) -> None:
+    def __init__(
+        self,
+        translation: Translation,
+        texts: LiteralTexts,
+        canonical: Callable[[Translation, int], Values] | None = None,
+    ) -> None:
         self._translation = translation
         self._conjunctions = translation.conjunctions
         self._literals = translation.literals
@@ -71,6 +78,7 @@ class Values:
         self._rules = translation.rules
         self._texts = texts
         self._canonical = canonical
+        self._arrays = 0
         self._numbers: dict[tuple[Interval, bool], Expression] = {}
         self._values: dict[Conjunction, Expression] = {}
         self._of_types: dict[frozenset[str], Expression] = {}
@@ -92,7 +100,7 @@ class Values:
         return Writer(
             translation.layout,
             value=self.value,
-            canonical=(self._canonical or self).value,
+            canonical=self.canonical,
             key=self._key,
             pattern=self._patterns.key,
             matches=self._patterns.matches,
@@ -108,6 +116,13 @@ class Values:
             spend=self._rules.spend,
             states=translation.states,
         )
+
+    def canonical(self) -> Callable[[Conjunction], Expression]:
+        """Gives what writes the values in the items of an array, each in one way only."""
+        if self._canonical is None:
+            return self.value
+        self._arrays += 1
+        return self._canonical(self._translation, self._arrays).value
 
     def _new_value(self, conjunction: Conjunction) -> Expression:
         self._rules.spend(_NEW_VALUE)

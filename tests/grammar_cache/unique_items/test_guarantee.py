@@ -83,7 +83,7 @@ def test_every_answer_is_valid_and_in_budget(case: Case, rng: random.Random) -> 
 @given(CASES, st.sampled_from([0, 1, 3, 10]), st.randoms(use_true_random=False))
 @examples(60)
 def test_little_fuel_breaks_no_promise(case: Case, fuel: int, rng: random.Random) -> None:
-    """Where distances along earlier items are given up, answers are valid, and masks the same cold and warm."""
+    """Answers are valid, and masks the same cold and warm, though distances along earlier items are given up."""
     path: list[tuple[int, int, int]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leaving, "FUEL", fuel)

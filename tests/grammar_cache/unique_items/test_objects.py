@@ -75,6 +75,15 @@ def test_members_have_one_order_whatever_the_alternative() -> None:
     assert [accepted(text) for text in texts] == [True, False, True, True]
 
 
+def test_arrays_have_orders_of_their_own() -> None:
+    """Objects in two arrays, which list the same members in other orders, are written as each of them says."""
+    forms = [{name: {"type": "integer"} for name in names} for names in ("ab", "ba")]
+    lists = [arrays({"type": "object", "properties": form}) for form in forms]
+    accepted = accepts({"type": "object", "properties": {"one": lists[0], "other": lists[1]}})
+    assert accepted('{"one": [{"a": 1, "b": 2}], "other": [{"b": 2, "a": 1}]}')
+    assert not accepted('{"one": [{"b": 1, "a": 2}]}')
+
+
 def test_other_members_come_alone() -> None:
     """Members that no schema declares would have any order, so there is one at most."""
     accepted = accepts(arrays({"type": "object", "properties": {"a": {"type": "integer"}}}))

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 
 class MemberOrder:
-    """Order of the members of one document's objects, as they are written. `spend` is told of the names looked at."""
+    """Order of members of objects, as they are written. `spend` is told of the names that are looked at."""
 
     def __init__(self, spend: Callable[[int], None]) -> None:
         self._spend = spend

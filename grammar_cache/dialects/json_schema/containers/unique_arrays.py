@@ -53,11 +53,12 @@ def of_other_texts(
     """
     gap, bracket = writer.layout.gap, Bytes(b"]")
     least = max([least, *(ask.least for ask in asks)])
-    value = writer.canonical((*about(all_facts, 0), *(ask.value for ask in asks)))
+    canonical = writer.canonical()
+    value = canonical((*about(all_facts, 0), *(ask.value for ask in asks)))
     if is_nothing(value):
         return NOTHING if least else writer.layout.empty(b"[", b"]")
     item = seq(value, gap, bracket)
-    further = seq(gap, writer.canonical(about(all_facts, 1)), gap, bracket)
+    further = seq(gap, canonical(about(all_facts, 1)), gap, bracket)
     first = writer.define_unique(f"{name} unique", item, further, most)
     return seq(Bytes(b"["), gap, first if least else alt((bracket, first)))
 

@@ -18,21 +18,22 @@ Order: TypeAlias = Callable[[Iterable[str]], list[str]]
 
 @dataclass(slots=True)  # not frozen, which takes longer to make: there is one for each container
 class Writer:
-    """`value`: the values of a conjunction, `canonical` in one spelling each. `key`: the strings of a conjunction as
-    keys, naming no rules. `pattern`: the keys that match a regex, with the pointer to it for messages. `matches`:
-    whether it matches a name. `is_key`: whether a name is a string of a conjunction. `listed`: the values of a
-    conjunction where they are few, each with what identifies it; None where they are not. `types`: the types of the
-    values of a conjunction. `are_spelled`: whether those that are listed have a spelling of their own. `order`: that of
-    members, where values have one spelling each; None where they may have more. `define` makes a rule, `define_unique`
-    that of the first of items that may not repeat, told that of further ones and the most items (see
-    `expression.Unique`). `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword
-    is dropped; `leave_out` raises it, or reports that values are left out. `spend` is told of nodes that what is
-    written is charged as. `states`: how many an automaton may have.
+    """`value`: the values of a conjunction, `canonical` gives a function like it that writes each in one way, for
+    the items of an array. `key`: the strings of a conjunction as keys, naming no rules. `pattern`: the keys that
+    match a regex, with the pointer to it for messages. `matches`: whether it matches a name. `is_key`: whether a
+    name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with what
+    identifies it; None where they are not. `types`: the types of the values of a conjunction. `are_spelled`:
+    whether those that are listed have a spelling of their own. `order`: that of members, where values have one
+    spelling each; None where they may have more. `define` makes a rule, `define_unique` that of the first of items
+    that may not repeat, told that of further ones and the most items (see `expression.Unique`). `refuse`, told a
+    pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped; `leave_out` raises it,
+    or reports that values are left out. `spend` is told of nodes that what is written is charged as. `states`: how
+    many an automaton may have.
     """
 
     layout: Layout
     value: Callable[[Conjunction], Expression]
-    canonical: Callable[[Conjunction], Expression]
+    canonical: Callable[[], Callable[[Conjunction], Expression]]
     key: Callable[[Conjunction], Expression]
     pattern: Callable[[str, str], Expression]
     matches: Matches
