@@ -21,12 +21,12 @@ from benchmarks.tables import markdown, percent
 from benchmarks.vllm.workers import Caps, Failed, Worker
 from grammar_cache import Constraint, GrammarError
 from grammar_cache.compile import DEFAULT_LIMITS, parse
-from grammar_cache.configurations.interner import Configurations
 from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS, ENFORCED, REFUSED
-from grammar_cache.network.network import build
 from server.checking import member_order
+from server.checking.membership import Recogniser
 
 CAPS = Caps(setup=60, seconds=20, bytes=3 << 30)
+_LIMITS = replace(DEFAULT_LIMITS, configurations=2_000_000)
 _WORDS = re.compile(r": .*|'[^']*'|\d+")
 
 
@@ -143,7 +143,7 @@ def judge(item: Item, searched: bool = True) -> LanguageRow:
     """One schema, in this process. Without being `searched`, no order is tried but those written and the schema's."""
     begun = perf_counter()
     try:
-        table = Configurations(build(parse(Constraint("json_schema", item.schema)), DEFAULT_LIMITS), 2_000_000)
+        table = Recogniser(parse(Constraint("json_schema", item.schema)), _LIMITS).table
         spent = (perf_counter() - begun) * 1000
         written = tuple(member_order.derives(table, instance.text) for instance in item.instances)
         ordered = tuple(
@@ -161,7 +161,7 @@ def judge(item: Item, searched: bool = True) -> LanguageRow:
     return LanguageRow(item.name, item.split, None, "", "", spent, written, ordered, reordered, searched)
 
 
-def _generated(table: Configurations, text: str) -> bool:
+def _generated(table: member_order.Table, text: str) -> bool:
     try:
         value = member_order.read(text)
     except ValueError:

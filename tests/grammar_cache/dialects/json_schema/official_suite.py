@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 
 from grammar_cache import Constraint, GrammarError, Limits
 from grammar_cache.compile import parse
-from grammar_cache.configurations.interner import Configurations
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.network.network import build
 from server.checking import member_order
+from server.checking.membership import Recogniser
 from tests.grammar_cache.dialects.json_schema.oracle import SYNTAX_OF_DRAFT_7, records
 
 DRAFTS = ("draft2020-12", "draft7")
@@ -48,7 +47,7 @@ def judge(draft: str, group: dict[str, Any]) -> tuple[Found, list[str]]:
     limits = Limits()
     try:
         grammar = parse(Constraint("json_schema", json.dumps(schema)), limits)
-        table = Configurations(build(grammar, limits), limits.configurations)
+        table = Recogniser(grammar, limits).table
         verdicts = {test["description"]: derives(table, test["data"]) for test in group["tests"]}
     except EmptyLanguage:
         verdicts = dict.fromkeys((test["description"] for test in group["tests"]), False)
@@ -64,11 +63,11 @@ def judge(draft: str, group: dict[str, Any]) -> tuple[Found, list[str]]:
     ]
 
 
-def derives(table: Configurations, value: Any) -> bool:
+def derives(table: member_order.Table, value: Any) -> bool:
     return member_order.generated(table, member_order.read(json.dumps(value, ensure_ascii=False))) is not None
 
 
-def _reason(table: Configurations, value: Any) -> str:
+def _reason(table: member_order.Table, value: Any) -> str:
     plain = _plain(value)
     return "a number is spelled otherwise" if plain != str(value) and derives(table, json.loads(plain)) else ""
 
