@@ -145,11 +145,16 @@ class Leaving:
         return best < INFINITE
 
     def _reached(self, search: _Search, token: int, behind: _Found) -> _Found:
-        """Notes what a way that comes to an end takes: by that token, or by a longer one on the same way."""
+        """Gives what a way that comes to an end takes: by that token, or by a longer one on it.
+
+        It isn't plain which way that is where two items may still become earlier ones.
+        """
         found = _Found(1 + behind.distance, token, search.cost)
+        if len(search.place.aheads) > 1:
+            return found
         spelled = self._compiled.vocabulary.spelling[token] or b""
-        labels = (edge.label for ahead in search.place.aheads for edge in self._places.places.sets.node(ahead).edges)
-        label = next((label for label in labels if label[:1] == spelled), None)
+        edges = self._places.places.sets.node(search.place.aheads[0]).edges
+        label = next((edge.label for edge in edges if edge.label[:1] == spelled), None)
         if label is None:
             return found
         found = found._replace(far=1 + behind.far)
