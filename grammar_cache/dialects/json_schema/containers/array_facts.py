@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
@@ -63,6 +64,15 @@ class ArrayFacts:
         if place < len(self.prefix):
             return (self.prefix[place],)
         return () if self.rest is None else (self.rest,)
+
+
+class Wanted(NamedTuple):
+    """Facts that several schemas assert of one array. `asks`: what it has to contain; `least`, `most`: items."""
+
+    facts: tuple[ArrayFacts, ...]
+    asks: tuple[Contains, ...]
+    least: int
+    most: int | None
 
 
 FREE = ArrayFacts()

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers import unique_arrays
-from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts, Contains, about, counts, first_items
+from grammar_cache.dialects.json_schema.containers.array_facts import (
+    ArrayFacts,
+    Contains,
+    Wanted,
+    about,
+    counts,
+    first_items,
+)
 from grammar_cache.dialects.json_schema.containers.item_counts import (
     Ask,
     Counting,
@@ -28,8 +35,9 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
         if _all_satisfy(ask, all_facts, writer):
             least, most = max(least, ask.least), _fewer(most, ask.most)
             asks = tuple(other for other in asks if other != ask)
-    if unique_arrays.differ_by_texts(all_facts, asks, least, most, writer):
-        return unique_arrays.of_other_texts(all_facts, asks, least, most, name, writer)
+    wanted = Wanted(all_facts, asks, least, most)
+    if unique_arrays.differ_by_texts(wanted, writer):
+        return unique_arrays.of_other_texts(wanted, name, writer)
     length = max((len(facts.prefix) for facts in all_facts), default=0)
     if most is not None:
         length = min(length, most)
@@ -45,11 +53,11 @@ def array(all_facts: tuple[ArrayFacts, ...], name: str, writer: Writer) -> Expre
         most = len(prefix) if most is None else min(most, len(prefix))
     if most is not None and most < least:
         return NOTHING
-    content = None
+    wanted, content = wanted._replace(most=most), None
     if unique_arrays.may_repeat(all_facts, most, writer):
-        content = unique_arrays.listed_items(all_facts, asks, least, most, name, writer)
+        content = unique_arrays.listed_items(wanted, name, writer)
     if content is None and asks:
-        content = _counting(all_facts, asks, least, most, name, writer)
+        content = _counting(wanted, name, writer)
     if content is None:
         content = NOTHING if most == 0 else _items(prefix, rest, max(least, 1), most, writer.layout)
     forms = [] if least or any(ask.least for ask in asks) else [writer.layout.empty(b"[", b"]")]
@@ -70,14 +78,8 @@ def _all_satisfy(ask: Contains, all_facts: tuple[ArrayFacts, ...], writer: Write
     return asked is not None and listed is not None and asked.keys() >= listed.keys()
 
 
-def _counting(
-    all_facts: tuple[ArrayFacts, ...],
-    asks: tuple[Contains, ...],
-    least: int,
-    most: int | None,
-    name: str,
-    writer: Writer,
-) -> Expression:
+def _counting(wanted: Wanted, name: str, writer: Writer) -> Expression:
+    all_facts, asks, least, most = wanted
     if len(asks) > _MOST_ASKS:
         message = f"more than {_MOST_ASKS} conditions on what an array contains"
         raise LimitExceeded(message, limit="rules", pointer=pointer(all_facts[0].pointer))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from grammar_cache.dialects.combine import is_nothing
-from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts, Contains, about, first_items
+from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts, Wanted, about, first_items
 from grammar_cache.dialects.json_schema.containers.item_counts import ANY_ORDER, in_their_order, once_each
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
@@ -27,10 +27,9 @@ def may_repeat(all_facts: tuple[ArrayFacts, ...], most: int | None, writer: Writ
     return not places or not _apart(places, writer)
 
 
-def differ_by_texts(
-    all_facts: tuple[ArrayFacts, ...], asks: tuple[Contains, ...], least: int, most: int | None, writer: Writer
-) -> bool:
+def differ_by_texts(wanted: Wanted, writer: Writer) -> bool:
     """Whether items are told apart by their texts, as they are written, rather than by a list of their values."""
+    all_facts, asks, least, most = wanted
     if least > 1 or first_items(all_facts) or not may_repeat(all_facts, most, writer):
         return False
     if any(ask.least > 1 or ask.most is not None or ask.after for ask in asks) or len(asks) > 1:
@@ -40,17 +39,11 @@ def differ_by_texts(
     return writer.are_spelled(item) and (listed is None or len(listed) > ANY_ORDER)
 
 
-def of_other_texts(
-    all_facts: tuple[ArrayFacts, ...],
-    asks: tuple[Contains, ...],
-    least: int,
-    most: int | None,
-    name: str,
-    writer: Writer,
-) -> Expression:
+def of_other_texts(wanted: Wanted, name: str, writer: Writer) -> Expression:
     """The arrays of at most one item: what may follow it is known once it is there (see `unique_items`). An item that
     the array has to contain comes first.
     """
+    all_facts, asks, least, most = wanted
     gap, bracket = writer.layout.gap, Bytes(b"]")
     least = max([least, *(ask.least for ask in asks)])
     canonical = writer.canonical()
@@ -63,15 +56,9 @@ def of_other_texts(
     return seq(Bytes(b"["), gap, first if least else alt((bracket, first)))
 
 
-def listed_items(
-    all_facts: tuple[ArrayFacts, ...],
-    asks: tuple[Contains, ...],
-    least: int,
-    most: int | None,
-    name: str,
-    writer: Writer,
-) -> Expression | None:
+def listed_items(wanted: Wanted, name: str, writer: Writer) -> Expression | None:
     """The items where none may repeat; None where that is dropped."""
+    all_facts, asks, least, most = wanted
     length = first_items(all_facts)
     listed = [] if asks else [writer.listed(about(all_facts, place)) for place in range(length + 1)]
     known = [values for values in listed if values is not None]
