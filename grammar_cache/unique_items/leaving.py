@@ -2,8 +2,8 @@
 
 They are those of a way that leaves all the earlier ones: one more than the additive distance behind the nearest of a
 few tokens that do so at once; where none does, one more than behind the first token along them that comes to an end;
-where none does either and bytes are missing in the vocabulary, of all tokens. Each is reached by a token behind which
-one token less is needed.
+where none does either and bytes of such items are missing in the vocabulary, of all tokens. Each is reached by a token
+behind which one token less is needed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ FUEL = 10_000
 _ANY_TOKEN = 400
 """Places that a look at all tokens counts as."""
 
-FOUND_BYTES = 300
-"""Bytes of a distance, with what it holds, about."""
+FOUND_BYTES, NEAR_BYTES = 300, 2_500
+"""Bytes of a distance, and of a configuration's tokens, with what they hold, about."""
 
 _Key: TypeAlias = tuple[int, tuple[tuple[int, ...], ...]]
 """Facts that such a distance depends on: see `_key`."""
@@ -47,6 +47,14 @@ class _Found(NamedTuple):
     token: int
     cost: int
     far: int = 0
+
+
+class _Near(NamedTuple):
+    """Tokens by their first bytes, the nearest first, and one more than the additive distances behind them."""
+
+    heads: bytes
+    distances: Ints
+    tokens: Ints
 
 
 @dataclass(slots=True)
@@ -69,9 +77,9 @@ class Leaving:
         self._tokens = tokens
         single = compiled.vocabulary.single_bytes.tolist()
         self._single = {(compiled.vocabulary.spelling[token] or b"")[0]: token for token in single}
-        self._bytes_are_whole = len(self._single) == 256
+        self._spelled: dict[int, bool] = {}
         self._known: dict[_Key, _Found] = {}
-        self._near: dict[tuple[int, frozenset[int]], tuple[int, int]] = {}
+        self._near: dict[int, _Near] = {}
 
     def distance(self, place: ItemPlace | int) -> int:
         """An upper bound on the tokens still needed; INFINITE if no completion is known."""
@@ -111,7 +119,7 @@ class Leaving:
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return FOUND_BYTES * (len(self._known) + len(self._near))
+        return FOUND_BYTES * len(self._known) + NEAR_BYTES * len(self._near)
 
     def _found(self, place: ItemPlace) -> _Found:
         """Distance and next token. Items get longer along each way, so there is no way round."""
@@ -169,32 +177,30 @@ class Leaving:
 
     def _ended(self, search: _Search) -> int:
         """Notes that no token along the earlier items comes to an end. Gives what that has cost further."""
-        further = 0 if self._bytes_are_whole else _ANY_TOKEN
+        further = 0 if self._is_spelled(search.place) else _ANY_TOKEN
         self._known[_key(search.place)] = _Found(*self._by_any(search.place), search.cost + further)
         return further
 
     def _at_once(self, place: ItemPlace) -> tuple[int, int]:
         """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on."""
-        heads = self.heads(place)
-        key = place.configuration, heads
-        if key not in self._near:
-            found = np.union1d(self._compiled.vocabulary.single_bytes, self._compiled.proposals(place.configuration))
-            first = self._first_bytes(found)
-            self._near[key] = self._nearest(place.configuration, found[~np.isin(first, list(heads))].astype(np.int32))
-        return self._near[key]
+        near, taken = self._near.get(place.configuration), self.heads(place)
+        if near is None:
+            near = self._near[place.configuration] = self._ascending(place.configuration)
+        at = next((at for at, head in enumerate(near.heads) if head not in taken), None)
+        return (INFINITE, -1) if at is None else (int(near.distances[at]), int(near.tokens[at]))
 
-    def _nearest(self, configuration: int, tokens: Ints) -> tuple[int, int]:
+    def _ascending(self, configuration: int) -> _Near:
+        """The tokens of one byte and the proposals, one for each first byte."""
+        vocabulary = self._compiled.vocabulary
+        tokens = np.union1d(vocabulary.single_bytes, self._compiled.proposals(configuration)).astype(np.int32)
         after = self._compiled.consume_batch(np.array([configuration], np.int32), tokens[None, :])[0]
         tokens, after = tokens[after != DEAD], after[after != DEAD]
-        if not len(tokens):
-            return INFINITE, -1
-        distances = self._compiled.additives(after)
-        best = int(distances.argmin())
-        return min(1 + int(distances[best]), INFINITE), int(tokens[best])
-
-    def _first_bytes(self, tokens: Ints) -> Ints:
-        vocabulary = self._compiled.vocabulary
-        return vocabulary.data[vocabulary.data_offsets[tokens]].astype(np.int32)
+        distances = 1 + self._compiled.additives(after)
+        order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < INFINITE)]
+        heads = vocabulary.data[vocabulary.data_offsets[tokens[order]]]
+        _, first = np.unique(heads, return_index=True)
+        first.sort()
+        return _Near(heads[first].tobytes(), distances[order][first], tokens[order][first])
 
     def _ways(self, place: ItemPlace) -> Iterator[tuple[int, ItemPlace]]:
         """Tokens of one byte that go on along earlier items, or all that do, and the places behind them."""
@@ -227,9 +233,9 @@ class Leaving:
         return self._places.places.texts.size(place.items[0].text)
 
     def _by_any(self, place: ItemPlace) -> tuple[int, int]:
-        """The nearest of all tokens that leave the earlier items at once, where some bytes are no tokens."""
+        """The nearest of all tokens that leave the earlier items at once, where some bytes of items are no tokens."""
         best = INFINITE, -1
-        if self._bytes_are_whole:
+        if self._is_spelled(place):
             return best
         over = [crossing.tokens for crossing in self._places.crossings(place)]
         for token in np.concatenate([np.flatnonzero(self._compiled.mask(place.configuration)), *over]).tolist():
@@ -239,6 +245,13 @@ class Leaving:
             if (distance := self.distance(after)) < INFINITE:
                 best = min(best, (1 + distance, token))
         return best
+
+    def _is_spelled(self, place: ItemPlace) -> bool:
+        """Whether each byte that may stand inside of the outermost array is a token."""
+        rule = place.items[0].array.rule
+        if rule not in self._spelled:
+            self._spelled[rule] = self._places.places.arrays.bytes_inside(rule) <= self._single.keys()
+        return self._spelled[rule]
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])

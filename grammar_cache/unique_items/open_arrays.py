@@ -80,6 +80,16 @@ class OpenArrays:
             known = self._closes[key] = after != DEAD and array not in self.of(after).arrays
         return known
 
+    def bytes_inside(self, rule: int) -> frozenset[int]:
+        """Bytes that may stand inside of the arrays with that rule."""
+        network, inside = self._table.network, set(self._rules[rule][:2])
+        todo = list(inside)
+        while todo:
+            new = set(network.contents[todo.pop()].called) - inside
+            inside |= new
+            todo += new
+        return network.read_by(inside)
+
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""

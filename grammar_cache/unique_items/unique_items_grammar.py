@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,13 +157,15 @@ class UniqueItemsGrammar(CompiledGrammar):
         return values
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
-        for first, past in pairwise((0, 1, 64, 4096, len(ranking))):
-            ids = ranking[first:past]
-            after = self.consume_batch(np.array([configuration], np.int32), ids[None, :])[0]
-            found = np.flatnonzero(self.distances_behind(configuration, after, tokens) <= tokens)
-            if len(found):
-                return int(ids[found[0]])
-        return None
+        if configuration < FIRST:
+            return self.plain.first_viable(configuration, ranking, tokens)
+        best = ranking[:1]
+        after = self.consume_batch(np.array([configuration], np.int32), best[None, :])[0]
+        if (self.distances_behind(configuration, after, tokens) <= tokens).any():
+            return int(best[0])
+        ids = ranking[1:][(ranking[1:] >= 0) & (ranking[1:] < self.vocabulary.size)]
+        found = ids[self.mask(configuration, tokens + 1)[ids]] if len(ids) else ids
+        return int(found[0]) if len(found) else None
 
     def token_mask(self, configuration: int, budget: int | None = None) -> Mask:
         place = self._place(configuration)

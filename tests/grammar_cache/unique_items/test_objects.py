@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,20 @@ def test_nothing_repeats_among_many_objects() -> None:
     values = [{"x": number, "label": "same"} for number in range(100)]
     for more, is_valid in (([], True), ([values[7]], False), ([{"x": 7}], True)):
         assert accepted(json.dumps([*values, *more])) == is_valid
+
+
+def test_bytes_that_no_item_has_may_be_missing() -> None:
+    """The last of 64 objects is found, though no token is a byte that strings elsewhere may have."""
+    flags = [f"f{number}" for number in range(6)]
+    item = {"type": "object", "properties": {name: {"type": "boolean"} for name in flags}, "required": flags}
+    schema = {"type": "object", "properties": {"name": {"type": "string"}, "seen": arrays(item, maxItems=64)}}
+    values = [json.dumps(dict(zip(flags, bits, strict=True))) for bits in product((False, True), repeat=6)]
+    words = Vocabulary([*(bytes((byte,)) for byte in range(256) if byte not in (0xF1, 0xF2)), None], [254])
+    table = compiled(schema | {"additionalProperties": False}, words)
+    at = table.take_bytes(table.start, f'{{"seen":[{",".join(values[:-1])}'.encode())
+    last = table.take_bytes(at, b",")
+    assert table.mask(at)[words.spelling.index(b",")]
+    assert (table.distance(last) or 0) < 2 * len(values[-1])
 
 
 def grammar(schema: Any, *several: bytes, whitespace: Whitespace = "compact") -> CompiledGrammar:
