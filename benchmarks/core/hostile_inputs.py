@@ -28,6 +28,8 @@ from server.settings import LIMITS
 
 REQUESTS = 64
 """Requests that decode the grammar of SQL at the same time."""
+COPY_ERROR = 0.1
+"""Share of tokens that are drawn where one could be copied."""
 
 Texts: TypeAlias = Callable[[CompiledGrammar, int], Iterator[Step]]
 """Function from a grammar and a budget to the steps of one text, or of several."""
@@ -71,6 +73,24 @@ def _answers(grammar: CompiledGrammar, budget: int) -> Iterator[Step]:
         raise AssertionError("an answer isn't complete")
 
 
+def _copies(grammar: CompiledGrammar, budget: int) -> Iterator[Step]:
+    """A text whose tokens are mostly those that stood behind the same ones before, and that doesn't end if it needn't:
+    a mask for each.
+    """
+    rng, at, tokens, behind = random.Random(1), grammar.start, [-1], dict[int, list[int]]()
+    while len(tokens) <= budget and not grammar.ends(at):
+        begun = thread_time()
+        mask = grammar.mask(at, budget + 1 - len(tokens))
+        yield Step(1000 * (thread_time() - begun), grammar.held_bytes / 1e6)
+        allowed = np.setdiff1d(np.flatnonzero(mask), grammar.vocabulary.stop_ids)
+        copied = [token for token in behind.get(tokens[-1], []) if mask[token]]
+        drawn = rng.choices(copied if copied and rng.random() > COPY_ERROR else allowed.tolist(), k=8)
+        ways = ((token, grammar.take(at, token)) for token in drawn)
+        token, at = next((way for way in ways if not grammar.ends(way[1])), (drawn[0], grammar.take(at, drawn[0])))
+        tokens.append(token)
+        behind.setdefault(tokens[-2], []).append(token)
+
+
 def _rules(count: int, rule: Callable[[int], str], last: str) -> Constraint:
     lines = ["root ::= r0", *(f"r{i} ::= {rule(i)}" for i in range(count)), last]
     return Constraint("gbnf", "\n".join(lines))
@@ -101,6 +121,15 @@ def _words(count: int) -> Constraint:
     return Constraint("gbnf", f'root ::= "(" ({known} | [^":]*) ")"')
 
 
+_TREE = """{"$ref": "#/$defs/tree", "$defs": {"tree": {
+  "type": "object",
+  "properties": {
+    "name": {"type": "string"},
+    "of": {"type": "array", "items": {"$ref": "#/$defs/tree"}, "uniqueItems": true}
+  },
+  "additionalProperties": false
+}}}"""
+
 INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "300 rules that call each other first": (lambda: _rules(300, _calling, ""), 120, _text),
     "a text doubled 25 times": (lambda: _rules(25, lambda i: f'r{i + 1} r{i + 1} | "b"', "r25 ::= [a-z]"), 120, _text),
@@ -119,6 +148,7 @@ INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
         _text,
     ),
     "5,000 words, or any other text": (lambda: _words(5_000), 60, _text),
+    "trees whose branches differ": (lambda: Constraint("json_schema", _TREE), 1_500, _copies),
     "SQL, 64 requests of noise": (lambda: shipped("sql"), 120, _answers),
 }
 

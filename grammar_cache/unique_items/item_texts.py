@@ -16,7 +16,7 @@ class ItemTexts:
         self._longer: dict[tuple[int, int], int] = {}
         self._shorter = [NO_TEXT]
         self._sizes = [0]
-        self._last = bytearray(1)
+        self._first, self._last = bytearray(1), bytearray(1)
 
     def longer(self, number: int, data: bytes) -> int:
         """The text with some bytes behind it."""
@@ -26,6 +26,7 @@ class ItemTexts:
                 known = self._longer[number, byte] = len(self._sizes)
                 self._shorter.append(number)
                 self._sizes.append(self._sizes[number] + 1)
+                self._first.append(byte if number == NO_TEXT else self._first[number])
                 self._last.append(byte)
             number = known
         return number
@@ -33,6 +34,10 @@ class ItemTexts:
     def size(self, number: int) -> int:
         """Number of bytes of a text."""
         return self._sizes[number]
+
+    def first(self, number: int) -> int:
+        """The first byte of a text that isn't empty."""
+        return self._first[number]
 
     def last(self, number: int) -> int:
         """The last byte of a text that isn't empty."""

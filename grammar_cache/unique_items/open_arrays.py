@@ -15,6 +15,10 @@ from typing import NamedTuple
 from grammar_cache.configurations.content_keys import groups_of
 from grammar_cache.configurations.interner import DEAD, Configurations, Edge
 
+DEEPEST = 16
+"""Arrays in each other that are followed: what is inside of more has one item at most, so that no step takes longer
+the deeper it is.
+"""
 ENTRY_BYTES = 100
 """Bytes of an entry of a dictionary, with what it holds, about."""
 
@@ -72,12 +76,16 @@ class OpenArrays:
         return known
 
     def closes(self, configuration: int, array: OpenArray) -> bool:
-        """Whether a bracket closes that array at a configuration inside of it. Raises LimitExceeded(configurations)."""
+        """Whether a bracket closes that array at a configuration inside of it, and a comma is no part of the item there.
+        Raises LimitExceeded(configurations).
+        """
         key = configuration, array
         known = self._closes.get(key)
         if known is None:
             after = self._table.step(configuration, ord("]"))
-            known = self._closes[key] = after != DEAD and array not in self.of(after).arrays
+            known = after != DEAD and array not in self.of(after).arrays
+            known = known and self._table.step(configuration, ord(",")) == DEAD
+            self._closes[key] = known
         return known
 
     def bytes_inside(self, rule: int) -> frozenset[int]:
@@ -103,6 +111,8 @@ class OpenArrays:
         below = self._below_node(node)
         if not self._is_inside(edge) or not below.alike:
             return below
+        if len(below.arrays) == DEEPEST:
+            return below._replace(alike=False)
         return Within((*below.arrays, OpenArray(self._first[int(self._rule[state])], node)), alike=True)
 
     def _below_node(self, node: int) -> Within:

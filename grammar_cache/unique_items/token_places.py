@@ -134,12 +134,14 @@ class TokenPlaces:
         """Whether bytes end an item that was there before."""
         if not place.lexical.in_string and not data.strip(GAPS):
             return self.places.is_repeated(place)
-        for byte in data:
-            if not place.may_repeat:
-                return False
-            if byte in ENDS and self.places.is_repeated(place):
+        while data and place.may_repeat:
+            if place.lexical.in_string:  # nothing ends there
+                size = data.find(b'"') + 1 or len(data)
+            elif data[0] in ENDS and self.places.is_repeated(place):
                 return True
-            place = self.places.read(place, bytes((byte,)))
+            else:
+                size = 1
+            place, data = self.places.read(place, data[:size]), data[size:]
         return False
 
     def _across(self, place: ItemPlace, string: int) -> ItemPlace | int:
@@ -194,12 +196,12 @@ class TokenPlaces:
         """Whether bytes may end an item that has begun so, by a look at what encloses it."""
         if item.text == NO_TEXT:
             return True
-        last = _CLOSING.get(self.places.texts.text(item.text)[:1])
-        return data[-1:] == last if last else data[-1:] not in _CLOSING.values()
+        last = _CLOSING.get(self.places.texts.first(item.text))
+        return data[-1] == last if last else data[-1] not in _CLOSING.values()
 
 
 def _where(place: ItemPlace) -> _Where:
     return place.configuration, tuple([item.array for item in place.items])
 
 
-_CLOSING = {b'"': b'"', b"{": b"}", b"[": b"]"}
+_CLOSING = dict(zip(b'"{[', b'"}]', strict=True))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from grammar_cache import CompiledGrammar, Vocabulary
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.json_schema.compiler import parse
+from grammar_cache.unique_items.open_arrays import DEEPEST
 from server.checking.membership import Recogniser
 from tests.grammar_cache.unique_items.schemas import compiled, judge
 from tests.strategies import examples
@@ -130,6 +131,19 @@ def test_recursive_items() -> None:
     same, other = f'{{"name": "b", "of": [{leaf}, {leaf}]}}', f'{{"name": "b", "of": [{leaf}, {{"name": "b"}}]}}'
     assert [accepted(text) for text in (leaf, same, other)] == [True, False, True]
     assert [accepted(f'{{"name": "c", "of": [{other}, {one}]}}') for one in (other, same, leaf)] == [False, False, True]
+
+
+def test_arrays_in_many_others_have_one_item() -> None:
+    """Arrays in each other are followed up to a depth, and allow nothing invalid beyond it."""
+    accepted = accepts({"$defs": {"tree": arrays({"$ref": "#/$defs/tree"})}, "$ref": "#/$defs/tree"}, "compact")
+    for depth, inner, is_accepted in (
+        (DEEPEST, "[],[[]]", True),
+        (DEEPEST, "[],[]", False),
+        (DEEPEST + 1, "[],[[]]", False),
+        (DEEPEST + 1, "[]", True),
+        (DEEPEST + 1, "[[]]", True),
+    ):
+        assert accepted("[" * depth + inner + "]" * depth) == is_accepted
 
 
 def test_nothing_repeats_among_many_objects() -> None:
