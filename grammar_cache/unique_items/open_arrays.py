@@ -76,7 +76,7 @@ class OpenArrays:
         return known
 
     def closes(self, configuration: int, array: OpenArray) -> bool:
-        """Whether a bracket closes that array at a configuration inside of it, and a comma is no part of the item there.
+        """Whether a bracket closes that array at a configuration inside of it, where a comma is no part of an item.
         Raises LimitExceeded(configurations).
         """
         key = configuration, array
