@@ -25,6 +25,7 @@ from grammar_cache.unique_items.places import ENDS, ItemPlace
 from grammar_cache.unique_items.token_places import TokenPlaces
 
 _COMMA = ord(",")
+_NO_BYTES = frozenset[int]()
 
 FUEL = 10_000
 """Places along earlier items that one distance may take: further ways are taken for none."""
@@ -87,15 +88,15 @@ class Leaving:
             return self._found(place).distance
         return self._additive(place.configuration if isinstance(place, ItemPlace) else place)
 
-    def fits_soon(self, place: ItemPlace, tokens: int, size: int) -> bool:
-        """Whether tokens of one byte along the first of the earlier items, and one that leaves all of them before the
-        item has so many bytes, make the distance at most so much.
+    def fits_soon(self, place: ItemPlace, tokens: int, size: int, heads: frozenset[int]) -> bool:
+        """Whether tokens of one byte along the first of the earlier items, and one that leaves all of them, make the
+        distance at most so much: before the item has more than so many bytes, and there by none of some first bytes.
         """
         taken = 0
-        while place.may_repeat and self._places.places.texts.size(place.item.text) < size:
+        while place.may_repeat and (read := self._places.places.texts.size(place.item.text)) <= size:
             if taken and taken >= FUEL:
                 return False
-            best, _ = self._at_once(place)
+            best, _ = self._at_once(place, heads if read == size else _NO_BYTES)
             if best < INFINITE:
                 return taken + best <= tokens
             after = self._along_first(place)
@@ -181,9 +182,11 @@ class Leaving:
         self._known[_key(search.place)] = _Found(*self._by_any(search.place), search.cost + further)
         return further
 
-    def _at_once(self, place: ItemPlace) -> tuple[int, int]:
-        """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on."""
-        near, taken = self._near.get(place.configuration), self.heads(place)
+    def _at_once(self, place: ItemPlace, others: frozenset[int] = _NO_BYTES) -> tuple[int, int]:
+        """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on, nor by others
+        of some bytes.
+        """
+        near, taken = self._near.get(place.configuration), self.heads(place) | others
         if near is None:
             near = self._near[place.configuration] = self._ascending(place.configuration)
         at = next((at for at, head in enumerate(near.heads) if head not in taken), None)

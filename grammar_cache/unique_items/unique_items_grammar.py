@@ -232,11 +232,13 @@ class UniqueItemsGrammar(CompiledGrammar):
         along = self._leaving.heads(place) if place.may_repeat else frozenset[int]()
         for crossing in self._tokens.crossings(place):
             # Items that these would end differ from each other only behind what has been read: where the next one
-            # leaves the earlier ones before that, it does so for all of them.
+            # leaves the earlier ones no later, and goes on as none of them does, it does so for all of them.
             alike = [before for before in crossing.ways if before and before[0] not in along]
             first = behind(alike[0]) if alike else None
             size = self._places.texts.size(place.items[len(crossing.begun.items) - 1].text)
-            if first is None or not self._leaving.fits_soon(self._tokens.begun(first, crossing.begun), left, size):
+            begun = None if first is None else self._tokens.begun(first, crossing.begun)
+            heads = frozenset([before[0] for before in alike])
+            if begun is None or not self._leaving.fits_soon(begun, left, size, heads):
                 alike = []
             if len(alike) == len(crossing.ways):
                 flags[crossing.tokens] = True
