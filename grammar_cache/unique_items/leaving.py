@@ -90,11 +90,13 @@ class Leaving:
 
     def fits_soon(self, place: ItemPlace, tokens: int, size: int, heads: frozenset[int]) -> bool:
         """Whether tokens of one byte along the first of the earlier items, and one that leaves all of them, make the
-        distance at most so much: before the item has more than so many bytes, and there by none of some first bytes.
+        distance at most so much: before the innermost item now has more than so many bytes, and there by none of some
+        first bytes.
         """
-        taken = 0
-        while place.may_repeat and (read := self._places.places.texts.size(place.item.text)) <= size:
-            if taken and taken >= FUEL:
+        taken, level = 0, len(place.items) - 1
+        while place.may_repeat and len(place.items) > level:
+            read = self._places.places.texts.size(place.items[level].text)
+            if read > size or (taken and taken >= FUEL):
                 return False
             best, _ = self._at_once(place, heads if read == size else _NO_BYTES)
             if best < INFINITE:
@@ -135,7 +137,7 @@ class Leaving:
                 elif (known := self._known.get(_key(search.waiting[1]))) is not None:
                     search.cost += known.cost
                     spent += known.cost if search.was_known else 0
-                    if known.distance < INFINITE:
+                    if known.distance < INFINITE and spent <= FUEL:
                         self._known[_key(search.place)] = self._reached(search, search.waiting[0], known)
                         searches.pop()
                     search.waiting, search.was_known = None, True
@@ -187,10 +189,18 @@ class Leaving:
         of some bytes.
         """
         near, taken = self._near.get(place.configuration), self.heads(place) | others
+        if near is None and self._goes_on_by(place.configuration) <= taken:
+            return INFINITE, -1
         if near is None:
             near = self._near[place.configuration] = self._ascending(place.configuration)
         at = next((at for at, head in enumerate(near.heads) if head not in taken), None)
         return (INFINITE, -1) if at is None else (int(near.distances[at]), int(near.tokens[at]))
+
+    def _goes_on_by(self, configuration: int) -> set[int]:
+        """Bytes that may follow."""
+        table = self._places.places.table
+        reads = (table.row(configuration) != DEAD)[table.network.classes]
+        return set(np.flatnonzero(reads | bool(table.cut)).tolist())  # where reading is dear, a row may lack some
 
     def _ascending(self, configuration: int) -> _Near:
         """The tokens of one byte and the proposals, one for each first byte."""
@@ -222,7 +232,7 @@ class Leaving:
                     yield from sorted(self._tokens.first_ids(inside).tolist())
                     break
                 yield single
-        if len(place.items) > 1 and _COMMA in self._single and self._places.places.at_end(place):
+        if len(place.items) > _along_items(place) and _COMMA in self._single and self._places.places.at_end(place):
             yield self._single[_COMMA]  # the outer item may differ by a further inner one
 
     def _along_first(self, place: ItemPlace) -> ItemPlace | None:
@@ -240,7 +250,8 @@ class Leaving:
         best = INFINITE, -1
         if self._is_spelled(place):
             return best
-        over = [crossing.tokens for crossing in self._places.crossings(place)]
+        crossings = self._places.crossings(place)
+        over = [crossing.tokens for crossing in crossings if len(crossing.begun.items) > _along_items(place)]
         for token in np.concatenate([np.flatnonzero(self._compiled.mask(place.configuration)), *over]).tolist():
             after = self._places.behind(place, token)
             if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
@@ -258,6 +269,13 @@ class Leaving:
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])
+
+
+def _along_items(place: ItemPlace) -> int:
+    """Number of the items down to the outermost one that may still become an earlier one. Commas behind these lead to
+    where it depends on more than is `ahead` what differs.
+    """
+    return 1 + next(level for level, item in enumerate(place.items) if item.ahead != EMPTY)
 
 
 def _key(place: ItemPlace) -> _Key:

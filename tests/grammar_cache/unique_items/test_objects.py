@@ -243,3 +243,29 @@ def test_memory_grows_with_a_text_and_its_depth() -> None:
         arrays({"type": "string"}), b'["' + b"x" * 2000
     )
     assert size(node, b'{"of":[' * 60) < 5 * size(node, b'{"of":[' * 30)
+
+
+def test_ways_over_an_outer_comma_are_alike_as_long_as_outer_items_are() -> None:
+    """Next items begin as one of two does, whose ends differ in length: each token leaves what its own item needs."""
+    inner = arrays({"type": "string", "pattern": "^ab(bzzzz|c)$"}, minItems=1)
+    table = grammar(arrays(inner), b'bzzzz"],', b'c"],')
+    at, ids = table.take_bytes(table.start, b'[["ab'), np.arange(table.vocabulary.size, dtype=np.int32)
+    behind = table.consume_batch(np.array([at], np.int32), ids[None, :])[0]
+    for left in range(1, 20):
+        assert np.array_equal(table.mask(at, left), table.distances_behind(at, behind, left - 1) < left)
+
+
+def test_distances_depend_on_no_text_that_was_asked_for_before() -> None:
+    """A comma behind an item that may still become an earlier one leads on by what was before it."""
+    spelled = [b"[", b",", b"1", b"5", b"7,", b"2,", b"2]]", b"7]]", b"57]]", b"12]]"]
+    words = Vocabulary([*spelled, None], [len(spelled)])
+    fresh = compiled(arrays(arrays({"enum": [1, 12, 57, 9000, 9001, 9002, 9003, 9004]})), words, "compact")
+    texts = [(b"[", b"[", b"1", b"2,", b"1"), (b"[", b"[", b"5", b"7,", b"1", b"2,", b"1")]
+
+    def distances(table: CompiledGrammar, text: tuple[bytes, ...]) -> list[int | None]:
+        return [table.distance(at) for at in table.followed([spelled.index(token) for token in text])]
+
+    one, other = fresh.anew(), fresh.anew()
+    forth = [distances(one, text) for text in texts]
+    back = [distances(other, text) for text in reversed(texts)]
+    assert forth == back[::-1]
