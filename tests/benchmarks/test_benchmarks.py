@@ -79,7 +79,7 @@ def test_the_filter_keeps_the_reference_answer(
     if peer is None:
         monkeypatch.setattr(peers, "find_spec", lambda name: None)
     else:
-        pytest.importorskip(peer, reason=f"the package {peer} (extra: peers) is not installed")
+        pytest.importorskip(peer, reason=f"the package {peer} is not installed: make bench does it")
     assert main(["filter", "--tokenizers", "bytes", "--repeats", "1", "--out", str(world)]) == 0
     found = rows(world, "filter")
     beams = [row for row in found if "beams" in row["measure"]]
@@ -92,7 +92,7 @@ def test_the_filter_keeps_the_reference_answer(
 
 def test_steps_are_compared_where_all_engines_go(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Peers that are installed follow the same text, and the table counts the steps common to all."""
-    pytest.importorskip("xgrammar", reason="the package xgrammar (extra: peers) is not installed")
+    pytest.importorskip("xgrammar", reason="the package xgrammar is not installed: make bench does it")
     arguments = ["step", "--tokenizer", "bytes", "--repeats", "1", "--peers", "xgrammar", "--out", str(world)]
     assert main(arguments) == 0
     assert "Over the 9 steps of 1 texts" in capsys.readouterr().out
@@ -101,7 +101,7 @@ def test_steps_are_compared_where_all_engines_go(world: Path, capsys: pytest.Cap
 @pytest.mark.parametrize("name", peers.NAMES)
 def test_peers_answer_for_the_same_language(world: Path, tasks: list[Task], name: str) -> None:
     """A peer's masks have each token of a valid text and not one that leaves the language; a reset starts anew."""
-    pytest.importorskip(name.partition("-")[0], reason=f"the package of {name} (extra: peers) is not installed")
+    pytest.importorskip(name.partition("-")[0], reason=f"the package of {name} is not installed: make bench does it")
     folder = tokenizer_folder("bytes")
     vocabulary = Vocabulary.from_pretrained(folder)
     byte_ids = {text: number for number, text in enumerate(vocabulary.token_bytes)}

@@ -73,7 +73,7 @@ def test_another_grammar(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", peers.NAMES)
 def test_peers_follow_the_same_texts(texts: Path, name: str) -> None:
     """A peer that is installed has a row for each visit, with the steps that ours has, or a refusal."""
-    pytest.importorskip(name.partition("-")[0], reason=f"the package of {name} (extra: peers) is not installed")
+    pytest.importorskip(name.partition("-")[0], reason=f"the package of {name} is not installed: make bench does it")
     arguments = ["grammars", "--tokenizer", "bytes", "--peers", name, "--repeats", "1", "--n", "2", "--out", str(texts)]
     assert main(arguments) == 0
     *ours, first, again = rows(texts, "grammar_sql")
@@ -84,7 +84,7 @@ def test_peers_follow_the_same_texts(texts: Path, name: str) -> None:
 
 def test_lark_grammars_are_timed_beside_equal_verdicts(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A Lark grammar has the rows that others have; the peer that reads Lark takes what we take."""
-    pytest.importorskip("llguidance", reason="the package of llguidance (extra: peers) is not installed")
+    pytest.importorskip("llguidance", reason="the package of llguidance is not installed: make bench does it")
     arguments = ["grammars", "--grammar", "lark_sql", "--tokenizer", "bytes", "--peers", "llguidance", "xgrammar"]
     assert main([*arguments, "--repeats", "1", "--n", "2", "--out", str(texts)]) == 0
     found = rows(texts, "grammar_lark_sql")

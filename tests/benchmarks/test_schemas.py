@@ -79,7 +79,7 @@ def test_masks_follow_every_instance(
 @pytest.mark.parametrize("name", peers.NAMES)
 def test_peers_are_judged_alike(corpus: Path, name: str) -> None:
     """A peer has the same rows."""
-    pytest.importorskip(name.partition("-")[0], reason=f"the package of {name} (extra: peers) is not installed")
+    pytest.importorskip(name.partition("-")[0], reason=f"the package of {name} is not installed: make bench does it")
     assert main(["schemas", "--tokenizer", "bytes", "--peers", name, "--repeats", "1", "--out", str(corpus)]) == 0
     found = rows(corpus, "schemas")
     assert [row["engine"] for row in found] == ["swyb"] * 3 + [name] * 3

@@ -230,7 +230,7 @@ def test_aliases_are_no_tables() -> None:
 
 def test_grammars_of_databases_in_llguidance() -> None:
     """llguidance's translation of GBNF reads the grammar of a database, with odd names in it."""
-    library = pytest.importorskip("llguidance", reason="the package llguidance (extra: peers) is not installed")
+    library = pytest.importorskip("llguidance", reason="the package llguidance is not installed: make bench does it")
     translate = pytest.importorskip("llguidance.gbnf_to_lark").gbnf_to_lark
     for text in (shipped("sql").text, sql_grammar(TABLES), sql_grammar(CONCERTS)):
         assert library.LLMatcher.validate_grammar(library.LLMatcher.grammar_from_lark(translate(text))) == ""
