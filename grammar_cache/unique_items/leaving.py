@@ -272,8 +272,8 @@ class Leaving:
 
 
 def _along_items(place: ItemPlace) -> int:
-    """Number of the items down to the outermost one that may still become an earlier one. Commas behind these lead to
-    where it depends on more than is `ahead` what differs.
+    """Number of the items down to the outermost one that may still become an earlier one. A comma behind one of these
+    leads to an item that has to differ from the earlier ones of its array, which `_key` doesn't have.
     """
     return 1 + next(level for level, item in enumerate(place.items) if item.ahead != EMPTY)
 
