@@ -31,10 +31,10 @@ from grammar_cache.vocabulary.trie import Children
 
 _ENDS_PER_WALK = 8
 """Most walks end at far fewer nodes, and those that end at more are few."""
-_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 0), "sought": (12, 0)}
+_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 0), "sought": (12, 1)}
 """Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more.
-Going round again takes longer than clearing more room, and that longer than most walks. Places, and rows that are
-sought, are those of a walk under way: they don't grow with the grammar.
+Going round again takes longer than clearing more room, and that longer than most walks. Places are those of a walk
+under way: they don't grow with the grammar. Rows that are sought are those of models too.
 """
 _NARROW = 12
 """Bytes that a state reads at most, and no calls, for walks over suffixes to leave nothing out there. So those over

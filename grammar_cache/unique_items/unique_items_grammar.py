@@ -11,6 +11,7 @@ guarantee holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,9 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.masks.mask import Mask
 from grammar_cache.unique_items.item_masks import ItemMasks
 from grammar_cache.unique_items.item_sets import EMPTY
-from grammar_cache.unique_items.item_tokens import KnownItemTokens
+from grammar_cache.unique_items.item_tokens import ItemTokens, KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
-from grammar_cache.unique_items.places import FIRST, ItemPlace
+from grammar_cache.unique_items.places import FIRST, ItemPlace, ItemPlaces
 from grammar_cache.unique_items.token_places import TokenPlaces
 
 
@@ -33,18 +34,37 @@ class UniqueItemsGrammar(CompiledGrammar):
     """Compiled grammar whose configurations are numbers of `ItemPlaces`. It shares the tables of `plain`."""
 
     def __init__(self, grammar: CompiledGrammar) -> None:
-        """Searches for the minimum of `grammar`, if nobody has yet: further items might take fewer tokens, so it isn't
-        exact. Raises what that search raises.
-        """
-        least = grammar.minimum.tokens
         vars(self).update(vars(grammar))
         self.plain = grammar
-        self._minimum = Minimum(least, exact=False)
-        strings = self.vocabulary.cache(KnownItemTokens).of(self.vocabulary)
-        self._tokens = TokenPlaces(self._configurations, grammar, strings)
-        self._places = self._tokens.places
-        self._leaving = Leaving(grammar, self._tokens, strings)
-        self._masks_inside = ItemMasks(grammar, self._tokens, strings, self._leaving)
+        self._minimum = None
+
+    def _searched(self) -> Minimum:
+        """That of the compiled grammar: further items might take fewer tokens, so it isn't exact."""
+        least = self.plain.minimum.tokens
+        vars(self).update(vars(self.plain) | {"lock": self.lock, "_anew": self._anew})  # it may have begun tables anew
+        _ = self._strings
+        return Minimum(least, exact=False)
+
+    @property
+    def _strings(self) -> ItemTokens:
+        return self.vocabulary.cache(KnownItemTokens).of(self.vocabulary)
+
+    @cached_property
+    def _tokens(self) -> TokenPlaces:
+        _ = self.minimum  # places are those of the tables behind its search
+        return TokenPlaces(self._configurations, self.plain, self._strings)
+
+    @property
+    def _places(self) -> ItemPlaces:
+        return self._tokens.places
+
+    @cached_property
+    def _leaving(self) -> Leaving:
+        return Leaving(self.plain, self._tokens, self._strings)
+
+    @cached_property
+    def _masks_inside(self) -> ItemMasks:
+        return ItemMasks(self.plain, self._tokens, self._strings, self._leaving)
 
     def anew(self) -> UniqueItemsGrammar:
         return UniqueItemsGrammar(self.plain.anew())
