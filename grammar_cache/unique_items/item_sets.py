@@ -1,7 +1,8 @@
-"""Sets of texts of items, each as one integer: tries whose nodes are shared, so that equal sets are equal numbers.
+"""Sets of texts of items, each as one integer: tries whose nodes are shared.
 
-A node stands for the rests of all texts that begin as the way to it reads. Nodes never change: a set with a text more
-shares all nodes but those on the way of that text.
+Sets of the same texts are the same number, in whatever order these were added. So are the rests of such sets behind the
+same bytes. A node stands for the rests of all texts that begin as the way to it reads. Nodes never change: a set with a
+text more shares all nodes but those on the way of that text.
 """
 
 from __future__ import annotations
@@ -18,10 +19,28 @@ NODE_BYTES, EDGE_BYTES = 300, 120
 
 
 class SetEdge(NamedTuple):
-    """Edge of a trie: all texts that begin with the first byte of a label begin with the whole of it."""
+    """Edge of a trie: all texts that begin with its first byte begin as the `label` reads from `begin` on.
+
+    Rests have the labels of the sets that they are rests of, so that those of a long text take no more room than it.
+    """
 
     label: bytes
     node: int
+    begin: int = 0
+
+    @property
+    def head(self) -> int:
+        """The first byte."""
+        return self.label[self.begin]
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return len(self.label) - self.begin
+
+    def first(self, most: int) -> bytes:
+        """The bytes, at most so many."""
+        return self.label[self.begin : self.begin + most]
 
 
 class SetNode(NamedTuple):
@@ -51,7 +70,7 @@ class ItemSets:
         return self._counts[number]
 
     def with_text(self, number: int, text: bytes) -> int:
-        """The set with one text more."""
+        """The set with one text more: one of whole texts, no rests."""
         way: list[tuple[SetNode, int, bytes]] = []  # nodes, the place of the edge that is taken, and its label
         left = text
         while True:
@@ -59,7 +78,7 @@ class ItemSets:
             place = next((i for i, edge in enumerate(node.edges) if left and edge.label[0] == left[0]), None)
             if place is None:
                 break
-            label, after = node.edges[place]
+            label, after, _ = node.edges[place]
             shared = _shared(label, left)
             if shared < len(label):  # the edge is parted
                 after = self._number(SetNode(False, (SetEdge(label[shared:], after),)))
@@ -80,22 +99,21 @@ class ItemSets:
     def rests(self, number: int, data: bytes) -> int:
         """Rests of the texts that begin so, behind that; `EMPTY` if there are none."""
         while data:
-            edge = next((edge for edge in self._nodes[number].edges if edge.label[0] == data[0]), None)
+            edge = next((edge for edge in self._nodes[number].edges if edge.head == data[0]), None)
             if edge is None:
                 return EMPTY
-            label, after = edge
-            shared = _shared(label, data)
-            if shared == len(data) < len(label):
-                return self._number(SetNode(False, (SetEdge(label[shared:], after),)))
-            if shared < len(label):
+            shared = _shared(edge.first(len(data)), data)
+            if shared == len(data) < edge.size:
+                return self._number(SetNode(False, (edge._replace(begin=edge.begin + shared),)))
+            if shared < edge.size:
                 return EMPTY
-            number, data = after, data[shared:]
+            number, data = edge.node, data[shared:]
         return number
 
     def beginning(self, number: int, heads: Container[int]) -> int:
         """The set of those texts that begin with one of some bytes, and of the empty one if it is there."""
         node = self._nodes[number]
-        return self._number(SetNode(node.ends, tuple([edge for edge in node.edges if edge.label[0] in heads])))
+        return self._number(SetNode(node.ends, tuple([edge for edge in node.edges if edge.head in heads])))
 
     def texts(self, number: int) -> Iterator[bytes]:
         """The texts of a set."""
@@ -104,7 +122,7 @@ class ItemSets:
             before, at = todo.pop()
             if self._nodes[at].ends:
                 yield before
-            todo += [(before + label, after) for label, after in self._nodes[at].edges]
+            todo += [(before + edge.first(edge.size), edge.node) for edge in self._nodes[at].edges]
 
     def prefixes(self, number: int, goes_on: Callable[[bytes], bool]) -> Iterator[tuple[bytes, bool]]:
         """Beginnings of the texts, the empty one left out, and whether each is a whole text; none that begins as one
@@ -113,13 +131,13 @@ class ItemSets:
         todo = [(b"", number)]
         while todo:
             before, at = todo.pop()
-            for label, after in self._nodes[at].edges:
-                parts = (before + label[:size] for size in range(1, len(label) + 1))
+            for edge in self._nodes[at].edges:
+                parts = (before + edge.first(size) for size in range(1, edge.size + 1))
                 read = list(takewhile(goes_on, parts))
-                ends = len(read) == len(label)
-                yield from ((part, ends and part == read[-1] and self._nodes[after].ends) for part in read)
+                ends = len(read) == edge.size
+                yield from ((part, ends and part == read[-1] and self._nodes[edge.node].ends) for part in read)
                 if ends:
-                    todo.append((before + label, after))
+                    todo.append((read[-1], edge.node))
 
     def _number(self, node: SetNode) -> int:
         known = self._numbers.get(node)
@@ -127,7 +145,8 @@ class ItemSets:
             known = self._numbers[node] = len(self._nodes)
             self._nodes.append(node)
             self._counts.append(node.ends + sum(self._counts[edge.node] for edge in node.edges))
-            self.size_bytes += NODE_BYTES + sum(EDGE_BYTES + len(edge.label) for edge in node.edges)
+            labels = sum(0 if edge.begin else edge.size for edge in node.edges)
+            self.size_bytes += NODE_BYTES + EDGE_BYTES * len(node.edges) + labels
         return known
 
 

@@ -110,7 +110,7 @@ class Leaving:
     def heads(self, place: ItemPlace) -> frozenset[int]:
         """Bytes with which an item may still become an earlier one, or end as one."""
         nodes = [self._places.places.sets.node(ahead) for ahead in place.aheads]
-        heads = frozenset([edge.label[0] for node in nodes for edge in node.edges])
+        heads = frozenset([edge.head for node in nodes for edge in node.edges])
         if any(node.ends for node in nodes):
             heads |= ENDS
         return heads if place.lexical.in_string else heads | frozenset(GAPS)
@@ -165,11 +165,11 @@ class Leaving:
             return found
         spelled = self._compiled.vocabulary.spelling[token] or b""
         edges = self._places.places.sets.node(search.place.aheads[0]).edges
-        label = next((edge.label for edge in edges if edge.label[:1] == spelled), None)
-        if label is None:
+        edge = next((edge for edge in edges if edge.first(1) == spelled), None)
+        if edge is None:
             return found
         found = found._replace(far=1 + behind.far)
-        string = self._tokens.longest(label[: found.far])
+        string = self._tokens.longest(edge.first(found.far))
         if string is not None:
             [longest] = self._tokens.first_ids([string]).tolist()
             after = self._places.behind(search.place, longest)
@@ -225,8 +225,8 @@ class Leaving:
     def _along(self, place: ItemPlace) -> Iterator[int]:
         sets = self._places.places.sets
         for ahead in place.aheads:
-            for label, _ in sets.node(ahead).edges:
-                single = self._single.get(label[0])
+            for edge in sets.node(ahead).edges:
+                single = self._single.get(edge.head)
                 if single is None:
                     inside, _ = self._tokens.along(sets, ahead, place.lexical)
                     yield from sorted(self._tokens.first_ids(inside).tolist())
@@ -238,7 +238,7 @@ class Leaving:
     def _along_first(self, place: ItemPlace) -> ItemPlace | None:
         """The place behind the first byte of the first of the earlier items that are ahead."""
         edges = self._places.places.sets.node(place.aheads[0]).edges
-        after = self._places.behind(place, self._single.get(edges[0].label[0], -1)) if edges else DEAD
+        after = self._places.behind(place, self._single.get(edges[0].head, -1)) if edges else DEAD
         return after if isinstance(after, ItemPlace) and self._read(after) > self._read(place) else None
 
     def _read(self, place: ItemPlace) -> int:
