@@ -102,12 +102,12 @@ class ItemSets:
             edge = next((edge for edge in self._nodes[number].edges if edge.head == data[0]), None)
             if edge is None:
                 return EMPTY
-            shared = _shared(edge.first(len(data)), data)
-            if shared == len(data) < edge.size:
-                return self._number(SetNode(False, (edge._replace(begin=edge.begin + shared),)))
-            if shared < edge.size:
+            part = edge.first(len(data))
+            if not data.startswith(part):
                 return EMPTY
-            number, data = edge.node, data[shared:]
+            if len(data) < edge.size:
+                return self._number(SetNode(False, (edge._replace(begin=edge.begin + len(data)),)))
+            number, data = edge.node, data[len(part) :]
         return number
 
     def beginning(self, number: int, heads: Container[int]) -> int:
