@@ -39,7 +39,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         self._minimum = None
 
     def _searched(self) -> Minimum:
-        """That of the compiled grammar: further items might take fewer tokens, so it isn't exact."""
+        """Minimum of the compiled grammar: further items might take fewer tokens, so it isn't exact."""
         least = self.plain.minimum.tokens
         vars(self).update(vars(self.plain) | {"lock": self.lock, "_anew": self._anew})  # it may have begun tables anew
         _ = self._strings
