@@ -70,7 +70,7 @@ class ItemSets:
         return self._counts[number]
 
     def with_text(self, number: int, text: bytes) -> int:
-        """The set with one text more: one of whole texts, no rests."""
+        """The set with one text more."""
         way: list[tuple[SetNode, int, bytes]] = []  # nodes, the place of the edge that is taken, and its label
         left = text
         while True:
@@ -78,7 +78,8 @@ class ItemSets:
             place = next((i for i, edge in enumerate(node.edges) if left and edge.label[0] == left[0]), None)
             if place is None:
                 break
-            label, after, _ = node.edges[place]
+            label, after, begin = node.edges[place]
+            assert begin == 0, "rests take no more texts"
             shared = _shared(label, left)
             if shared < len(label):  # the edge is parted
                 after = self._number(SetNode(False, (SetEdge(label[shared:], after),)))

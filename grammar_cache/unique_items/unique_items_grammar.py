@@ -31,19 +31,22 @@ from grammar_cache.unique_items.token_places import TokenPlaces
 
 
 class UniqueItemsGrammar(CompiledGrammar):
-    """Compiled grammar whose configurations are numbers of `ItemPlaces`. It shares the tables of `plain`."""
+    """Compiled grammar whose configurations are numbers of `ItemPlaces`. What it doesn't hold itself is that of
+    `plain`.
+    """
 
     def __init__(self, grammar: CompiledGrammar) -> None:
-        vars(self).update(vars(grammar))
         self.plain = grammar
         self._minimum = None
+        self._anew = None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.plain, name)  # tables among them, which may become others
 
     def _searched(self) -> Minimum:
         """Minimum of the compiled grammar: further items might take fewer tokens, so it isn't exact."""
-        least = self.plain.minimum.tokens
-        vars(self).update(vars(self.plain) | {"lock": self.lock, "_anew": self._anew})  # it may have begun tables anew
-        _ = self._strings
-        return Minimum(least, exact=False)
+        _ = self._strings  # found once for a vocabulary, which no step has to wait for
+        return Minimum(self.plain.minimum.tokens, exact=False)
 
     @property
     def _strings(self) -> ItemTokens:
