@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -91,6 +92,31 @@ def _copies(grammar: CompiledGrammar, budget: int) -> Iterator[Step]:
         behind.setdefault(tokens[-2], []).append(token)
 
 
+def _used_up(grammar: CompiledGrammar, budget: int) -> Iterator[Step]:
+    """A mask behind almost all of the listed words, in tables that know nothing of the text."""
+    words = _listed()
+    for left in (1, 2, 10, len(words) // 4):
+        fresh = grammar.anew()
+        text = json.dumps(words[: len(words) - left], separators=(",", ":"))[:-1]
+        at = fresh.take_bytes(fresh.start, text.encode())
+        begun = thread_time()
+        mask = fresh.mask(at, budget)
+        yield Step(1000 * (thread_time() - begun), fresh.held_bytes / 1e6)
+        comma = fresh.vocabulary.spelling.index(b",")
+        if not mask[comma]:
+            raise AssertionError(f"{left} words are left, and none may follow")
+
+
+def _listed() -> list[str]:
+    rng = random.Random(1)
+    return sorted({"".join(rng.choices("abcdefghij", k=12)) for _ in range(1_000)})
+
+
+def _words_once_each() -> Constraint:
+    schema = {"type": "array", "items": {"enum": _listed()}, "uniqueItems": True}
+    return Constraint("json_schema", json.dumps(schema))
+
+
 def _rules(count: int, rule: Callable[[int], str], last: str) -> Constraint:
     lines = ["root ::= r0", *(f"r{i} ::= {rule(i)}" for i in range(count)), last]
     return Constraint("gbnf", "\n".join(lines))
@@ -149,6 +175,13 @@ INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     ),
     "5,000 words, or any other text": (lambda: _words(5_000), 60, _text),
     "trees whose branches differ": (lambda: Constraint("json_schema", _TREE), 1_500, _copies),
+    "1,000 listed words, almost all of them written": (
+        lambda: Constraint(
+            "json_schema", json.dumps({"type": "array", "items": {"enum": _listed()}, "uniqueItems": True})
+        ),
+        10_000,
+        _used_up,
+    ),
     "SQL, 64 requests of noise": (lambda: shipped("sql"), 120, _answers),
 }
 

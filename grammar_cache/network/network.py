@@ -10,7 +10,7 @@ reading anything (left-call components). This module knows no stack and no vocab
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from typing import NamedTuple
@@ -78,14 +78,6 @@ class Network:
         if self.unique:
             return [[byte] for byte in range(256)]
         return [np.flatnonzero(self.classes == number).tolist() for number in range(self.class_count)]
-
-    def read_by(self, rules: Collection[int]) -> frozenset[int]:
-        """Bytes that states of some rules read."""
-        states = self.states
-        own = np.repeat(np.isin(states.rule, list(rules)), np.diff(states.move_first))
-        pairs = np.unique(np.stack((states.move_low[own], states.move_high[own])), axis=1)
-        read = {of for low, high in pairs.T.tolist() for of in range(low, high + 1)}
-        return frozenset(byte for byte, of in enumerate(self.classes.tolist()) if of in read)
 
     def reads(self, byte: int) -> bool:
         """Whether some text has that byte."""

@@ -31,6 +31,10 @@ class ItemTexts:
             number = known
         return number
 
+    def shorter(self, number: int) -> int:
+        """The text without its last byte, of one that isn't empty."""
+        return self._shorter[number]
+
     def size(self, number: int) -> int:
         """Number of bytes of a text."""
         return self._sizes[number]

@@ -33,7 +33,7 @@ class ItemTokens:
 
     `ending`: those with a byte that ends an item, `leaving`: with a bracket. `commas`: those with a comma behind what
     may end an item, by what is before it: numbers, each with what is behind it. `ends`: ids of tokens that begin with a
-    byte that ends an item.
+    byte that ends an item. `unspelled`: ids of tokens with a byte that is no token by itself.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -48,6 +48,8 @@ class ItemTokens:
         self.commas = self._commas(_with(b",", vocabulary))
         ends = np.array([text[0] in ENDS for text in self._strings] + [False])  # -1 is no string
         self.ends = np.flatnonzero(ends[vocabulary.string_of]).astype(np.int32)
+        single = {text[0] for text in map(vocabulary.spelling.__getitem__, vocabulary.single_bytes.tolist()) if text}
+        self.unspelled = np.sort(self.first_ids(_with(set(range(256)) - single, vocabulary)))
 
     def ids(self, strings: Iterable[int]) -> list[int]:
         """All ids of some strings."""

@@ -2,8 +2,8 @@
 
 They are those of a way that leaves all the earlier ones: one more than the additive distance behind the nearest of a
 few tokens that do so at once; where none does, one more than behind the first token along them that comes to an end;
-where none does either and bytes of such items are missing in the vocabulary, of all tokens. Each is reached by a token
-behind which one token less is needed.
+where none does either, of all tokens with bytes that are no tokens themselves. Each is reached by a token behind which
+one token less is needed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.unique_items.compact_texts import GAPS
 from grammar_cache.unique_items.item_sets import EMPTY
+from grammar_cache.unique_items.item_texts import NO_TEXT
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.places import ENDS, ItemPlace
+from grammar_cache.unique_items.open_arrays import ENTRY_BYTES
+from grammar_cache.unique_items.places import ENDS, ItemPlace, OpenItem
+from grammar_cache.unique_items.text_counts import TextCounts
 from grammar_cache.unique_items.token_places import TokenPlaces
 
 _COMMA = ord(",")
 _NO_BYTES = frozenset[int]()
 
-FUEL = 10_000
+FUEL = 500
 """Places along earlier items that one distance may take: further ways are taken for none."""
-_ANY_TOKEN = 400
-"""Places that a look at all tokens counts as."""
 
 FOUND_BYTES, NEAR_BYTES = 300, 2_500
 """Bytes of a distance, and of a configuration's tokens, with what they hold, about."""
@@ -72,13 +73,14 @@ class _Search:
 class Leaving:
     """Distances of places inside of arrays, found once each."""
 
-    def __init__(self, compiled: CompiledGrammar, places: TokenPlaces, tokens: ItemTokens) -> None:
+    def __init__(self, compiled: CompiledGrammar, places: TokenPlaces, tokens: ItemTokens, counts: TextCounts) -> None:
         self._compiled = compiled
+        self._counts = counts
         self._places = places
         self._tokens = tokens
         single = compiled.vocabulary.single_bytes.tolist()
         self._single = {(compiled.vocabulary.spelling[token] or b"")[0]: token for token in single}
-        self._spelled: dict[int, bool] = {}
+        self._begun: dict[tuple[int, int], int] = {}
         self._known: dict[_Key, _Found] = {}
         self._near: dict[int, _Near] = {}
 
@@ -122,11 +124,11 @@ class Leaving:
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return FOUND_BYTES * len(self._known) + NEAR_BYTES * len(self._near)
+        return FOUND_BYTES * len(self._known) + NEAR_BYTES * len(self._near) + ENTRY_BYTES * len(self._begun)
 
     def _found(self, place: ItemPlace) -> _Found:
         """Distance and next token. Items get longer along each way, so there is no way round."""
-        if _key(place) not in self._known and not self._is_near(place):
+        if _key(place) not in self._known and not self._is_used_up(place) and not self._is_near(place):
             searches, spent = [_Search(place, self._ways(place))], 1
             while searches and spent <= FUEL:
                 search = searches[-1]
@@ -141,12 +143,32 @@ class Leaving:
                         self._known[_key(search.place)] = self._reached(search, search.waiting[0], known)
                         searches.pop()
                     search.waiting, search.was_known = None, True
-                elif not self._is_near(search.waiting[1]):
+                elif not self._is_used_up(search.waiting[1]) and not self._is_near(search.waiting[1]):
                     search.was_known, spent = False, spent + 1
                     searches.append(_Search(search.waiting[1], self._ways(search.waiting[1])))
             if spent > FUEL:
-                self._known[_key(place)] = _Found(*self._by_any(place), FUEL + 1)
+                self._known[_key(place)] = _Found(*self._by_others(place)[0], FUEL + 1)
         return self._known[_key(place)]
+
+    def _is_used_up(self, place: ItemPlace) -> bool:
+        """Whether all that the item under way may become was there before: then no way leaves it."""
+        item = place.item
+        if item.ahead == EMPTY:
+            return False
+        is_used_up = self._number_of_texts(item) <= self._places.places.sets.count(item.ahead)
+        if is_used_up:
+            self._known[_key(place)] = _Found(INFINITE, -1, 1)
+        return is_used_up
+
+    def _number_of_texts(self, item: OpenItem) -> float:
+        """Number of the texts that an item may become, at most."""
+        rule, texts, way = item.array.rule, self._places.places.texts, [item.text]
+        while (rule, way[-1]) not in self._begun and way[-1] != NO_TEXT:
+            way.append(texts.shorter(way[-1]))
+        begun = self._begun.get((rule, way.pop()), self._counts.begin(rule))
+        for text in reversed(way):
+            begun = self._begun[rule, text] = self._counts.after(begun, texts.last(text))
+        return self._counts.count(begun)
 
     def _is_near(self, place: ItemPlace) -> bool:
         """Whether a token leaves the earlier items at once: then the distance is known."""
@@ -180,8 +202,8 @@ class Leaving:
 
     def _ended(self, search: _Search) -> int:
         """Notes that no token along the earlier items comes to an end. Gives what that has cost further."""
-        further = 0 if self._is_spelled(search.place) else _ANY_TOKEN
-        self._known[_key(search.place)] = _Found(*self._by_any(search.place), search.cost + further)
+        found, further = self._by_others(search.place)
+        self._known[_key(search.place)] = _Found(*found, search.cost + further)
         return further
 
     def _at_once(self, place: ItemPlace, others: frozenset[int] = _NO_BYTES) -> tuple[int, int]:
@@ -245,27 +267,24 @@ class Leaving:
         """Bytes of the outermost item so far."""
         return self._places.places.texts.size(place.items[0].text)
 
-    def _by_any(self, place: ItemPlace) -> tuple[int, int]:
-        """The nearest of all tokens that leave the earlier items at once, where some bytes of items are no tokens."""
+    def _by_others(self, place: ItemPlace) -> tuple[tuple[int, int], int]:
+        """The nearest of those tokens that leave the earlier items at once and have bytes that no token is, and how
+        many were looked at. What leaves them by other bytes does so by tokens of one byte.
+        """
         best = INFINITE, -1
-        if self._is_spelled(place):
-            return best
-        crossings = self._places.crossings(place)
-        over = [crossing.tokens for crossing in crossings if len(crossing.begun.items) > _along_items(place)]
-        for token in np.concatenate([np.flatnonzero(self._compiled.mask(place.configuration)), *over]).tolist():
+        others = self._tokens.unspelled
+        if not len(others):
+            return best, 0
+        over = [crossing.tokens for crossing in self._places.crossings(place)]
+        here = np.concatenate([np.flatnonzero(self._compiled.mask(place.configuration)), *over])
+        looked_at = np.intersect1d(here, others).tolist()
+        for token in looked_at:
             after = self._places.behind(place, token)
             if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
                 continue
             if (distance := self.distance(after)) < INFINITE:
                 best = min(best, (1 + distance, token))
-        return best
-
-    def _is_spelled(self, place: ItemPlace) -> bool:
-        """Whether each byte that may stand inside of the outermost array is a token."""
-        rule = place.items[0].array.rule
-        if rule not in self._spelled:
-            self._spelled[rule] = self._places.places.arrays.bytes_inside(rule) <= self._single.keys()
-        return self._spelled[rule]
+        return best, len(looked_at)
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])

@@ -88,16 +88,6 @@ class OpenArrays:
             self._closes[key] = known
         return known
 
-    def bytes_inside(self, rule: int) -> frozenset[int]:
-        """Bytes that may stand inside of the arrays with that rule."""
-        network, inside = self._table.network, set(self._rules[rule][:2])
-        todo = list(inside)
-        while todo:
-            new = set(network.contents[todo.pop()].called) - inside
-            inside |= new
-            todo += new
-        return network.read_by(inside)
-
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""

@@ -27,6 +27,7 @@ from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens, KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.places import FIRST, ItemPlace, ItemPlaces
+from grammar_cache.unique_items.text_counts import TextCounts
 from grammar_cache.unique_items.token_places import TokenPlaces
 
 
@@ -35,8 +36,10 @@ class UniqueItemsGrammar(CompiledGrammar):
     `plain`.
     """
 
-    def __init__(self, grammar: CompiledGrammar) -> None:
+    def __init__(self, grammar: CompiledGrammar, counts: TextCounts | None = None) -> None:
+        """`counts`: of the network, if they are known."""
         self.plain = grammar
+        self._known_counts = counts
         self._minimum = None
         self._anew = None
 
@@ -45,12 +48,16 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def _searched(self) -> Minimum:
         """Minimum of the compiled grammar: further items might take fewer tokens, so it isn't exact."""
-        _ = self._strings  # found once for a vocabulary, which no step has to wait for
+        _ = self._strings, self._counts  # found once, which no step has to wait for
         return Minimum(self.plain.minimum.tokens, exact=False)
 
     @property
     def _strings(self) -> ItemTokens:
         return self.vocabulary.cache(KnownItemTokens).of(self.vocabulary)
+
+    @cached_property
+    def _counts(self) -> TextCounts:
+        return self._known_counts or TextCounts(self.network)
 
     @cached_property
     def _tokens(self) -> TokenPlaces:
@@ -63,14 +70,14 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     @cached_property
     def _leaving(self) -> Leaving:
-        return Leaving(self.plain, self._tokens, self._strings)
+        return Leaving(self.plain, self._tokens, self._strings, self._counts)
 
     @cached_property
     def _masks_inside(self) -> ItemMasks:
         return ItemMasks(self.plain, self._tokens, self._strings, self._leaving)
 
     def anew(self) -> UniqueItemsGrammar:
-        return UniqueItemsGrammar(self.plain.anew())
+        return UniqueItemsGrammar(self.plain.anew(), self._counts)
 
     @property
     def size_bytes(self) -> int:

@@ -1,0 +1,87 @@
+"""Numbers of texts that items may become, beside all texts written by `json`."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import product
+from math import inf
+
+import pytest
+
+from grammar_cache import Constraint
+from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.network.network import Network, build
+from grammar_cache.unique_items.text_counts import TextCounts
+
+_chance = random.Random(1)
+WORDS = ["".join(_chance.choices('abé" \\,]', k=_chance.randrange(6))) for _ in range(40)]
+BOOLEAN = {"type": "boolean"}
+TWO = {"type": "object", "properties": {"a": BOOLEAN, "b": {"enum": [1, "x y"]}}, "additionalProperties": False}
+
+FLAGS = [True, False]
+A_VALUES: list[dict[str, object]] = [{}, {"a": True}, {"a": False}]
+B_VALUES: list[dict[str, object]] = [{}, {"b": 1}, {"b": "x y"}]
+LISTED = [*range(12), "1", None, True, [], [1, [2]], {"a": [1]}]
+LETTERS = ["".join(letters) for count in range(4) for letters in product("ab", repeat=count)]
+
+FINITE: list[tuple[object, list[object]]] = [
+    ({"enum": sorted(set(WORDS))}, [*sorted(set(WORDS))]),
+    ({"enum": LISTED}, LISTED),
+    ({"type": "integer", "minimum": -120, "maximum": 1_005}, [*range(-120, 1_006)]),
+    ({"type": "string", "pattern": "^[ab]{0,3}c?$"}, [letters + end for letters in LETTERS for end in ("", "c")]),
+    (TWO, [a | b for a in A_VALUES for b in B_VALUES]),
+    ({"type": "array", "items": BOOLEAN, "maxItems": 3}, [list(t) for n in range(4) for t in product(FLAGS, repeat=n)]),
+]
+"""Schemas of items, and all their values."""
+
+
+def network_of(item: object) -> Network:
+    """The network of arrays of such items that may not repeat."""
+    schema = json.dumps({"type": "array", "items": item, "uniqueItems": True})
+    return build(parse(Constraint("json_schema", schema), DEFAULT_LIMITS), DEFAULT_LIMITS)
+
+
+def counted(counts: TextCounts, rule: int, text: bytes) -> float:
+    """Number of the texts that begin so."""
+    begun = counts.begin(rule)
+    for byte in text:
+        begun = counts.after(begun, byte)
+    return counts.count(begun)
+
+
+@pytest.mark.parametrize(("item", "values"), FINITE)
+def test_texts_are_counted_behind_each_beginning(item: object, values: list[object]) -> None:
+    network = network_of(item)
+    [unique] = network.unique
+    counts = TextCounts(network)
+    texts = {json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() for value in values}
+    for begun in {text[:size] for text in texts for size in range(len(text) + 1)}:
+        assert counted(counts, unique.rule, begun) == sum(text.startswith(begun) for text in texts), begun
+    assert counted(counts, unique.rule, b"@") == 0
+
+
+@pytest.mark.parametrize("item", [{}, {"type": "string"}, {"type": "object"}, {"type": "string", "pattern": "^(ab)+$"}])
+def test_texts_without_end_are_any_number(item: object) -> None:
+    network = network_of(item)
+    [unique, *_] = network.unique
+    assert TextCounts(network).count(TextCounts(network).begin(unique.rule)) == inf
+
+
+def test_texts_end_behind_what_leads_to_any_number_of_others() -> None:
+    """Texts of arrays have no end; those that begin with a quote are eleven."""
+    network = network_of({"anyOf": [{"enum": ["abc", "abd", *map(str, range(9))]}, {"type": "array"}]})
+    [unique, *_] = network.unique
+    counts = TextCounts(network)
+    assert counted(counts, unique.rule, b"") == inf
+    assert counted(counts, unique.rule, b'"') == 11 and counted(counts, unique.rule, b'"ab') == 2
+    assert counted(counts, unique.rule, b"[1,[2,3") == inf
+
+
+def test_arrays_of_unique_items_inside_are_any_number() -> None:
+    """The network writes at most one item of such an array, where others may follow."""
+    inner = {"type": "array", "items": {"enum": list("abcdefghi")}, "uniqueItems": True}
+    network = network_of(inner)
+    outer = network.unique[0]
+    counts = TextCounts(network)
+    assert counted(counts, outer.rule, b"") == counted(counts, outer.rule, b'["a"') == inf
