@@ -44,10 +44,16 @@ class SetEdge(NamedTuple):
 
 
 class SetNode(NamedTuple):
-    """Node of a trie. `ends`: the empty text is there. Edges ascend."""
+    """Node of a trie. `ends`: the empty text is there. Edges ascend, and so do their `heads`."""
 
     ends: bool
     edges: tuple[SetEdge, ...]
+    heads: bytes
+
+
+def set_node(ends: bool, edges: tuple[SetEdge, ...]) -> SetNode:
+    """Gives a node."""
+    return SetNode(ends, edges, bytes([edge.head for edge in edges]))
 
 
 class ItemSets:
@@ -59,7 +65,7 @@ class ItemSets:
         self._counts: list[int] = []
         self.size_bytes = 0
         """Bytes in use, about."""
-        self._number(SetNode(False, ()))
+        self._number(set_node(False, ()))
 
     def node(self, number: int) -> SetNode:
         """The node of a set."""
@@ -75,46 +81,48 @@ class ItemSets:
         left = text
         while True:
             node = self._nodes[number]
-            place = next((i for i, edge in enumerate(node.edges) if left and edge.label[0] == left[0]), None)
-            if place is None:
+            place = node.heads.find(left[:1]) if left else -1
+            if place < 0:
                 break
             label, after, begin = node.edges[place]
             assert begin == 0, "rests take no more texts"
             shared = _shared(label, left)
             if shared < len(label):  # the edge is parted
-                after = self._number(SetNode(False, (SetEdge(label[shared:], after),)))
+                after = self._number(set_node(False, (SetEdge(label[shared:], after),)))
                 label = label[:shared]
             way.append((node, place, label))
             number, left = after, left[shared:]
         node = self._nodes[number]
         if left:
-            edges = tuple(sorted((*node.edges, SetEdge(left, self._number(SetNode(True, ()))))))
-            number = self._number(SetNode(node.ends, edges))
+            edges = tuple(sorted((*node.edges, SetEdge(left, self._number(set_node(True, ()))))))
+            number = self._number(set_node(node.ends, edges))
         else:
-            number = self._number(SetNode(True, node.edges))
+            number = self._number(set_node(True, node.edges))
         for node, place, label in reversed(way):
             edges = (*node.edges[:place], SetEdge(label, number), *node.edges[place + 1 :])
-            number = self._number(SetNode(node.ends, edges))
+            number = self._number(set_node(node.ends, edges))
         return number
 
     def rests(self, number: int, data: bytes) -> int:
         """Rests of the texts that begin so, behind that; `EMPTY` if there are none."""
         while data:
-            edge = next((edge for edge in self._nodes[number].edges if edge.head == data[0]), None)
-            if edge is None:
+            node = self._nodes[number]
+            place = node.heads.find(data[:1])
+            if place < 0:
                 return EMPTY
+            edge = node.edges[place]
             part = edge.first(len(data))
             if not data.startswith(part):
                 return EMPTY
             if len(data) < edge.size:
-                return self._number(SetNode(False, (edge._replace(begin=edge.begin + len(data)),)))
+                return self._number(set_node(False, (edge._replace(begin=edge.begin + len(data)),)))
             number, data = edge.node, data[len(part) :]
         return number
 
     def beginning(self, number: int, heads: Container[int]) -> int:
         """The set of those texts that begin with one of some bytes, and of the empty one if it is there."""
         node = self._nodes[number]
-        return self._number(SetNode(node.ends, tuple([edge for edge in node.edges if edge.head in heads])))
+        return self._number(set_node(node.ends, tuple([edge for edge in node.edges if edge.head in heads])))
 
     def texts(self, number: int) -> Iterator[bytes]:
         """The texts of a set."""

@@ -112,10 +112,12 @@ class ItemTokens:
 
         inside, over = list[int](), list[int]()
         for part, is_whole in sets.prefixes(texts, begins):
-            inside.extend(range(bisect_left(strings, part), bisect_right(strings, part)))
-            for end in ENDS if is_whole else ():
+            begin, longer = bisect_left(strings, part), bisect_right(strings, part)
+            inside.extend(range(begin, longer))
+            goes_on = is_whole and longer < len(strings) and strings[longer].startswith(part)
+            for end in ENDS if goes_on else ():
                 first, past = part + bytes((end,)), part + bytes((end + 1,))
-                over.extend(range(bisect_left(strings, first), bisect_left(strings, past)))
+                over.extend(range(bisect_left(strings, first, longer), bisect_left(strings, past, longer)))
         return inside, over
 
 

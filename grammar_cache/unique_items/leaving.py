@@ -20,12 +20,11 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.unique_items.compact_texts import GAPS
 from grammar_cache.unique_items.item_sets import EMPTY
-from grammar_cache.unique_items.item_texts import NO_TEXT
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.open_arrays import ENTRY_BYTES
-from grammar_cache.unique_items.places import ENDS, ItemPlace, OpenItem
+from grammar_cache.unique_items.places import ENDS, ItemPlace
 from grammar_cache.unique_items.text_counts import TextCounts
 from grammar_cache.unique_items.token_places import TokenPlaces
+from grammar_cache.unique_items.used_up import UsedUp
 
 _COMMA = ord(",")
 _NO_BYTES = frozenset[int]()
@@ -75,12 +74,11 @@ class Leaving:
 
     def __init__(self, compiled: CompiledGrammar, places: TokenPlaces, tokens: ItemTokens, counts: TextCounts) -> None:
         self._compiled = compiled
-        self._counts = counts
+        self._used_up = UsedUp(counts, places.places)
         self._places = places
         self._tokens = tokens
         single = compiled.vocabulary.single_bytes.tolist()
         self._single = {(compiled.vocabulary.spelling[token] or b"")[0]: token for token in single}
-        self._begun: dict[tuple[int, int], int] = {}
         self._known: dict[_Key, _Found] = {}
         self._near: dict[int, _Near] = {}
 
@@ -112,7 +110,7 @@ class Leaving:
     def heads(self, place: ItemPlace) -> frozenset[int]:
         """Bytes with which an item may still become an earlier one, or end as one."""
         nodes = [self._places.places.sets.node(ahead) for ahead in place.aheads]
-        heads = frozenset([edge.head for node in nodes for edge in node.edges])
+        heads = frozenset(b"".join([node.heads for node in nodes]))
         if any(node.ends for node in nodes):
             heads |= ENDS
         return heads if place.lexical.in_string else heads | frozenset(GAPS)
@@ -124,11 +122,11 @@ class Leaving:
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return FOUND_BYTES * len(self._known) + NEAR_BYTES * len(self._near) + ENTRY_BYTES * len(self._begun)
+        return FOUND_BYTES * len(self._known) + NEAR_BYTES * len(self._near) + self._used_up.size_bytes
 
     def _found(self, place: ItemPlace) -> _Found:
         """Distance and next token. Items get longer along each way, so there is no way round."""
-        if _key(place) not in self._known and not self._is_used_up(place) and not self._is_near(place):
+        if _key(place) not in self._known and not self._is_near(place) and not self._is_used_up(place):
             searches, spent = [_Search(place, self._ways(place))], 1
             while searches and spent <= FUEL:
                 search = searches[-1]
@@ -143,32 +141,12 @@ class Leaving:
                         self._known[_key(search.place)] = self._reached(search, search.waiting[0], known)
                         searches.pop()
                     search.waiting, search.was_known = None, True
-                elif not self._is_used_up(search.waiting[1]) and not self._is_near(search.waiting[1]):
+                elif not self._is_near(search.waiting[1]) and not self._is_used_up(search.waiting[1]):
                     search.was_known, spent = False, spent + 1
                     searches.append(_Search(search.waiting[1], self._ways(search.waiting[1])))
             if spent > FUEL:
                 self._known[_key(place)] = _Found(*self._by_others(place)[0], FUEL + 1)
         return self._known[_key(place)]
-
-    def _is_used_up(self, place: ItemPlace) -> bool:
-        """Whether all that the item under way may become was there before: then no way leaves it."""
-        item = place.item
-        if item.ahead == EMPTY:
-            return False
-        is_used_up = self._number_of_texts(item) <= self._places.places.sets.count(item.ahead)
-        if is_used_up:
-            self._known[_key(place)] = _Found(INFINITE, -1, 1)
-        return is_used_up
-
-    def _number_of_texts(self, item: OpenItem) -> float:
-        """Number of the texts that an item may become, at most."""
-        rule, texts, way = item.array.rule, self._places.places.texts, [item.text]
-        while (rule, way[-1]) not in self._begun and way[-1] != NO_TEXT:
-            way.append(texts.shorter(way[-1]))
-        begun = self._begun.get((rule, way.pop()), self._counts.begin(rule))
-        for text in reversed(way):
-            begun = self._begun[rule, text] = self._counts.after(begun, texts.last(text))
-        return self._counts.count(begun)
 
     def _is_near(self, place: ItemPlace) -> bool:
         """Whether a token leaves the earlier items at once: then the distance is known."""
@@ -176,6 +154,13 @@ class Leaving:
         if best < INFINITE:
             self._known[_key(place)] = _Found(best, token, 1)
         return best < INFINITE
+
+    def _is_used_up(self, place: ItemPlace) -> bool:
+        """Whether all that the item under way may become was there before: then no way leaves it."""
+        is_used_up = self._used_up.is_so(place.item)
+        if is_used_up:
+            self._known[_key(place)] = _Found(INFINITE, -1, 1)
+        return is_used_up
 
     def _reached(self, search: _Search, token: int, behind: _Found) -> _Found:
         """Gives what a way that comes to an end takes: by that token, or by a longer one on it.
