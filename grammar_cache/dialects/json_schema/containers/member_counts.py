@@ -8,9 +8,8 @@ member has met an obligation, no other of its cell follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema.containers.writing import Writer
@@ -130,11 +129,3 @@ class Walk:
             room = None
         counted = state.counted if due else frozenset()
         return replace(state, due=due, room=room, counted=counted)
-
-
-def subsets(obligations: _Obligations) -> Iterable[_Obligations]:
-    """All of them, the smaller ones first."""
-    if not obligations:
-        return (NONE,)
-    ordered = sorted(obligations)
-    return [frozenset(some) for size in range(len(ordered) + 1) for some in combinations(ordered, size)]

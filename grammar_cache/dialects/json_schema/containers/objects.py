@@ -12,14 +12,14 @@ from dataclasses import replace
 from grammar_cache.dialects.combine import is_nothing
 from grammar_cache.dialects.json_schema.containers import keys
 from grammar_cache.dialects.json_schema.containers.canonical_scalars import canonical
-from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk, subsets
+from grammar_cache.dialects.json_schema.containers.member_counts import NONE, Member, Walk
 from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts, Some, about, counts, required
 from grammar_cache.dialects.json_schema.containers.separated_members import separated
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
 from grammar_cache.dialects.json_schema.expressions.encoding import quoted
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
-from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
+from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, negation, pointer
 from grammar_cache.dialects.json_schema.strings.strings import RULE as STRING_RULE
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import EMPTY, NOTHING, Expression, Ref
@@ -70,9 +70,9 @@ class Members:
             if not self._allowed or self._writer.is_key(self._allowed, name):
                 schemas = about(self._about, name, self._writer.matches)
                 met = self._met(name) if self.some else NONE
-                forms = self._forms(quoted(name), schemas, met)
-                if forms:
-                    found.append(Member(forms, name in self.needed, met & self._by_key))
+                member = self._member(quoted(name), schemas, met, needed=name in self.needed)
+                if member is not None:
+                    found.append(member)
                     left -= self._states(name)
         return found
 
@@ -104,9 +104,8 @@ class Members:
                 key = keys.other_keys(self._names, (*inside, part) if len(parts) > 1 else inside)
                 if self._writer.order is not None:
                     key = canonical(key)
-                forms = self._forms(key, schemas, met)
-                if forms:
-                    found.append(Member(forms, meets=met & self._by_key))
+                member = self._member(key, schemas, met)
+                found += [] if member is None else [member]
         return found
 
     def shared(self, members: Sequence[Member]) -> list[Member]:
@@ -148,20 +147,29 @@ class Members:
     def _matches(self, regex: str, name: str, where: str) -> bool:
         return regex in keys.UNIVERSAL or self._writer.matches(regex, name, where)
 
-    def _forms(
-        self, key: Expression, schemas: tuple[str, ...], met: frozenset[int]
-    ) -> dict[frozenset[int], Expression]:
-        """Key and value, for each set of the obligations; none where there is no such member."""
-        forms = {}
-        for some in subsets(met - self._by_key):
-            value = self._writer.value(
-                (*schemas, *[self.some[index].value for index in sorted(some)]) if some else schemas
-            )
+    def _member(
+        self, key: Expression, schemas: tuple[str, ...], met: frozenset[int], *, needed: bool = False
+    ) -> Member | None:
+        """A member whose value satisfies schemas; None where there is no such one. `met`: the obligations that it is
+        about.
+        """
+        value, by_value = self._writer.value(schemas), sorted(met - self._by_key)
+        if is_nothing(value):
+            return None
+        always = self._met_by_all(schemas, by_value) if len(by_value) > 1 else NONE  # each doubles the forms
+        forms = {NONE: seq(key, self._writer.layout.colon, value)}
+        level = [frozenset([one]) for one in by_value if one not in always]
+        for some in level:  # grows while it is read
+            value = self._writer.value((*schemas, *[self.some[index].value for index in sorted(some)]))
             if not is_nothing(value):
                 forms[some] = seq(key, self._writer.layout.colon, value)
-            elif not some:
-                break
-        return forms
+                level += [some | {one} for one in by_value if one > max(some) and one not in always]
+        return Member(forms, needed, met & self._by_key | always)
+
+    def _met_by_all(self, schemas: tuple[str, ...], obligations: Iterable[int]) -> frozenset[int]:
+        """Obligations that all values meet which satisfy schemas."""
+        refusing = ((one, self._writer.value((*schemas, negation(self.some[one].value)))) for one in obligations)
+        return frozenset([one for one, value in refusing if is_nothing(value)])
 
 
 def _marked(cell: keys.Cell) -> Callable[[str, str], bool]:

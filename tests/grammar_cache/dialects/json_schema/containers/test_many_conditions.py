@@ -64,3 +64,24 @@ def test_more_conditions_are_refused() -> None:
     """Each condition doubles what an object has to remember."""
     with pytest.raises(LimitExceeded, match="more than 12 conditions on some member"):
         parse(json.dumps(others_than_each("abcdefghijklm")))
+
+
+def test_one_of_eleven_kinds_by_a_member_that_may_be_missing() -> None:
+    """Kinds are told apart by a value that meets the conditions of all others at once."""
+    kinds = [
+        {
+            "type": "object",
+            "properties": {"kind": {"enum": [kind]}, "label": {"type": "string"}, f"of {kind}": {"type": "integer"}},
+            "required": ["label"],
+            "additionalProperties": False,
+        }
+        for kind in "abcdefghijk"
+    ]
+    values: list[dict[str, Any]] = [{"label": "x"}, {"kind": "a", "label": "x"}, {"kind": "l", "label": "x"}]
+    values += [
+        {"kind": "k", "label": "x", "of k": 1},
+        {"kind": "k", "label": "x", "of a": 1},
+        {"label": "x", "of b": 2},
+    ]
+    values += [{"kind": "b"}, {"label": "x", "of b": 2, "of c": 1}, {"label": "x", "other": 1}]
+    assert check({"oneOf": kinds}, values) == [False, True, False, True, False, False, False, False]
