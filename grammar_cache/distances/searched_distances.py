@@ -151,6 +151,7 @@ class SearchedDistances:
         self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
         self._on_the_way: Completion = {}
         self._ways = KnownWays(*np.empty((3, 0), np.int32))
+        self._on_ways = np.array([INFINITE], np.int32)  # distances by configuration; the last one is that of all others
 
     def _next(self, configuration: int, left: int | None) -> Sequence[int]:
         """The next string of the witness, or all that one search has found. Where the additive distance fits, nothing
@@ -194,12 +195,7 @@ class SearchedDistances:
     def _bounds(self, configurations: Ints) -> Ints:
         """Distances that are known without a search from there: additive, or of the search from the start."""
         self._distances.update()
-        values = self._distances.additive[configurations]
-        ways = self._ways
-        if len(ways.places):
-            at = np.minimum(np.searchsorted(ways.places, configurations), len(ways.places) - 1)
-            values = np.where(ways.places[at] == configurations, np.minimum(values, ways.distances[at]), values)
-        return values
+        return np.minimum(self._distances.additive[configurations], self._on_ways.take(configurations, mode="clip"))
 
     def _horizon(self, configuration: int, tokens: int) -> Horizon:
         """Successors of a configuration that fit, with so many tokens left behind them."""
@@ -254,6 +250,8 @@ class SearchedDistances:
         self._on_the_way = self._path | self._tightening.completions()
         ways = sorted((at, *way) for at, way in self._on_the_way.items())
         self._ways = KnownWays(*np.array(ways, np.int32).reshape(-1, 3).T.copy())
+        self._on_ways = np.full(self._ways.places.max(initial=-1) + 2, INFINITE, np.int32)
+        self._on_ways[self._ways.places] = self._ways.distances
         self._configurations.trim(self._on_the_way)  # what else the search has taken can be made again
         self._tables.pack()
         bound = min(bound, self._on_the_way.get(start, (INFINITE, -1))[0])

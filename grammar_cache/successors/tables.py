@@ -176,7 +176,7 @@ class SuccessorTables:
         """The configuration after a string, or DEAD."""
         return self.consume_bytes(configuration, self._vocabulary.strings[string])
 
-    def bits_into(self, configuration: int, targets: Ints, also: Iterable[int]) -> Bits:
+    def bits_into(self, configuration: int, targets: Ints, also: Sequence[int]) -> Bits:
         """Bits of the tokens that lead from a configuration into some of its successors, and of those that are named
         also.
         """
@@ -200,7 +200,7 @@ class SuccessorTables:
             )
             if status < 0:
                 table.outcome(status)
-        return bits | allowed(also, len(bits))
+        return bits | allowed(also, len(bits)) if also else bits
 
     def _staying(self, loop: LoopExits, places: Ints, chosen: Flags) -> tuple[Bits, TokenWalks]:
         """Bits of the tokens that stay in a loop and lead to what is `chosen`, and walks for all others."""
