@@ -6,18 +6,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from grammar_cache.distances.additive import INFINITE
-from grammar_cache.distances.horizon.level_kernels import (
-    AFTER,
-    BOUND,
-    COST,
-    FEWEST,
-    FIRST,
-    LEAST,
-    MOST,
-    PAID,
-    Ahead,
-)
+from grammar_cache.distances.horizon.level_kernels import FEWEST, FIRST, PAID, Ahead, write_entries
 from grammar_cache.loops.array_types import Ints, Longs
 
 A = TypeVar("A", bound=Ints | Longs)
@@ -67,18 +56,8 @@ class KnownAhead:
         past = int(self.arrays.entries[FIRST, count])
         entries = _longer(self.arrays.entries, count + added + 1)
         into = _longer(self.arrays.following, past + len(following))
-        here = slice(past, past + len(following))
-        into[AFTER, here], into[BOUND, here], into[FEWEST, here] = following, bounds, fewest
-        ends, some, here = lengths.cumsum(), lengths > 0, slice(count, count + added)
-        entries[FIRST, count + 1 : count + added + 1] = past + ends
-        entries[COST, here], entries[PAID, here] = costs, 0
-        entries[LEAST, here], entries[MOST, here] = INFINITE, 0
-        if len(following):
-            begins = (ends - lengths)[some]
-            entries[LEAST, here][some] = np.minimum.reduceat(bounds, begins)
-            entries[MOST, here][some] = np.maximum.reduceat(bounds, begins)
-        self.arrays.entry[configurations] = np.arange(count, count + added)
         self.arrays = self.arrays._replace(entries=entries, following=into)
+        write_entries(self.arrays, count, configurations, lengths, costs, following, bounds, fewest)
         self._count += added
 
 

@@ -34,6 +34,7 @@ from grammar_cache.distances.horizon.level_kernels import (
     PAST,
     PLACE,
     SEARCH,
+    nearly,
     searched,
 )
 from grammar_cache.loops.array_types import Flags, Ints, Longs
@@ -88,17 +89,15 @@ class HorizonSearch:
         """Horizon of a configuration: what fits behind one token, so many being left behind it."""
         successors = self._tables.successors(configuration)
         bounds = bounds_of(successors.configurations)
-        distances = np.where(bounds <= tokens, bounds, INFINITE).astype(np.int32)
+        distances, places = np.empty((2, len(bounds)), np.int32)
+        places = places[: nearly(bounds, tokens, WIDE_SLACK, distances, places)]
         ways: Ways = {}
-        if tokens > 0:
-            [places] = np.nonzero((bounds > tokens) & _may_fit(bounds, tokens + WIDE_SLACK))
-            if len(places):
-                places = places[np.argsort(bounds[places], kind="stable")]
-                first = successors.configurations[places]
-                ways = self._found(configuration, first, bounds[places], tokens, bounds_of)
-                if ways:
-                    distances[places] = [ways[after][0] if after in ways else INFINITE for after in first.tolist()]
-        nearest = int(successors.configurations[distances.argmin()]) if len(distances) else DEAD
+        if len(places) and tokens > 0:
+            first = successors.configurations[places]
+            ways = self._found(configuration, first, bounds[places], tokens, bounds_of)
+            if ways:
+                distances[places] = [ways[after][0] if after in ways else INFINITE for after in first.tolist()]
+        nearest = int(successors.configurations[distances.argmin()]) if ways else DEAD
         onward = tuple(ways[nearest][1]) if nearest in ways else ()
         return Horizon(successors.configurations, successors.strings, distances, onward)
 
@@ -207,7 +206,7 @@ class HorizonSearch:
                 level = progress[ASKED] = progress[LEVEL]
                 begin = levels[PAST, level - 1] if level else 0
                 self._expand(levels[PLACE, begin : levels[PAST, level]], int(progress[FUEL]), bounds_of)
-        ahead.search, ahead.mark = progress[[SEARCH, MARK]].tolist()
+        ahead.search, ahead.mark = int(progress[SEARCH]), int(progress[MARK])
         self._fuel_spent += fuel - int(progress[FUEL])
         return _ways(levels, int(progress[LEVEL])), bool(progress[FUEL] >= 0 and progress[LEVEL] < LEVELS)
 

@@ -42,6 +42,53 @@ class Ahead(NamedTuple):
 
 
 @jit_no_arrays
+def write_entries(
+    ahead: Ahead,
+    count: int,
+    configurations: Ints,
+    lengths: Longs,
+    costs: Longs,
+    following: Ints,
+    bounds: Ints,
+    fewest: Ints,
+) -> None:
+    """Writes entries behind the first `count`: each has so many of `following`, one behind the other."""
+    begin = 0
+    for k in range(len(configurations)):
+        entry, past = count + k, ahead.entries[FIRST, count + k]
+        ahead.entry[configurations[k]] = entry
+        least, most = INFINITE, 0
+        for j in range(begin, begin + lengths[k]):
+            ahead.following[AFTER, past] = following[j]
+            ahead.following[BOUND, past] = bounds[j]
+            ahead.following[FEWEST, past] = fewest[j]
+            least, most, past = min(least, bounds[j]), max(most, bounds[j]), past + 1
+        begin += lengths[k]
+        ahead.entries[COST, entry], ahead.entries[PAID, entry] = costs[k], 0
+        ahead.entries[LEAST, entry], ahead.entries[MOST, entry] = least, most
+        ahead.entries[FIRST, entry + 1] = past
+
+
+@jit_no_arrays
+def nearly(bounds: Ints, tokens: int, slack: int, distances: Ints, places: Ints) -> int:
+    """Writes the distances that fit in so many tokens, INFINITE for others, and the places of bounds that are above by
+    at most `slack`, the least first, then of those that are infinite, which tell nothing. Returns the number of places.
+    """
+    left = 0
+    for k in range(len(bounds)):
+        distances[k] = bounds[k] if bounds[k] <= tokens else INFINITE
+        left += tokens < bounds[k] <= tokens + slack or bounds[k] >= INFINITE
+    count, bound = 0, tokens
+    while count < left:
+        bound = bound + 1 if bound < tokens + slack else INFINITE
+        for k in range(len(bounds)):
+            if bounds[k] == bound or bounds[k] >= bound == INFINITE:
+                places[count] = k
+                count += 1
+    return count
+
+
+@jit_no_arrays
 def searched(ahead: Ahead, levels: IntRows, tokens: int, slack: int, progress: Longs) -> int:
     """Finds how many tokens complete each configuration of the first level, of which `tokens` are left: 0 when done, or
     when LEVELS are looked at.
