@@ -231,7 +231,8 @@ class HorizonSearch:
         packed = self._tables.packed
         self._ahead = KnownAhead()
         if 0 < len(packed.following) <= min(_FEW, self._most_bytes // 64):
-            self._remember(packed.configurations, np.diff(packed.first), packed.costs, packed.following, bounds_of)
+            lengths = np.diff(packed.first).astype(np.int64)
+            self._remember(packed.configurations, lengths, packed.costs, packed.following, bounds_of)
 
 
 def _ways(levels: Ints, count: int) -> Ways:
