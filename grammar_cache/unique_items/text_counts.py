@@ -18,6 +18,8 @@ from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
 
 MOST_STEPS = 65_536
 """Steps within which the numbers of a grammar are found, some 0.1 s. What isn't found counts as any number."""
+MOST_TEXTS = 1 << 40
+"""Number above which one is as good as any: more items than that no text has."""
 AT_BYTES = 400
 """Bytes of a place in the network, and of what is known there, about."""
 
@@ -122,6 +124,7 @@ class TextCounts:
                 count = counts[-1]
                 at, times = next(count.ways, (None, 0))
                 if at is None:
+                    count.found = count.found if count.found <= MOST_TEXTS else inf
                     self._counts[count.at] = count.found
                     under_way.discard(counts.pop().at)
                     if counts:

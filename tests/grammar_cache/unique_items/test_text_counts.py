@@ -61,8 +61,13 @@ def test_texts_are_counted_behind_each_beginning(item: object, values: list[obje
     assert counted(counts, unique.rule, b"@") == 0
 
 
-@pytest.mark.parametrize("item", [{}, {"type": "string"}, {"type": "object"}, {"type": "string", "pattern": "^(ab)+$"}])
+ENDLESS = [{}, {"type": "string"}, {"type": "object"}, {"type": "string", "pattern": "^(ab)+$"}]
+LARGE = [{"type": "string", "pattern": "^([a-z]{400}|[0-9]*)$"}, {"type": "string", "pattern": "^[a-z]{20}$"}]
+
+
+@pytest.mark.parametrize("item", [*ENDLESS, *LARGE])
 def test_texts_without_end_are_any_number(item: object) -> None:
+    """Numbers of texts that no array could have are no other."""
     network = network_of(item)
     [unique, *_] = network.unique
     assert TextCounts(network).count(TextCounts(network).begin(unique.rule)) == inf
