@@ -126,7 +126,7 @@ class Leaving:
 
     def _found(self, place: ItemPlace) -> _Found:
         """Distance and next token. Items get longer along each way, so there is no way round."""
-        if _key(place) not in self._known and not self._is_near(place) and not self._is_used_up(place):
+        if self._key(place) not in self._known and not self._is_near(place) and not self._is_used_up(place):
             searches, spent = [_Search(place, self._ways(place))], 1
             while searches and spent <= FUEL:
                 search = searches[-1]
@@ -134,32 +134,32 @@ class Leaving:
                 if search.waiting is None:
                     spent += self._ended(search)
                     searches.pop()
-                elif (known := self._known.get(_key(search.waiting[1]))) is not None:
+                elif (known := self._known.get(self._key(search.waiting[1]))) is not None:
                     search.cost += known.cost
                     spent += known.cost if search.was_known else 0
                     if known.distance < INFINITE and spent <= FUEL:
-                        self._known[_key(search.place)] = self._reached(search, search.waiting[0], known)
+                        self._known[self._key(search.place)] = self._reached(search, search.waiting[0], known)
                         searches.pop()
                     search.waiting, search.was_known = None, True
                 elif not self._is_near(search.waiting[1]) and not self._is_used_up(search.waiting[1]):
                     search.was_known, spent = False, spent + 1
                     searches.append(_Search(search.waiting[1], self._ways(search.waiting[1])))
             if spent > FUEL:
-                self._known[_key(place)] = _Found(*self._by_others(place)[0], FUEL + 1)
-        return self._known[_key(place)]
+                self._known[self._key(place)] = _Found(*self._by_others(place)[0], FUEL + 1)
+        return self._known[self._key(place)]
 
     def _is_near(self, place: ItemPlace) -> bool:
         """Whether a token leaves the earlier items at once: then the distance is known."""
         best, token = self._at_once(place)
         if best < INFINITE:
-            self._known[_key(place)] = _Found(best, token, 1)
+            self._known[self._key(place)] = _Found(best, token, 1)
         return best < INFINITE
 
     def _is_used_up(self, place: ItemPlace) -> bool:
         """Whether all that the item under way may become was there before: then no way leaves it."""
         is_used_up = self._used_up.is_so(place.item)
         if is_used_up:
-            self._known[_key(place)] = _Found(INFINITE, -1, 1)
+            self._known[self._key(place)] = _Found(INFINITE, -1, 1)
         return is_used_up
 
     def _reached(self, search: _Search, token: int, behind: _Found) -> _Found:
@@ -180,7 +180,7 @@ class Leaving:
         if string is not None:
             [longest] = self._tokens.first_ids([string]).tolist()
             after = self._places.behind(search.place, longest)
-            known = self._known.get(_key(after)) if isinstance(after, ItemPlace) else None
+            known = self._known.get(self._key(after)) if isinstance(after, ItemPlace) else None
             if known is not None and 1 + known.distance < found.distance:
                 found = found._replace(distance=1 + known.distance, token=longest)
         return found
@@ -188,7 +188,7 @@ class Leaving:
     def _ended(self, search: _Search) -> int:
         """Notes that no token along the earlier items comes to an end. Gives what that has cost further."""
         found, further = self._by_others(search.place)
-        self._known[_key(search.place)] = _Found(*found, search.cost + further)
+        self._known[self._key(search.place)] = _Found(*found, search.cost + further)
         return further
 
     def _at_once(self, place: ItemPlace, others: frozenset[int] = _NO_BYTES) -> tuple[int, int]:
@@ -270,6 +270,12 @@ class Leaving:
             if (distance := self.distance(after)) < INFINITE:
                 best = min(best, (1 + distance, token))
         return best, len(looked_at)
+
+    def _key(self, place: ItemPlace) -> _Key:
+        """Facts of a place, and the number of the beginning by which the innermost item may be used up."""
+        configuration, aheads = _key(place)
+        item = place.item
+        return configuration, (*aheads, (self._used_up.begun(item),) if item.ahead != EMPTY else ())
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])

@@ -19,19 +19,19 @@ class UsedUp:
 
     def is_so(self, item: OpenItem) -> bool:
         """Whether all that an item under way may become was there."""
-        return item.ahead != EMPTY and self._most(item) <= self._places.sets.count(item.ahead)
+        return item.ahead != EMPTY and self._counts.count(self.begun(item)) <= self._places.sets.count(item.ahead)
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
         return ENTRY_BYTES * len(self._begun)
 
-    def _most(self, item: OpenItem) -> float:
-        """Number of the texts that an item may become, at most."""
+    def begun(self, item: OpenItem) -> int:
+        """Number of what has been read of an item, among beginnings of texts."""
         rule, texts, way = item.array.rule, self._places.texts, [item.text]
         while (rule, way[-1]) not in self._begun and way[-1] != NO_TEXT:
             way.append(texts.shorter(way[-1]))
         begun = self._begun.get((rule, way.pop()), self._counts.begin(rule))
         for text in reversed(way):
             begun = self._begun[rule, text] = self._counts.after(begun, texts.last(text))
-        return self._counts.count(begun)
+        return begun
