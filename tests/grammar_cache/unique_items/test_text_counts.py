@@ -9,7 +9,7 @@ from math import inf
 
 import pytest
 
-from grammar_cache import Constraint
+from grammar_cache import Constraint, Vocabulary, compile_grammar
 from grammar_cache.compile import DEFAULT_LIMITS, parse
 from grammar_cache.network.network import Network, build
 from grammar_cache.unique_items.text_counts import TextCounts
@@ -90,3 +90,21 @@ def test_arrays_of_unique_items_inside_are_any_number() -> None:
     outer = network.unique[0]
     counts = TextCounts(network)
     assert counted(counts, outer.rule, b"") == counted(counts, outer.rule, b'["a"') == inf
+
+
+def test_what_one_text_has_used_up_says_nothing_of_another() -> None:
+    """Two beginnings lead to one place with the same words ahead, and only of one the number of texts is known."""
+    words = ["a" * 8 + x + y * 20 for x in "abcde" for y in "abcdef"] + ["zy", "zz"]
+    members = {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}, "b": {"const": 1}}
+    item = {"type": "object", "properties": {**members, "c": {"enum": words}}, "required": ["c"]}
+    schema = {"type": "array", "items": {**item, "additionalProperties": False}, "uniqueItems": True}
+    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), None], stop_ids=[256])
+    grammar = compile_grammar(Constraint("json_schema", json.dumps(schema), whitespace="compact"), vocabulary)
+    items = [{**member, "c": word} for word in words[:-1] for member in ({"a": []}, {"b": 1})]
+    before = json.dumps(items, separators=(",", ":"))[:-1].encode()
+    texts = [before + b',{"a":[],"c":"', before + b',{"b":1,"c":"']
+    found = []
+    for order in (texts, texts[::-1]):
+        fresh = grammar.anew()
+        found.append({text: fresh.distance(fresh.take_bytes(fresh.start, text)) for text in order})
+    assert found[0] == found[1] and found[0][texts[1]] == 5
