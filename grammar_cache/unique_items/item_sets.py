@@ -1,8 +1,9 @@
 """Sets of texts of items, each as one integer: tries whose nodes are shared.
 
-Sets of the same texts are the same number, in whatever order these were added. So are the rests of such sets behind the
-same bytes. A node stands for the rests of all texts that begin as the way to it reads. Nodes never change: a set with a
-text more shares all nodes but those on the way of that text.
+Sets of the same texts are the same number, in whatever order these were added. So are the rests of one set behind the
+same bytes; those of two sets may be two numbers in the midst of a label. A node stands for the rests of all texts that
+begin as the way to it reads. Nodes never change: a set with a text more shares all nodes but those on the way of that
+text.
 """
 
 from __future__ import annotations

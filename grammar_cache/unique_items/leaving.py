@@ -36,7 +36,7 @@ FOUND_BYTES, NEAR_BYTES = 300, 2_500
 """Bytes of a distance, and of a configuration's tokens, with what they hold, about."""
 
 _Key: TypeAlias = tuple[int, tuple[tuple[int, ...], ...]]
-"""Facts that such a distance depends on: see `_key`."""
+"""Facts that such a distance depends on: see `Leaving._key`."""
 
 
 class _Found(NamedTuple):
@@ -272,10 +272,18 @@ class Leaving:
         return best, len(looked_at)
 
     def _key(self, place: ItemPlace) -> _Key:
-        """Facts of a place, and the number of the beginning by which the innermost item may be used up."""
-        configuration, aheads = _key(place)
-        item = place.item
-        return configuration, (*aheads, (self._used_up.begun(item),) if item.ahead != EMPTY else ())
+        """Facts that a distance depends on: the sets that are ahead, and what the innermost item has begun as, by which
+        it may be used up. Along one of an outer item there may be commas of inner ones, which have to differ from those
+        before, and from the one under way.
+        """
+        found: list[tuple[int, ...]] = []
+        for item in place.items:
+            if any(found):
+                found.append((item.ahead, item.earlier, item.text))
+            else:
+                found.append((item.ahead,) if item.ahead != EMPTY else ())
+        begun = () if place.item.ahead == EMPTY else (self._used_up.begun(place.item),)
+        return place.configuration, (*found, begun)
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])
@@ -286,16 +294,3 @@ def _along_items(place: ItemPlace) -> int:
     leads to an item that has to differ from the earlier ones of its array, which `_key` doesn't have.
     """
     return 1 + next(level for level, item in enumerate(place.items) if item.ahead != EMPTY)
-
-
-def _key(place: ItemPlace) -> _Key:
-    """The sets that are ahead. Along one of an outer item there may be commas of inner ones, which have to differ from
-    those before, and from the one under way.
-    """
-    found: list[tuple[int, ...]] = []
-    for item in place.items:
-        if any(found):
-            found.append((item.ahead, item.earlier, item.text))
-        else:
-            found.append((item.ahead,) if item.ahead != EMPTY else ())
-    return place.configuration, tuple(found)

@@ -21,7 +21,7 @@ MOST_STEPS = 65_536
 MOST_TEXTS = 1 << 40
 """Number above which one is as good as any: more items than that no text has."""
 AT_BYTES = 400
-"""Bytes of a place in the network, and of what is known there, about."""
+"""Bytes of a state or a place in the network, and of what is known there, about."""
 
 _UNKNOWN = -1
 """Number of all beginnings that aren't followed."""
@@ -42,6 +42,14 @@ class _At(NamedTuple):
     depth: int
 
 
+class _State(NamedTuple):
+    """State of the network: moves by classes from one to another one, and calls, each with the state behind it."""
+
+    moves: list[tuple[int, int, int]]
+    calls: list[tuple[int, int]]
+    final: bool
+
+
 @dataclass(slots=True)
 class _Count:
     """Number under way at a place: its further ways, how many texts lead along each, what has been counted, and how
@@ -58,13 +66,8 @@ class TextCounts:
     """Numbers of texts of the items of one grammar. Beginnings of texts are numbered, alike ones as one."""
 
     def __init__(self, network: Network) -> None:
-        states = network.states
-        self._entry = network.entry
-        self._final = states.final.tolist()
-        self._calls = states.calls()
-        self._first = states.move_first.tolist()
-        moves = (column.tolist() for column in (states.move_low, states.move_high, states.move_to))
-        self._moves = list(zip(*moves, strict=True))
+        self._network = network
+        self._states: dict[int, _State] = {}
         self._classes = network.classes.tolist()
         self._kinds = [Counter[int]() for _ in range(network.class_count)]
         for byte, of in enumerate(self._classes):
@@ -74,7 +77,7 @@ class TextCounts:
         self._begun: list[frozenset[_At]] = []
         self._numbers: dict[frozenset[_At], int] = {}
         self._after: dict[tuple[int, int], int] = {}
-        entries = {unique.rule: self._entry[unique.further] for unique in network.unique}
+        entries = {unique.rule: network.entry[unique.further] for unique in network.unique}
         begins = {rule: _At(entry, (), 0, Lexical.BETWEEN, 0) for rule, entry in entries.items()}
         self._begins = {rule: self._number([at]) for rule, at in begins.items()}
         self._find(begins.values())
@@ -90,7 +93,7 @@ class TextCounts:
             of, closed = self._classes[byte], list(self._begun[begun])
             for at in closed:
                 closed += self._silent(at)
-            moves = ((at, to) for at in closed for low, high, to in self._moves_of(at) if low <= of <= high)
+            moves = ((at, to) for at in closed for low, high, to in self._state(at).moves if low <= of <= high)
             read = (_read(at, to, _kind(byte)) for at, to in moves)
             known = self._number([at for at in read if at is not None])
             # What isn't followed into is no beginning that is known.
@@ -104,7 +107,7 @@ class TextCounts:
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return AT_BYTES * (len(self._counts) + len(self._begun))
+        return AT_BYTES * (len(self._states) + len(self._counts) + len(self._begun))
 
     def _number(self, ats: Iterable[_At]) -> int:
         found = frozenset(ats)
@@ -146,11 +149,11 @@ class TextCounts:
 
     def _is_endless(self, at: _At) -> bool:
         """Whether a rule is called anew behind its own call there, or that of an array of unique items."""
-        return any(rule in self._unique or back in at.returns for rule, back in self._calls[at.state])
+        return any(rule in self._unique or back in at.returns for rule, back in self._state(at).calls)
 
     def _ways(self, at: _At) -> Iterator[tuple[_At, int]]:
         """Places one step further, and how many bytes lead there."""
-        for low, high, state in self._moves_of(at):
+        for low, high, state in self._state(at).moves:
             for kind, times in chain.from_iterable(self._kinds[of].items() for of in range(low, high + 1)):
                 after = _read(at, state, kind)
                 if after is not None:
@@ -158,15 +161,29 @@ class TextCounts:
         for after in self._silent(at):
             yield after, 1
 
-    def _moves_of(self, at: _At) -> list[tuple[int, int, int]]:
-        return self._moves[self._first[at.state] : self._first[at.state + 1]]
+    def _state(self, at: _At) -> _State:
+        """The state of a place, read from the network's arrays once."""
+        known = self._states.get(at.state)
+        if known is None:
+            states = self._network.states
+            own = slice(*states.move_first[at.state : at.state + 2].tolist())
+            called = slice(*states.call_first[at.state : at.state + 2].tolist())
+            low, high, to = (column[own].tolist() for column in (states.move_low, states.move_high, states.move_to))
+            rule, back = (column[called].tolist() for column in (states.call_rule, states.call_back))
+            known = _State(
+                list(zip(low, high, to, strict=True)), list(zip(rule, back, strict=True)), bool(states.final[at.state])
+            )
+            self._states[at.state] = known
+        return known
 
     def _silent(self, at: _At) -> Iterator[_At]:
         """Places into rules that are called there, and back from one that has read something."""
-        for rule, back in self._calls[at.state]:
+        own = self._state(at)
+        for rule, back in own.calls:
             if back not in at.returns:
-                yield at._replace(state=self._entry[rule], returns=(*at.returns, back), fresh=at.fresh + 1)
-        if self._final[at.state] and at.returns and not at.fresh:
+                entry = self._network.entry[rule]
+                yield at._replace(state=entry, returns=(*at.returns, back), fresh=at.fresh + 1)
+        if own.final and at.returns and not at.fresh:
             yield at._replace(state=at.returns[-1], returns=at.returns[:-1])
 
 

@@ -86,7 +86,7 @@ class UniqueItemsGrammar(CompiledGrammar):
     @property
     def held_bytes(self) -> int:
         own = self._tokens.size_bytes + self._leaving.size_bytes + self._masks_inside.size
-        return self.plain.held_bytes + own
+        return self.plain.held_bytes + self._counts.size_bytes + own
 
     def moved(self, configurations: Sequence[int]) -> tuple[CompiledGrammar, list[int]]:
         places = [self._place(number) for number in configurations]

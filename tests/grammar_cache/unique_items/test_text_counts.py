@@ -9,9 +9,10 @@ from math import inf
 
 import pytest
 
-from grammar_cache import Constraint, Vocabulary, compile_grammar
+from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from grammar_cache.compile import DEFAULT_LIMITS, parse
 from grammar_cache.network.network import Network, build
+from grammar_cache.unique_items.leaving import FUEL
 from grammar_cache.unique_items.text_counts import TextCounts
 
 _chance = random.Random(1)
@@ -92,15 +93,42 @@ def test_arrays_of_unique_items_inside_are_any_number() -> None:
     assert counted(counts, outer.rule, b"") == counted(counts, outer.rule, b'["a"') == inf
 
 
+BYTES = Vocabulary([*(bytes([byte]) for byte in range(256)), None], stop_ids=[256])
+
+
+def array_of(item: object) -> CompiledGrammar:
+    """The grammar of arrays of such items that may not repeat, over single bytes."""
+    schema = json.dumps({"type": "array", "items": item, "uniqueItems": True})
+    return compile_grammar(Constraint("json_schema", schema, whitespace="compact"), BYTES)
+
+
+@pytest.mark.parametrize("chosen", ["first", "middle", "last"])
+def test_the_last_of_a_thousand_words_is_found(chosen: str) -> None:
+    """More words are used up than a distance may look at places."""
+    words = sorted({"".join(_chance.choices("abcdefghij", k=8)) for _ in range(1_000)})
+    left = words.pop({"first": 0, "middle": len(words) // 2, "last": -1}[chosen])
+    grammar = array_of({"enum": [*words, left]})
+    text = json.dumps(words, separators=(",", ":"))[:-1].encode()
+    at = grammar.take_bytes(grammar.start, text + b',"')
+    assert grammar.distance(at) == len(left) + len('"]')
+    assert not grammar.consume_bytes(at, left.encode() + b'",')
+
+
+@pytest.mark.parametrize(("common", "room"), [(FUEL - 60, True), (FUEL + 60, False)])
+def test_items_that_differ_late_stand_alone(common: int, room: bool) -> None:
+    """As many bytes in common as a distance may look at places."""
+    grammar = array_of({"type": "string", "pattern": f"^a{{{common}}}[bc]$"})
+    assert (grammar.consume_bytes(grammar.start, b'["' + b"a" * common + b'b",') is not None) == room
+
+
 def test_what_one_text_has_used_up_says_nothing_of_another() -> None:
     """Two beginnings lead to one place with the same words ahead, and only of one the number of texts is known."""
     words = ["a" * 8 + x + y * 20 for x in "abcde" for y in "abcdef"] + ["zy", "zz"]
     members = {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}, "b": {"const": 1}}
     item = {"type": "object", "properties": {**members, "c": {"enum": words}}, "required": ["c"]}
-    schema = {"type": "array", "items": {**item, "additionalProperties": False}, "uniqueItems": True}
-    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), None], stop_ids=[256])
-    grammar = compile_grammar(Constraint("json_schema", json.dumps(schema), whitespace="compact"), vocabulary)
-    items = [{**member, "c": word} for word in words[:-1] for member in ({"a": []}, {"b": 1})]
+    grammar = array_of({**item, "additionalProperties": False})
+    others: list[dict[str, object]] = [{"a": []}, {"b": 1}]
+    items = [{**other, "c": word} for word in words[:-1] for other in others]
     before = json.dumps(items, separators=(",", ":"))[:-1].encode()
     texts = [before + b',{"a":[],"c":"', before + b',{"b":1,"c":"']
     found = []
