@@ -104,7 +104,7 @@ def array_of(item: object) -> CompiledGrammar:
 
 @pytest.mark.parametrize("chosen", ["first", "middle", "last"])
 def test_the_last_of_a_thousand_words_is_found(chosen: str) -> None:
-    """More words are used up than a distance may look at places."""
+    """Words that are used up are more than the places that a distance may look at."""
     words = sorted({"".join(_chance.choices("abcdefghij", k=8)) for _ in range(1_000)})
     left = words.pop({"first": 0, "middle": len(words) // 2, "last": -1}[chosen])
     grammar = array_of({"enum": [*words, left]})
@@ -116,7 +116,7 @@ def test_the_last_of_a_thousand_words_is_found(chosen: str) -> None:
 
 @pytest.mark.parametrize(("common", "room"), [(FUEL - 60, True), (FUEL + 60, False)])
 def test_items_that_differ_late_stand_alone(common: int, room: bool) -> None:
-    """As many bytes in common as a distance may look at places."""
+    """Bytes in common count as places that a distance looks at."""
     grammar = array_of({"type": "string", "pattern": f"^a{{{common}}}[bc]$"})
     assert (grammar.consume_bytes(grammar.start, b'["' + b"a" * common + b'b",') is not None) == room
 
