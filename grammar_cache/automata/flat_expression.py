@@ -7,10 +7,10 @@ This module knows no automaton.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,10 +29,9 @@ edge, one for each final state, three for each step.
 
 AUTOMATON_HEAD = 6
 """Numbers before the distances of an automaton's items."""
-LEAVES = (Bytes, CharClass)
-_SEVERAL = (Seq, Alt, And, Automaton)
+LEAVES = (Bytes, CharClass, Ref)
+_Holder: TypeAlias = Seq | Alt | Repeat | And | Not | Automaton
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
-_BOOLEAN = frozenset((And, Not))
 
 _HUGE = (1 << 31) - 2
 """Counts from here on are alike: no automaton holds so many."""
@@ -89,13 +88,13 @@ class _Encoder:
         self._limit = limit
         self._interrupt = interrupt
         self._large = large
-        self._ops = array("i")
+        self._ops = list[int]()
         self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._names: dict[str, int] = {}
         self._called: dict[str, None] = {}
         self._inlined: dict[str, None] = {}
-        self._outer = array("i")
-        self._inner = array("i")
+        self._outer = list[int]()
+        self._inner = list[int]()
         self._parts = 0
         self._counts = False
 
@@ -115,93 +114,81 @@ class _Encoder:
 
     def _written(self, expression: Expression, *, inside: bool) -> int:
         """Post-order with an explicit stack: where the expression is. Calls itself once, for And and Not."""
-        place, ops = self._places[inside], self._ops
-        todo = [expression]
-        while todo:
-            node = todo[-1]
-            if id(node) in place:
-                todo.pop()
-                continue
-            if isinstance(node, _SEVERAL):
-                items: tuple[Expression, ...] = node.items
+        place = self._places[inside]
+        if id(expression) in place:
+            return place[id(expression)]
+        if isinstance(expression, LEAVES):
+            return self._leaf(expression, inside=inside)
+        waiting: list[tuple[_Holder, Iterator[Expression], list[int]]] = []
+        node, left, parts = expression, iter(_held(expression)), list[int]()
+        while True:
+            if isinstance(node, (And, Not)) and not inside:
+                parts = [self._written(item, inside=True) for item in left]
+            for item in left:
+                at = place.get(id(item))
+                if at is not None:
+                    parts.append(at)
+                elif isinstance(item, LEAVES):
+                    parts.append(self._leaf(item, inside=inside))
+                else:
+                    waiting.append((node, left, parts))
+                    node, left, parts = item, iter(_held(item)), []
+                    break
             else:
-                items = (node.item,) if isinstance(node, (Repeat, Not)) else ()
-            if inside or type(node) not in _BOOLEAN:
-                missing, parts = self._parts_of(items, inside=inside)
-            else:
-                missing, parts = [], [self._written(item, inside=True) for item in items]
-            if missing:
-                todo += missing
-                continue
-            todo.pop()
-            at = place[id(node)] = len(ops)
-            if isinstance(node, (Seq, Alt, And)):
-                ops.extend((_KINDS[type(node)], len(parts), *[at - part for part in parts]))
-            elif isinstance(node, LEAVES):
-                self._leaf(node)
-            elif isinstance(node, Ref):
-                self._refer(node.name, at, inside=inside)
-            elif isinstance(node, Repeat):
-                self._repeat(node, at - parts[0], inside=inside)
-            elif isinstance(node, Automaton):
-                self._automaton(node, [at - part for part in parts], inside=inside)
-            else:
-                ops.extend((NOT, at - parts[0]))
-            if parts and not inside:
-                self._count(1 + len(parts))
-        return place[id(expression)]
-
-    def _parts_of(self, items: tuple[Expression, ...], *, inside: bool) -> tuple[list[Expression], list[int]]:
-        """Parts that aren't written yet, the first one last, and the places of all others; leaves are written at
-        once.
-        """
-        place, ops = self._places[inside], self._ops
-        missing: list[Expression] = []
-        parts: list[int] = []
-        for item in items:
-            at = place.get(id(item))
-            if at is not None:
+                at = self._join(node, parts, inside=inside)
+                if not waiting:
+                    return at
+                node, left, parts = waiting.pop()
                 parts.append(at)
-            elif isinstance(item, LEAVES):
-                parts.append(len(ops))
-                place[id(item)] = len(ops)
-                self._leaf(item)
-            else:
-                missing.append(item)
-        missing.reverse()
-        return missing, parts
 
-    def _leaf(self, node: Bytes | CharClass) -> None:
-        if isinstance(node, Bytes):
-            self._ops.extend((BYTES, len(node.data), *node.data))
+    def _join(self, node: _Holder, parts: list[int], *, inside: bool) -> int:
+        """Writes an expression whose parts are there."""
+        ops = self._ops
+        at = self._places[inside][id(node)] = len(ops)
+        distances = [at - part for part in parts]
+        if isinstance(node, (Seq, Alt, And)):
+            ops += (_KINDS[type(node)], len(parts), *distances)
+        elif isinstance(node, Repeat):
+            most = -1 if node.most is None else min(node.most, _HUGE)
+            ops += (REPEAT, *distances, min(node.least, _HUGE), most)
+            if not inside and self._large is not None and not self._counts:
+                self._counts = self._large(node)
+        elif isinstance(node, Automaton):
+            ops += (AUTOMATON, node.states, len(parts), len(node.edges), len(node.ends), len(node.steps), *distances)
+            for rows in (node.edges, node.ends, node.steps):
+                ops += rows.ravel().tolist()
+            if not inside:
+                self._count(len(node.edges) + len(node.steps))
         else:
-            self._ops.extend(_class(node.ranges))
+            ops += (NOT, *distances)
+        if parts and not inside:
+            self._count(1 + len(parts))
+        return at
 
-    def _automaton(self, node: Automaton, distances: list[int], *, inside: bool) -> None:
-        counts = len(distances), len(node.edges), len(node.ends), len(node.steps)
-        self._ops.extend((AUTOMATON, node.states, *counts, *distances))
-        for rows in (node.edges, node.ends, node.steps):
-            self._ops.frombytes(np.ascontiguousarray(rows, np.int32).tobytes())
-        if not inside:
-            self._count(len(node.edges) + len(node.steps))
-
-    def _refer(self, name: str, at: int, *, inside: bool) -> None:
-        number = self._names.setdefault(name, len(self._names))
-        (self._inlined if inside else self._called)[name] = None
-        (self._inner if inside else self._outer).extend((at, number))
-        self._ops.extend((INLINED if inside else CALL_OF, 0))
-
-    def _repeat(self, node: Repeat, distance: int, *, inside: bool) -> None:
-        most = -1 if node.most is None else min(node.most, _HUGE)
-        self._ops.extend((REPEAT, distance, min(node.least, _HUGE), most))
-        if not inside and self._large is not None and not self._counts:
-            self._counts = self._large(node)
+    def _leaf(self, node: Bytes | CharClass | Ref, *, inside: bool) -> int:
+        ops = self._ops
+        at = self._places[inside][id(node)] = len(ops)
+        if isinstance(node, Bytes):
+            ops += (BYTES, len(node.data), *node.data)
+        elif isinstance(node, Ref):
+            number = self._names.setdefault(node.name, len(self._names))
+            (self._inlined if inside else self._called)[node.name] = None
+            (self._inner if inside else self._outer).extend((at, number))
+            ops += (INLINED if inside else CALL_OF, 0)
+        else:
+            ops += _class(node.ranges)
+        return at
 
     def _count(self, parts: int) -> None:
         self._interrupt.check()
         self._parts += parts
         if self._parts > self._limit:
             raise too_many_parts(self._limit)
+
+
+def _held(node: _Holder) -> tuple[Expression, ...]:
+    """The parts of an expression, in their order."""
+    return (node.item,) if isinstance(node, (Repeat, Not)) else node.items
 
 
 def too_many_parts(limit: int) -> LimitExceeded:
