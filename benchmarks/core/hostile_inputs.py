@@ -107,6 +107,28 @@ def _used_up(grammar: CompiledGrammar, budget: int) -> Iterator[Step]:
             raise AssertionError(f"{left} words are left, and none may follow")
 
 
+def _words_in_a_row(grammar: CompiledGrammar, budget: int) -> Iterator[Step]:
+    """Words that are tokens, no two alike, as many as fit: a mask for each token, and the tables begun anew when they
+    are full.
+    """
+    spelling, rng, at, left = grammar.vocabulary.spelling, random.Random(1), grammar.start, budget
+    words = [token for token, data in enumerate(spelling) if data is not None and data.isalpha() and data.isascii()]
+    distinct = {spelling[token]: token for token in words}
+    chosen = rng.sample(sorted(distinct.values()), min(len(distinct), budget // 4 - 1))
+    bracket, quotes, comma = (spelling.index(mark) for mark in (b"[", b'"', b","))
+    for token in [bracket, *(token for word in chosen for token in (quotes, word, quotes, comma))][:-1]:
+        begun = thread_time()
+        if not grammar.mask(at, left)[token]:
+            raise AssertionError("a word that wasn't there before may not follow")
+        grammar, [at] = grammar.moved([grammar.take(at, token)])
+        yield Step(1000 * (thread_time() - begun), grammar.held_bytes / 1e6)
+        left -= 1
+
+
+def _once_each() -> Constraint:
+    return Constraint("json_schema", json.dumps({"type": "array", "items": {"type": "string"}, "uniqueItems": True}))
+
+
 def _listed() -> list[str]:
     rng = random.Random(1)
     return sorted({"".join(rng.choices("abcdefghij", k=12)) for _ in range(1_000)})
@@ -176,6 +198,7 @@ INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "5,000 words, or any other text": (lambda: _words(5_000), 60, _text),
     "trees whose branches differ": (lambda: Constraint("json_schema", _TREE), 1_500, _copies),
     "1,000 listed words, almost all of them written": (_words_once_each, 10_000, _used_up),
+    "2,000 words, no two alike": (_once_each, 8_004, _words_in_a_row),
     "SQL, 64 requests of noise": (lambda: shipped("sql"), 120, _answers),
 }
 

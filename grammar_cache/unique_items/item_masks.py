@@ -13,21 +13,37 @@ from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.mask import Mask
-from grammar_cache.unique_items.item_tokens import ItemTokens
 from grammar_cache.unique_items.leaving import Leaving
+from grammar_cache.unique_items.near_tokens import NearTokens, going_on
 from grammar_cache.unique_items.places import ItemPlace
+from grammar_cache.unique_items.strings_along import StringsAlong
 from grammar_cache.unique_items.token_places import TokenPlaces
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
+
+_UNKNOWN = INFINITE + 1
+"""Instead of a distance."""
+_BYTES, _RESTS = 256, 1 << 32
+"""Rests that are bytes, and more than there are rests: so a configuration and a rest are one number."""
 
 
 class ItemMasks:
     """Masks by place and budget, the least recently used go first."""
 
-    def __init__(self, compiled: CompiledGrammar, tokens: TokenPlaces, strings: ItemTokens, leaving: Leaving) -> None:
+    def __init__(
+        self,
+        compiled: CompiledGrammar,
+        tokens: TokenPlaces,
+        along: StringsAlong,
+        near: NearTokens,
+        leaving: Leaving,
+    ) -> None:
         self._compiled = compiled
         self._tokens = tokens
-        self._strings = strings
+        self._strings = along.tokens
+        self._along = along
+        self._near = near
         self._leaving = leaving
         self._known: LruCache[tuple[int, int | None], Mask] = LruCache(compiled.limits.table_bytes // 8)
 
@@ -45,7 +61,10 @@ class ItemMasks:
         known = self.known(number, budget)
         if known is None:
             words = np.zeros(mask_bytes(self._compiled.vocabulary.size), np.uint8)
-            packed = np.packbits(self._flags(place, budget), bitorder="little")
+            try:
+                packed = np.packbits(self._flags(place, budget), bitorder="little")
+            finally:
+                self._leaving.forget_passing()
             words[: len(packed)] = packed
             bits = TokenBits.of(words)
             known = Mask((bits,), 4 * bits.size, narrowed=None, own_bytes=bits.size_bytes)
@@ -83,20 +102,70 @@ class ItemMasks:
 
     def _drop_repeated(self, flags: NDArray[np.bool_], place: ItemPlace, left: int) -> None:
         """Takes out what repeats an item, and what goes on along one, but for that from which as much is left."""
-        tokens, sets = self._strings, self._tokens.places.sets
-        strings = set[int]()
+        tokens, alone = self._strings, set[int]()
         for ahead in place.aheads:
-            along, over = tokens.along(sets, ahead, place.lexical)
-            strings.update(along)
-            flags[tokens.ids(over)] = False
+            along = self._along.plain(ahead)
+            spaced, spaced_over = self._along.spaced(ahead, place.lexical)
+            flags[tokens.ids(along.over + spaced_over)] = False
+            strings = np.array(along.strings, np.int32)
+            if len(place.aheads) == 1:
+                strings = self._judge(flags, place, strings, np.array(along.rests, np.int64), left)
+            alone.update(strings.tolist(), spaced)
         if self._tokens.places.is_repeated(place):
             flags[tokens.ends] = False
-        first = tokens.first_ids(strings)
-        behind = self._compiled.consume_batch(np.array([place.configuration], np.int32), first[None, :])[0].tolist()
-        for string, token, configuration in zip(strings, first.tolist(), behind, strict=True):
-            if configuration != DEAD:
-                after = self._tokens.placed(place, token, configuration)
-                if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
-                    flags[tokens.ids([string])] = after != DEAD and self._leaving.distance(after) <= left
+        self._look_at(flags, place, np.array(sorted(alone), np.int32), left)
         if self._leaving.distance(place) <= left + 1:
             flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
+
+    def _look_at(self, flags: NDArray[np.bool_], place: ItemPlace, strings: Ints, left: int) -> None:
+        """Judges strings one by one, which ascend: what begins with one that is used up is used up too."""
+        tokens, first, refused = self._strings, self._strings.first_ids(strings), None
+        behind, verdicts = self._behind(place, first).tolist(), dict[int, bool]()
+        for string, token, configuration in zip(strings.tolist(), first.tolist(), behind, strict=True):
+            if refused is not None and tokens.strings[string].startswith(refused):
+                verdicts[string] = False
+            elif configuration != DEAD:
+                after = self._tokens.placed(place, token, configuration)
+                if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
+                    verdicts[string] = after != DEAD and self._leaving.distance(after) <= left
+                if isinstance(after, ItemPlace) and self._leaving.is_used_up(after):
+                    refused = tokens.strings[string]
+        for verdict in (True, False):
+            flags[tokens.ids([string for string, fits in verdicts.items() if fits == verdict])] = verdict
+
+    def _judge(self, flags: NDArray[np.bool_], place: ItemPlace, strings: Ints, rests: Ints, left: int) -> Ints:
+        """Judges strings along the earlier items of one array, given what is missing behind each: all at once that lead
+        to one configuration and leave the same. Gives those that have to be looked at one by one.
+        """
+        behind = self._behind(place, self._strings.first_ids(strings))
+        unquoted = np.flatnonzero((behind != DEAD) & self._strings.unquoted[strings])
+        codes = behind[unquoted].astype(np.int64) * _RESTS + rests[unquoted] + _BYTES
+        pairs, pair = np.unique(codes, return_inverse=True)
+        distance = cache(partial(self._distance_along, place))
+        found = [distance(code // _RESTS, *self._going_on(code % _RESTS - _BYTES)) for code in pairs.tolist()]
+        distances = np.array(found, np.int64)[pair]
+        flags[self._strings.ids(strings[unquoted[distances <= left]])] = True
+        flags[self._strings.ids(strings[unquoted[(distances > left) & (distances != _UNKNOWN)]])] = False
+        alone = behind != DEAD
+        alone[unquoted] = distances == _UNKNOWN
+        one_by_one: Ints = strings[alone]
+        return one_by_one
+
+    def _going_on(self, rest: int) -> tuple[bytes, bool]:
+        """First bytes of what is missing behind a string, and whether nothing may be: see `Along`."""
+        sets = self._tokens.places.sets
+        return (bytes((~rest,)), False) if rest < 0 else (sets.heads(rest), sets.ends(rest))
+
+    def _distance_along(self, place: ItemPlace, configuration: int, heads: bytes, ends: bool) -> int:
+        """The distance in a configuration behind a string along an earlier item, given what is missing there; not known
+        where no token of one byte leaves it.
+        """
+        if not self._tokens.places.is_inside(place, configuration):
+            return _UNKNOWN
+        distance, _ = self._near.nearest(configuration, going_on(heads, place.lexical, ends=ends))
+        return distance if distance < INFINITE else _UNKNOWN
+
+    def _behind(self, place: ItemPlace, tokens: Ints) -> Ints:
+        """Configurations behind some tokens."""
+        behind: Ints = self._compiled.consume_batch(np.array([place.configuration], np.int32), tokens[None, :])[0]
+        return behind

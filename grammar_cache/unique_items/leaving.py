@@ -17,11 +17,10 @@ import numpy as np
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
-from grammar_cache.loops.array_types import Ints
-from grammar_cache.unique_items.compact_texts import GAPS
 from grammar_cache.unique_items.item_sets import EMPTY
-from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.places import ENDS, ItemPlace
+from grammar_cache.unique_items.near_tokens import NearTokens, going_on
+from grammar_cache.unique_items.places import ItemPlace
+from grammar_cache.unique_items.strings_along import StringsAlong
 from grammar_cache.unique_items.text_counts import TextCounts
 from grammar_cache.unique_items.token_places import TokenPlaces
 from grammar_cache.unique_items.used_up import UsedUp
@@ -32,8 +31,8 @@ _NO_BYTES = frozenset[int]()
 FUEL = 500
 """Places along earlier items that one distance may take: further ways are taken for none."""
 
-FOUND_BYTES, NEAR_BYTES = 300, 2_500
-"""Bytes of a distance, and of a configuration's tokens, with what they hold, about."""
+FOUND_BYTES = 300
+"""Bytes of a distance, with what it holds, about."""
 
 _Key: TypeAlias = tuple[int, tuple[tuple[int, ...], ...]]
 """Facts that such a distance depends on: see `Leaving._key`."""
@@ -50,14 +49,6 @@ class _Found(NamedTuple):
     far: int = 0
 
 
-class _Near(NamedTuple):
-    """Tokens by their first bytes, the nearest first, and one more than the additive distances behind them."""
-
-    heads: bytes
-    distances: Ints
-    tokens: Ints
-
-
 @dataclass(slots=True)
 class _Search:
     """Search under way from a place. `waiting`: the way that is looked at, and whether it was known before."""
@@ -72,15 +63,24 @@ class _Search:
 class Leaving:
     """Distances of places inside of arrays, found once each."""
 
-    def __init__(self, compiled: CompiledGrammar, places: TokenPlaces, tokens: ItemTokens, counts: TextCounts) -> None:
+    def __init__(
+        self,
+        compiled: CompiledGrammar,
+        places: TokenPlaces,
+        along: StringsAlong,
+        near: NearTokens,
+        counts: TextCounts,
+    ) -> None:
         self._compiled = compiled
+        self._along_strings = along
+        self._near = near
         self._used_up = UsedUp(counts, places.places)
         self._places = places
-        self._tokens = tokens
+        self._tokens = along.tokens
         single = compiled.vocabulary.single_bytes.tolist()
         self._single = {(compiled.vocabulary.spelling[token] or b"")[0]: token for token in single}
         self._known: dict[_Key, _Found] = {}
-        self._near: dict[int, _Near] = {}
+        self._passing: dict[_Key, _Found] = {}
 
     def distance(self, place: ItemPlace | int) -> int:
         """An upper bound on the tokens still needed; INFINITE if no completion is known."""
@@ -107,13 +107,15 @@ class Leaving:
             place, taken = after, taken + 1
         return False
 
+    def is_used_up(self, place: ItemPlace) -> bool:
+        """Whether all that the item under way may become was there before, so that no way leaves it."""
+        return self._used_up.is_so(place.item)
+
     def heads(self, place: ItemPlace) -> frozenset[int]:
         """Bytes with which an item may still become an earlier one, or end as one."""
-        nodes = [self._places.places.sets.node(ahead) for ahead in place.aheads]
-        heads = frozenset(b"".join([node.heads for node in nodes]))
-        if any(node.ends for node in nodes):
-            heads |= ENDS
-        return heads if place.lexical.in_string else heads | frozenset(GAPS)
+        sets = self._places.places.sets
+        ways = [going_on(sets.heads(ahead), place.lexical, ends=sets.ends(ahead)) for ahead in place.aheads]
+        return frozenset[int]().union(*ways)
 
     def token(self, place: ItemPlace) -> int:
         """The next token of such a completion, where an item may still become an earlier one and one is known."""
@@ -122,11 +124,13 @@ class Leaving:
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return FOUND_BYTES * len(self._known) + NEAR_BYTES * len(self._near) + self._used_up.size_bytes
+        found = FOUND_BYTES * (len(self._known) + len(self._passing))
+        return found + self._used_up.size_bytes
 
     def _found(self, place: ItemPlace) -> _Found:
         """Distance and next token. Items get longer along each way, so there is no way round."""
-        if self._key(place) not in self._known and not self._is_near(place) and not self._is_used_up(place):
+        found = self._told(place)
+        if found is None:
             searches, spent = [_Search(place, self._ways(place))], 1
             while searches and spent <= FUEL:
                 search = searches[-1]
@@ -134,33 +138,46 @@ class Leaving:
                 if search.waiting is None:
                     spent += self._ended(search)
                     searches.pop()
-                elif (known := self._known.get(self._key(search.waiting[1]))) is not None:
+                elif (known := self._told(search.waiting[1])) is not None:
                     search.cost += known.cost
                     spent += known.cost if search.was_known else 0
                     if known.distance < INFINITE and spent <= FUEL:
-                        self._known[self._key(search.place)] = self._reached(search, search.waiting[0], known)
+                        self._note(search.place, self._reached(search, search.waiting[0], known))
                         searches.pop()
                     search.waiting, search.was_known = None, True
-                elif not self._is_near(search.waiting[1]) and not self._is_used_up(search.waiting[1]):
+                else:
                     search.was_known, spent = False, spent + 1
                     searches.append(_Search(search.waiting[1], self._ways(search.waiting[1])))
             if spent > FUEL:
-                self._known[self._key(place)] = _Found(*self._by_others(place)[0], FUEL + 1)
-        return self._known[self._key(place)]
+                return self._note(place, _Found(*self._by_others(place)[0], FUEL + 1))
+            found = self._told(place)
+            assert found is not None, "its search is over"
+        return found
 
-    def _is_near(self, place: ItemPlace) -> bool:
-        """Whether a token leaves the earlier items at once: then the distance is known."""
+    def _told(self, place: ItemPlace) -> _Found | None:
+        """Gives what is told without a search: where a token leaves the earlier items at once, where they are used up,
+        and by a search that is over.
+        """
         best, token = self._at_once(place)
         if best < INFINITE:
-            self._known[self._key(place)] = _Found(best, token, 1)
-        return best < INFINITE
+            return _Found(best, token, 1)
+        key = self._key(place)
+        known = self._known.get(key) or self._passing.get(key)
+        if known is None and self.is_used_up(place):
+            known = self._note(place, _Found(INFINITE, -1, 1))
+        return known
 
-    def _is_used_up(self, place: ItemPlace) -> bool:
-        """Whether all that the item under way may become was there before: then no way leaves it."""
-        is_used_up = self._used_up.is_so(place.item)
-        if is_used_up:
-            self._known[self._key(place)] = _Found(INFINITE, -1, 1)
-        return is_used_up
+    def _note(self, place: ItemPlace, found: _Found) -> _Found:
+        """Notes the distance of a place, for as long as the place may come again."""
+        passes = any(item.earlier < 0 or item.ahead < 0 for item in place.items)
+        known = self._passing if passes else self._known
+        known[self._key(place)] = found
+        return found
+
+    def forget_passing(self) -> None:
+        """Forgets places behind commas that were only looked at."""
+        self._passing.clear()
+        self._places.places.sets.forget_pairs()
 
     def _reached(self, search: _Search, token: int, behind: _Found) -> _Found:
         """Gives what a way that comes to an end takes: by that token, or by a longer one on it.
@@ -171,16 +188,15 @@ class Leaving:
         if len(search.place.aheads) > 1:
             return found
         spelled = self._compiled.vocabulary.spelling[token] or b""
-        edges = self._places.places.sets.node(search.place.aheads[0]).edges
-        edge = next((edge for edge in edges if edge.first(1) == spelled), None)
-        if edge is None:
+        shared = self._places.places.sets.shared(search.place.aheads[0], spelled) if len(spelled) == 1 else b""
+        if not shared:
             return found
         found = found._replace(far=1 + behind.far)
-        string = self._tokens.longest(edge.first(found.far))
+        string = self._tokens.longest(shared[: found.far])
         if string is not None:
             [longest] = self._tokens.first_ids([string]).tolist()
             after = self._places.behind(search.place, longest)
-            known = self._known.get(self._key(after)) if isinstance(after, ItemPlace) else None
+            known = self._told(after) if isinstance(after, ItemPlace) else None
             if known is not None and 1 + known.distance < found.distance:
                 found = found._replace(distance=1 + known.distance, token=longest)
         return found
@@ -188,39 +204,12 @@ class Leaving:
     def _ended(self, search: _Search) -> int:
         """Notes that no token along the earlier items comes to an end. Gives what that has cost further."""
         found, further = self._by_others(search.place)
-        self._known[self._key(search.place)] = _Found(*found, search.cost + further)
+        self._note(search.place, _Found(*found, search.cost + further))
         return further
 
     def _at_once(self, place: ItemPlace, others: frozenset[int] = _NO_BYTES) -> tuple[int, int]:
-        """The nearest of the tokens of one byte and the proposals that begin as no earlier item goes on, nor by others
-        of some bytes.
-        """
-        near, taken = self._near.get(place.configuration), self.heads(place) | others
-        if near is None and self._goes_on_by(place.configuration) <= taken:
-            return INFINITE, -1
-        if near is None:
-            near = self._near[place.configuration] = self._ascending(place.configuration)
-        at = next((at for at, head in enumerate(near.heads) if head not in taken), None)
-        return (INFINITE, -1) if at is None else (int(near.distances[at]), int(near.tokens[at]))
-
-    def _goes_on_by(self, configuration: int) -> set[int]:
-        """Bytes that may follow."""
-        table = self._places.places.table
-        reads = (table.row(configuration) != DEAD)[table.network.classes]
-        return set(np.flatnonzero(reads | bool(table.cut)).tolist())  # where reading is dear, a row may lack some
-
-    def _ascending(self, configuration: int) -> _Near:
-        """The tokens of one byte and the proposals, one for each first byte."""
-        vocabulary = self._compiled.vocabulary
-        tokens = np.union1d(vocabulary.single_bytes, self._compiled.proposals(configuration)).astype(np.int32)
-        after = self._compiled.consume_batch(np.array([configuration], np.int32), tokens[None, :])[0]
-        tokens, after = tokens[after != DEAD], after[after != DEAD]
-        distances = 1 + self._compiled.additives(after)
-        order = np.argsort(distances, kind="stable")[: np.count_nonzero(distances < INFINITE)]
-        heads = vocabulary.data[vocabulary.data_offsets[tokens[order]]]
-        _, first = np.unique(heads, return_index=True)
-        first.sort()
-        return _Near(heads[first].tobytes(), distances[order][first], tokens[order][first])
+        """The nearest of the tokens that leave the earlier items at once, and not by others of some bytes."""
+        return self._near.nearest(place.configuration, self.heads(place) | others)
 
     def _ways(self, place: ItemPlace) -> Iterator[tuple[int, ItemPlace]]:
         """Tokens of one byte that go on along earlier items, or all that do, and the places behind them."""
@@ -232,11 +221,11 @@ class Leaving:
     def _along(self, place: ItemPlace) -> Iterator[int]:
         sets = self._places.places.sets
         for ahead in place.aheads:
-            for edge in sets.node(ahead).edges:
-                single = self._single.get(edge.head)
+            for head in sets.heads(ahead):
+                single = self._single.get(head)
                 if single is None:
-                    inside, _ = self._tokens.along(sets, ahead, place.lexical)
-                    yield from sorted(self._tokens.first_ids(inside).tolist())
+                    strings = self._along_strings.of(ahead, place.lexical)
+                    yield from sorted(self._tokens.first_ids(strings).tolist())
                     break
                 yield single
         if len(place.items) > _along_items(place) and _COMMA in self._single and self._places.places.at_end(place):
@@ -244,8 +233,8 @@ class Leaving:
 
     def _along_first(self, place: ItemPlace) -> ItemPlace | None:
         """The place behind the first byte of the first of the earlier items that are ahead."""
-        edges = self._places.places.sets.node(place.aheads[0]).edges
-        after = self._places.behind(place, self._single.get(edges[0].head, -1)) if edges else DEAD
+        heads = self._places.places.sets.heads(place.aheads[0])
+        after = self._places.behind(place, self._single.get(heads[0], -1)) if heads else DEAD
         return after if isinstance(after, ItemPlace) and self._read(after) > self._read(place) else None
 
     def _read(self, place: ItemPlace) -> int:

@@ -157,7 +157,7 @@ class ItemPlaces:
 
     def is_repeated(self, place: ItemPlace) -> bool:
         """Whether an item would be one that was there before if it ended here."""
-        return any(item.ahead != EMPTY and self.sets.node(item.ahead).ends for item in place.items)
+        return any(item.ahead != EMPTY and self.sets.ends(item.ahead) for item in place.items)
 
     def at_end(self, place: ItemPlace) -> bool:
         """Whether a comma may follow the innermost item."""
@@ -167,13 +167,16 @@ class ItemPlaces:
         # White space stands before commas where it has no bound: there it leads nowhere else.
         return place.lexical is not Lexical.GAP or self.table.step(at, GAPS[0]) == at
 
-    def further(self, place: ItemPlace) -> ItemPlace | int:
-        """The place behind the comma after the innermost item; DEAD where there may be no other."""
+    def further(self, place: ItemPlace, *, stays: bool = True) -> ItemPlace | int:
+        """The place behind the comma after the innermost item; DEAD where there may be no other. One that doesn't stay
+        is only looked at.
+        """
         item = place.item
         most = self.arrays.most(item.array)
         if most is not None and self.sets.count(item.earlier) + 2 > most:
             return DEAD
-        earlier = self.sets.with_text(item.earlier, self.texts.text(item.text))
+        grow = self.sets.with_text if stays else self.sets.beside
+        earlier = grow(item.earlier, self.texts.text(item.text))
         outer = [self.longer(other, b",", Lexical.BETWEEN) for other in place.items[:-1]]
         items = (*outer, OpenItem(item.array, earlier, NO_TEXT, earlier))
         return ItemPlace(self.arrays.further(item.array), items, Lexical.BETWEEN)
@@ -186,13 +189,11 @@ class ItemPlaces:
             ahead = self.sets.beginning(ahead, _BEHIND_SCALARS)  # a number has ended
         return OpenItem(item.array, item.earlier, text, ahead)
 
-    def moved(self, place: ItemPlace, configuration: int, source: ItemPlaces) -> ItemPlace:
-        """The place of another table, whose configuration is this one here."""
+    def moved(self, place: ItemPlace, configuration: int, source: ItemPlaces, sets: dict[int, int]) -> ItemPlace:
+        """The place of another table, whose configuration is this one here. `sets`: that table's that are here."""
         items = []
         for item, array in zip(place.items, self.arrays.of(configuration).arrays, strict=False):
-            earlier = EMPTY
-            for text in source.sets.texts(item.earlier):
-                earlier = self.sets.with_text(earlier, text)
+            earlier = self.sets.copied(item.earlier, source.sets, sets)
             begun = OpenItem(array, earlier, NO_TEXT, earlier)
             items.append(self.longer(begun, source.texts.text(item.text), place.lexical))
         assert len(items) == len(place.items), "a configuration is where it was"

@@ -75,9 +75,9 @@ class TokenPlaces:
             known = self._crossings[_where(place)] = self._found_crossings(place)
         return known
 
-    def behind_comma(self, place: ItemPlace, before: bytes) -> ItemPlace | None:
+    def behind_comma(self, place: ItemPlace, before: bytes, *, stays: bool = False) -> ItemPlace | None:
         """The place behind the comma that follows some bytes of the item of a place; None where that item was there
-        before, can't end yet, or is the last one.
+        before, can't end yet, or is the last one. One that doesn't stay is only looked at.
         """
         if not before and not self.places.at_end(place):
             return None
@@ -85,7 +85,7 @@ class TokenPlaces:
         item = self.places.follow(place, before) if leaves else self.places.read(place, before)
         if not isinstance(item, ItemPlace) or self.places.is_repeated(item):
             return None
-        further = self.places.further(item)
+        further = self.places.further(item, stays=stays)
         return further if isinstance(further, ItemPlace) else None
 
     def begun(self, further: ItemPlace, begun: ItemPlace) -> ItemPlace:
@@ -148,7 +148,7 @@ class TokenPlaces:
         """The place behind a string that the compiled grammar doesn't take: it may go over a comma."""
         self.crossings(place)
         known = self._over[_where(place)].get(string)
-        further = None if known is None else self.behind_comma(place, known[0])
+        further = None if known is None else self.behind_comma(place, known[0], stays=True)
         return DEAD if known is None or further is None else self.begun(further, known[1])
 
     def _found_crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:

@@ -26,7 +26,9 @@ from grammar_cache.unique_items.item_masks import ItemMasks
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens, KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
+from grammar_cache.unique_items.near_tokens import NearTokens
 from grammar_cache.unique_items.places import FIRST, ItemPlace, ItemPlaces
+from grammar_cache.unique_items.strings_along import StringsAlong
 from grammar_cache.unique_items.text_counts import TextCounts
 from grammar_cache.unique_items.token_places import TokenPlaces
 
@@ -69,24 +71,36 @@ class UniqueItemsGrammar(CompiledGrammar):
         return self._tokens.places
 
     @cached_property
+    def _along(self) -> StringsAlong:
+        return StringsAlong(self._strings, self._places.sets, self.limits.table_bytes // 8)
+
+    @cached_property
+    def _near(self) -> NearTokens:
+        return NearTokens(self.plain, self._configurations)
+
+    @cached_property
     def _leaving(self) -> Leaving:
-        return Leaving(self.plain, self._tokens, self._strings, self._counts)
+        return Leaving(self.plain, self._tokens, self._along, self._near, self._counts)
 
     @cached_property
     def _masks_inside(self) -> ItemMasks:
-        return ItemMasks(self.plain, self._tokens, self._strings, self._leaving)
+        return ItemMasks(self.plain, self._tokens, self._along, self._near, self._leaving)
 
     def anew(self) -> UniqueItemsGrammar:
         return UniqueItemsGrammar(self.plain.anew(), self._counts)
 
     @property
     def size_bytes(self) -> int:
-        return self.plain.size_bytes + self._tokens.size_bytes + self._leaving.size_bytes
+        return self.plain.size_bytes + self._own_bytes
 
     @property
     def held_bytes(self) -> int:
-        own = self._tokens.size_bytes + self._leaving.size_bytes + self._masks_inside.size
-        return self.plain.held_bytes + self._counts.size_bytes + own
+        caches = self._counts.size_bytes + self._masks_inside.size + self._along.size
+        return self.plain.held_bytes + self._own_bytes + caches
+
+    @property
+    def _own_bytes(self) -> int:
+        return self._tokens.size_bytes + self._leaving.size_bytes + self._near.size_bytes
 
     def moved(self, configurations: Sequence[int]) -> tuple[CompiledGrammar, list[int]]:
         places = [self._place(number) for number in configurations]
@@ -94,10 +108,10 @@ class UniqueItemsGrammar(CompiledGrammar):
         if grammar is self:
             return self, list(configurations)
         assert isinstance(grammar, UniqueItemsGrammar), "it was begun anew from this one"
-        moved = list(numbers)
+        moved, sets = list(numbers), dict[int, int]()
         for at, place in enumerate(places):
             if isinstance(place, ItemPlace):
-                moved[at] = grammar._places.number(grammar._places.moved(place, numbers[at], self._places))
+                moved[at] = grammar._places.number(grammar._places.moved(place, numbers[at], self._places, sets))
         return grammar, moved
 
     def consume(self, configuration: int, token: int) -> int | None:

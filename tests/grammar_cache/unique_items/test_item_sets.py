@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from grammar_cache.unique_items.item_sets import EDGE_BYTES, EMPTY, NODE_BYTES, ItemSets
+from grammar_cache.unique_items.item_sets import EDGE_BYTES, EMPTY, NODE_BYTES, SLOT_BYTES, ItemSets
 
 
 def test_sets_are_what_was_added_and_their_rests_what_is_behind() -> None:
@@ -28,24 +28,65 @@ def test_sets_are_what_was_added_and_their_rests_what_is_behind() -> None:
             heads = chance.choice([b"a", b"b", b"ab", b""])
             kept = {text for text in rests if not text or text[0] in heads}
             assert set(sets.texts(sets.beginning(sets.rests(number, data), heads))) == kept
+            behind = sets.rests(number, data)
+            assert sets.ends(behind) == (b"" in rests)
+            assert sets.heads(behind) == bytes(sorted({text[0] for text in rests if text}))
 
 
-def test_beginnings_go_on_as_far_as_asked() -> None:
+def test_sets_copied_from_another_table_are_the_same() -> None:
+    chance = random.Random(2)
+    sets, copies, numbers = ItemSets(), ItemSets(), dict[int, int]()
+    for _ in range(100):
+        texts = {bytes(chance.choices(b"abc", k=chance.randrange(6))) for _ in range(chance.randrange(12))}
+        number, copied = EMPTY, EMPTY
+        for text in texts:
+            number, copied = sets.with_text(number, text), copies.with_text(copied, text)
+        assert copies.copied(number, sets, numbers) == copied
+        behind = chance.choice(sorted(texts))[:2] if texts else b"a"
+        assert set(copies.texts(copies.copied(sets.rests(number, behind), sets, numbers))) == set(
+            copies.texts(copies.rests(copied, behind))
+        )
+
+
+def test_a_pair_is_the_set_with_one_text_more() -> None:
+    chance = random.Random(3)
     sets = ItemSets()
-    number = EMPTY
-    for text in (b"abcd", b"abx", b"b"):
-        number = sets.with_text(number, text)
-    behind = sets.rests(number, b"a")
-    assert sorted(sets.prefixes(behind, lambda _: True)) == [
-        (b"b", False),
-        (b"bc", False),
-        (b"bcd", True),
-        (b"bx", True),
-    ]
-    assert sorted(sets.prefixes(number, lambda part: part in (b"a", b"b"))) == [
-        (b"a", False),
-        (b"b", True),
-    ]
+    for _ in range(300):
+        texts = {bytes(chance.choices(b"ab", k=chance.randrange(6))) for _ in range(chance.randrange(8))}
+        number = EMPTY
+        for text in texts:
+            number = sets.with_text(number, text)
+        further = [bytes(chance.choices(b"ab", k=size)) + b"c" for size in range(5)]
+        pair, whole = sets.beside(number, further[0]), sets.with_text(number, further[0])
+        for text in further[1 : 1 + chance.randrange(3)]:  # also behind a comma behind what is only looked at
+            pair, whole = sets.beside(pair, text), sets.with_text(whole, text)
+        assert sets.with_text(pair, b"ccc") == sets.with_text(whole, b"ccc")
+        for data in {text[:size] for text in (*texts, further[0]) for size in range(7)} | {b"", b"bab"}:
+            found, real = sets.rests(pair, data), sets.rests(whole, data)
+            assert set(sets.texts(found)) == set(sets.texts(real))
+            assert (sets.ends(found), sets.heads(found)) == (sets.ends(real), sets.heads(real))
+            assert sets.count(found) == sets.count(real)
+            for head in b"abc":
+                behind = {text for text in sets.texts(real) if text[:1] == bytes((head,))}
+                shared = sets.shared(found, bytes((head,)))
+                assert bool(shared) == bool(behind) and all(text.startswith(shared) for text in behind)
+                assert len(behind) < 2 or len({text[len(shared) :][:1] for text in behind}) > 1  # no more is shared
+            kept = sets.beginning(found, b"ac")
+            assert set(sets.texts(kept)) == {text for text in sets.texts(real) if text[:1] in (b"", b"a", b"c")}
+    before = sets.size_bytes
+    sets.forget_pairs()
+    assert 0 < sets.size_bytes < before
+
+
+def test_what_is_only_looked_at_leaves_nothing_behind() -> None:
+    sets = ItemSets()
+    for number in (EMPTY, sets.with_text(EMPTY, b"b")):
+        before = sets.size_bytes
+        pair = sets.beside(number, text := b"a" * 1_000)
+        for size in range(len(text) + 1):
+            assert sets.ends(sets.rests(pair, text[:size])) == (size == len(text))
+        sets.forget_pairs()
+        assert sets.size_bytes == before
 
 
 def test_rests_of_a_long_text_take_no_more_room_than_it() -> None:
@@ -55,5 +96,5 @@ def test_rests_of_a_long_text_take_no_more_room_than_it() -> None:
     before = sets.size_bytes
     for byte in text:
         number = sets.rests(number, bytes((byte,)))
-    assert sets.node(number).ends
-    assert sets.size_bytes - before <= len(text) * (NODE_BYTES + EDGE_BYTES)
+    assert sets.ends(number)
+    assert sets.size_bytes - before <= len(text) * (NODE_BYTES + EDGE_BYTES + SLOT_BYTES)
