@@ -77,7 +77,7 @@ class ItemMasks:
         flags = self._compiled.mask(place.configuration, budget).copy()
         if place.may_repeat:
             self._drop_repeated(flags, place, left)
-        behind = cache(partial(self._tokens.behind_comma, place))
+        behind = cache(partial(self._tokens.behind_comma, place, stays=False))
         along = self._leaving.heads(place) if place.may_repeat else frozenset[int]()
         for crossing in self._tokens.crossings(place):
             # Items that these would end differ from each other only behind what has been read: where the next one
@@ -128,8 +128,8 @@ class ItemMasks:
                 after = self._tokens.placed(place, token, configuration)
                 if after == DEAD or (isinstance(after, ItemPlace) and after.may_repeat):
                     verdicts[string] = after != DEAD and self._leaving.distance(after) <= left
-                if isinstance(after, ItemPlace) and self._leaving.is_used_up(after):
-                    refused = tokens.strings[string]
+                    if isinstance(after, ItemPlace) and not verdicts[string] and self._leaving.is_used_up(after):
+                        refused = tokens.strings[string]
         for verdict in (True, False):
             flags[tokens.ids([string for string, fits in verdicts.items() if fits == verdict])] = verdict
 

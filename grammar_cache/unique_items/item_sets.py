@@ -11,7 +11,7 @@ and again, as it would through objects.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from typing import TypeAlias
 
 EMPTY = 0
@@ -145,15 +145,6 @@ class ItemSets:
         pairs = zip(self._heads[number], self._edges[number], strict=True)
         kept = [(head, edge) for head, edge in pairs if head in heads]
         return self._number(self._ends[number], tuple([edge for _, edge in kept]), bytes([head for head, _ in kept]))
-
-    def texts(self, number: int) -> Iterator[bytes]:
-        """The texts of a set."""
-        todo = [(b"", self._whole(number))]
-        while todo:
-            before, at = todo.pop()
-            if self._ends[at]:
-                yield before
-            todo += [(before + label[begin:], after) for label, after, begin in self._edges[at]]
 
     def copied(self, number: int, source: ItemSets, numbers: dict[int, int]) -> int:
         """The set that has a number elsewhere, and isn't a pair. `numbers`: of what is copied, by those elsewhere."""

@@ -122,7 +122,7 @@ class ItemPlaces:
             if byte in ENDS and self.is_repeated(place):
                 return DEAD
             if byte == _COMMA and self.at_end(place):
-                return self.further(place)
+                return self.further(place, stays=True)
         at = place.configuration if isinstance(place, ItemPlace) else place
         after = self.table.step_reserved(at, byte) if reserved else self.table.step(at, byte)
         if after == DEAD:
@@ -167,7 +167,7 @@ class ItemPlaces:
         # White space stands before commas where it has no bound: there it leads nowhere else.
         return place.lexical is not Lexical.GAP or self.table.step(at, GAPS[0]) == at
 
-    def further(self, place: ItemPlace, *, stays: bool = True) -> ItemPlace | int:
+    def further(self, place: ItemPlace, *, stays: bool) -> ItemPlace | int:
         """The place behind the comma after the innermost item; DEAD where there may be no other. One that doesn't stay
         is only looked at.
         """

@@ -75,7 +75,7 @@ class TokenPlaces:
             known = self._crossings[_where(place)] = self._found_crossings(place)
         return known
 
-    def behind_comma(self, place: ItemPlace, before: bytes, *, stays: bool = False) -> ItemPlace | None:
+    def behind_comma(self, place: ItemPlace, before: bytes, *, stays: bool) -> ItemPlace | None:
         """The place behind the comma that follows some bytes of the item of a place; None where that item was there
         before, can't end yet, or is the last one. One that doesn't stay is only looked at.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from grammar_cache.unique_items.item_sets import EDGE_BYTES, EMPTY, NODE_BYTES, SLOT_BYTES, ItemSets
+from tests.grammar_cache.unique_items.set_texts import texts_of
 
 
 def test_sets_are_what_was_added_and_their_rests_what_is_behind() -> None:
@@ -19,15 +20,15 @@ def test_sets_are_what_was_added_and_their_rests_what_is_behind() -> None:
                 number = sets.with_text(number, text)
             numbers.add(number)
         [number] = numbers  # in any order
-        assert set(sets.texts(number)) == texts and sets.count(number) == len(texts)
+        assert texts_of(sets, number) == texts and sets.count(number) == len(texts)
         for data in {text[:size] for text in texts for size in range(8)} | {b"ba", b"aab"}:
             rests = {text[len(data) :] for text in texts if text.startswith(data)}
             cut = chance.randrange(len(data) + 1)
-            assert set(sets.texts(sets.rests(number, data))) == rests
+            assert texts_of(sets, sets.rests(number, data)) == rests
             assert sets.rests(sets.rests(number, data[:cut]), data[cut:]) == sets.rests(number, data)
             heads = chance.choice([b"a", b"b", b"ab", b""])
             kept = {text for text in rests if not text or text[0] in heads}
-            assert set(sets.texts(sets.beginning(sets.rests(number, data), heads))) == kept
+            assert texts_of(sets, sets.beginning(sets.rests(number, data), heads)) == kept
             behind = sets.rests(number, data)
             assert sets.ends(behind) == (b"" in rests)
             assert sets.heads(behind) == bytes(sorted({text[0] for text in rests if text}))
@@ -43,8 +44,8 @@ def test_sets_copied_from_another_table_are_the_same() -> None:
             number, copied = sets.with_text(number, text), copies.with_text(copied, text)
         assert copies.copied(number, sets, numbers) == copied
         behind = chance.choice(sorted(texts))[:2] if texts else b"a"
-        assert set(copies.texts(copies.copied(sets.rests(number, behind), sets, numbers))) == set(
-            copies.texts(copies.rests(copied, behind))
+        assert texts_of(copies, copies.copied(sets.rests(number, behind), sets, numbers)) == texts_of(
+            copies, copies.rests(copied, behind)
         )
 
 
@@ -63,16 +64,16 @@ def test_a_pair_is_the_set_with_one_text_more() -> None:
         assert sets.with_text(pair, b"ccc") == sets.with_text(whole, b"ccc")
         for data in {text[:size] for text in (*texts, further[0]) for size in range(7)} | {b"", b"bab"}:
             found, real = sets.rests(pair, data), sets.rests(whole, data)
-            assert set(sets.texts(found)) == set(sets.texts(real))
+            assert texts_of(sets, found) == texts_of(sets, real)
             assert (sets.ends(found), sets.heads(found)) == (sets.ends(real), sets.heads(real))
             assert sets.count(found) == sets.count(real)
             for head in b"abc":
-                behind = {text for text in sets.texts(real) if text[:1] == bytes((head,))}
+                behind = {text for text in texts_of(sets, real) if text[:1] == bytes((head,))}
                 shared = sets.shared(found, bytes((head,)))
                 assert bool(shared) == bool(behind) and all(text.startswith(shared) for text in behind)
                 assert len(behind) < 2 or len({text[len(shared) :][:1] for text in behind}) > 1  # no more is shared
             kept = sets.beginning(found, b"ac")
-            assert set(sets.texts(kept)) == {text for text in sets.texts(real) if text[:1] in (b"", b"a", b"c")}
+            assert texts_of(sets, kept) == {text for text in texts_of(sets, real) if text[:1] in (b"", b"a", b"c")}
     before = sets.size_bytes
     sets.forget_pairs()
     assert 0 < sets.size_bytes < before

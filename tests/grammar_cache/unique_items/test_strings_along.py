@@ -14,6 +14,7 @@ from grammar_cache.unique_items.item_tokens import ItemTokens
 from grammar_cache.unique_items.places import ENDS
 from grammar_cache.unique_items.strings_along import StringsAlong
 from grammar_cache.vocabulary.vocabulary import Vocabulary
+from tests.grammar_cache.unique_items.set_texts import texts_of
 
 _BYTES = b'ab", 1'
 
@@ -47,7 +48,7 @@ def test_strings_are_those_that_texts_begin_with(monkeypatch: pytest.MonkeyPatch
             for string, rest in zip(found.strings, found.rests, strict=True):
                 behind = _behind(there, tokens.strings[string])
                 if rest >= 0:
-                    assert set(sets.texts(rest)) == behind
+                    assert texts_of(sets, rest) == behind
                 else:
                     assert {text[:1] for text in behind} == {bytes((~rest,))}
             over = {
