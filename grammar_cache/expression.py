@@ -103,14 +103,42 @@ NOTHING = Alt(())
 
 
 @dataclass(frozen=True, slots=True)
+class Required:
+    """Items that an array of unique items has at least, two or more.
+
+    `item`: the rule of one of them alone, with the white space around it, which is the rule `gap`. `spares`: rules of
+    as many different ones, each a comma and one text; `end`: that of the bracket behind them. No rule calls these.
+    Dialects leave spares and end to `network.spares`, as they do what the array's rule reads. `pointer`: for messages.
+    """
+
+    least: int
+    item: str
+    gap: str | None = None
+    spares: tuple[str, ...] = ()
+    end: str = ""
+    pointer: str | None = None
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """All of these rules."""
+        return (self.item, *self.spares, self.end)
+
+
+@dataclass(frozen=True, slots=True)
 class Unique:
     """Items of an array that may not repeat: see `unique_items`. The rule reads the first item and the bracket behind
     the array; `further`, a rule that no other calls, what may stand behind a comma: another item, and the bracket.
-    `most`: items; None: any number.
+    `most`: items; None: any number. `required`: where it needs two or more; then the rule reads the whole array.
     """
 
     further: str
     most: int | None
+    required: Required | None = None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Rules that are needed without being called."""
+        return (self.further, *(self.required.rules if self.required else ()))
 
 
 @dataclass(frozen=True, slots=True)

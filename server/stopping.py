@@ -43,6 +43,9 @@ def check_stops(request: SamplingFields, grammar: CompiledGrammar) -> None:
         if found is None and grammar.network.unique and b"," in part:
             why = f"{told} may stand where one item of an array ends and the next one begins, so it might cut an answer"
             raise _refused(field, why, None)
+        if found is not None and any(unique.required for unique in grammar.network.unique):
+            # what is found has one item of each such array, so it is no example
+            raise _refused(field, f"{told} would cut an answer short of its grammar", None)
         if found is not None:
             raise _refused(field, f"{told} would cut an answer short of its grammar, such as the example", found)
 

@@ -35,13 +35,14 @@ from grammar_cache.distances.minimum_replay import Findings
 from grammar_cache.errors import ArtefactError, GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
 from grammar_cache.limits import Limits
-from grammar_cache.network.network import UniqueRule
+from grammar_cache.network.network import RequiredRules, UniqueRule
 from grammar_cache.offline.distance_table import DistanceTable
 from grammar_cache.offline.tabled_grammar import TabledGrammar
+from grammar_cache.unique_items.required_items import check_required_items
 from grammar_cache.unique_items.unique_items_grammar import UniqueItemsGrammar, with_unique_items
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-FORMAT = 5
+FORMAT = 6
 """Raised whenever the bytes of a grammar may mean something else."""
 _WHAT = b"swyb-cfg"
 _FOUND: Kinds = dict.fromkeys(("path", "level_first", "parent", "string", "onward"), ("<i4", 1))
@@ -91,9 +92,10 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     require(not own or not unique, "where items may not repeat there is no table")
     table = DistanceTable.from_bytes(own, table_of, vocabulary) if own else None
     try:
+        check_required_items(network, limits)
         grammar = with_unique_items(CompiledGrammar(network, vocabulary, limits, ignored, found=found))
         return grammar if table is None else TabledGrammar(grammar, table)
-    except GrammarError as error:
+    except (GrammarError, ValueError) as error:
         raise ArtefactError(f"this is a grammar that doesn't compile: {error}") from error
 
 
@@ -107,11 +109,23 @@ def _of(kind: type[Any], value: object) -> Any:
 
 
 def _unique_rules(values: object) -> tuple[UniqueRule, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, list) and len(value) == 3 for value in values):
-        raise ArtefactError("the header is not whole")
     return tuple(
-        UniqueRule(_of(int, r), _of(int, f), None if most is None else _of(int, most)) for r, f, most in values
+        UniqueRule(_of(int, rule), _of(int, further), None if most is None else _of(int, most), _required(required))
+        for rule, further, most, required in _rows(values, 4)
     )
+
+
+def _required(value: object) -> RequiredRules | None:
+    if value is None:
+        return None
+    [[item, spares, end]] = _rows([value], 3)
+    return RequiredRules(_of(int, item), tuple(_of(int, rule) for rule in _of(list, spares)), _of(int, end))
+
+
+def _rows(values: object, size: int) -> list[list[Any]]:
+    if not isinstance(values, list) or not all(isinstance(value, list) and len(value) == size for value in values):
+        raise ArtefactError("the header is not whole")
+    return values
 
 
 def _texts(values: object) -> tuple[str, ...]:

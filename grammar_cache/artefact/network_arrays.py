@@ -106,7 +106,9 @@ def _check_unique(
     for one, other in pairwise(unique):
         require(one.rule < other.rule, "rules of unique items are not in order")
     own = {number for one in unique for number in (one.rule, one.further)}
-    require(all(0 < number < len(entry) for number in own), "a rule of unique items isn't there")
+    several = [one.required for one in unique if one.required is not None]
+    others = {number for rules in several for number in (rules.item, *rules.spares, rules.end)}
+    require(all(0 < number < len(entry) for number in own | others), "a rule of unique items isn't there")
     require(all(one.most is None or one.most > 1 for one in unique), "unique items are fewer than two")
     bracket = classes[ord("]")]
     alone = np.count_nonzero(classes == bracket) == 1

@@ -174,11 +174,6 @@ class Configurations:
         first = self.arena.edge_first
         return _pairs(self.arena.edges[first[node] : first[node + 1]])
 
-    def returns(self, node: int) -> int:
-        """Number of a node's edges."""
-        first = self.arena.edge_first
-        return int(first[node + 1] - first[node])
-
     def ends(self, configuration: int) -> bool:
         """Whether nothing can follow."""
         first = self.arena.item_first
@@ -222,6 +217,12 @@ class Configurations:
         keys = np.array(sorted(state << 32 | node for state, node in items), np.int64)
         limit = UNLIMITED if reserved else self.limit
         while (number := configuration_of(self.arena, keys, accepting, limit)) < 0:
+            self.outcome(number)
+        return int(number)
+
+    def over(self, state: int, node: int) -> int:
+        """The node of a return state over another node."""
+        while (number := node_of(self.arena, np.array([state << 32 | node], np.int64))) < 0:
             self.outcome(number)
         return int(number)
 

@@ -48,7 +48,11 @@ class RuleBook:
             self._keep(names.get(name, name), renamed(body, names) if names else body)
         for name, unique in grammar.unique.items():
             further = names.get(unique.further, unique.further)
-            self.unique[names.get(name, name)] = replace(unique, further=further)
+            required = unique.required
+            if required is not None:
+                gap = required.gap and names.get(required.gap, required.gap)
+                required = replace(required, item=names.get(required.item, required.item), gap=gap)
+            self.unique[names.get(name, name)] = replace(unique, further=further, required=required)
         return Ref(names.get(grammar.start, grammar.start))
 
     def _keep(self, name: str, body: Expression) -> None:

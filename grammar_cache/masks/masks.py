@@ -167,7 +167,8 @@ class Masks:
         """
         if not self._tail_calls[self._configurations.network.states.rule[state]]:
             return 1
-        return max(2, self._configurations.returns(node))
+        first = self._configurations.arena.edge_first
+        return max(2, int(first[node + 1] - first[node]))
 
     def _few(self, configuration: int) -> Mask | None:
         """Mask of a configuration by its tokens, one by one; None if there are many."""

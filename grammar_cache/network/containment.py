@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from grammar_cache.network.network import Network
 
+_OPEN = ord("[")
 FUEL = 100_000
 """Steps within a rule that are looked at: half a second of Python."""
 
@@ -38,7 +39,10 @@ Origin: TypeAlias = tuple[Step, bytes | Summary] | None
 
 
 def text_containing(network: Network, part: bytes, fuel: int = FUEL) -> bytes | None:
-    """A shortest text with this part, at least one byte, inside; None if there is none. Raises OutOfFuel."""
+    """A shortest text with this part, at least one byte, inside; None if there is none. Raises OutOfFuel.
+
+    Arrays of required items that may not repeat count with one item, whichever it is.
+    """
     search = _Search(network, part)
     return search.text() if search.run(fuel) else None
 
@@ -62,6 +66,8 @@ class _Search:
         self._ends: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         self._waiting: dict[tuple[int, int], list[tuple[Step, int]]] = defaultdict(list)
         self._summaries: dict[Summary, Step] = {}
+        required = [unique for unique in network.unique if unique.required is not None]
+        self._items = {unique.rule: network.entry[unique.further] for unique in required}
 
     def run(self, fuel: int) -> bool:
         """Whether the start rule was seen to end with the part inside. Raises OutOfFuel."""
@@ -96,6 +102,9 @@ class _Search:
     def _begin(self, rule: int, seen: int) -> None:
         step = Step(rule, seen, self._entry[rule], seen)
         self._reach(step, 0, None)
+        if rule in self._items:  # it has spare items alone, where any item may stand
+            item = Step(rule, seen, self._items[rule], self._after[seen].get(_OPEN, 0))
+            self._reach(item, 1, (step, bytes((_OPEN,))))
 
     def _reach(self, step: Step, length: int, origin: Origin) -> None:
         if step not in self._done and length < self._length.get(step, length + 1):

@@ -16,10 +16,10 @@ from grammar_cache.loops.array_types import Ints
 
 
 def merged(
-    codes: Mapping[str, Code], start: str, kinds: Mapping[str, object], beside: Mapping[str, str]
+    codes: Mapping[str, Code], start: str, kinds: Mapping[str, object], beside: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, Code], dict[str, str]]:
     """Codes of the rules that `start` needs, of equal ones that of the first, and which one stands for each rule.
-    `kinds`: rules that are equal to those of their kind only. `beside`: the rule that another one needs without a call.
+    `kinds`: rules that are equal to those of their kind only. `beside`: rules that another one needs without a call.
     """
     kept: dict[str, Code] = {}
     stands_for: dict[str, str] = {}
@@ -32,7 +32,7 @@ def merged(
         if name not in entered:
             entered.add(name)
             stack += [other for other in reversed(code.names) if other not in entered]
-            stack += [beside[name]] if name in beside and beside[name] not in entered else []
+            stack += [other for other in beside.get(name, ()) if other not in entered]
             continue
         stack.pop()
         if name in stands_for:

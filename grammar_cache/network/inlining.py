@@ -52,10 +52,12 @@ class Inlining:
         self._sizes: dict[str, int] = {}
         self._start = grammar.start
         self._stands_for: Mapping[str, str] = {}
-        self._beside = {name: unique.further for name, unique in grammar.unique.items()}
-        self._kinds: dict[str, tuple[str, int | None]] = {}
+        self._beside = {name: unique.beside for name, unique in grammar.unique.items()}
+        self._kinds: dict[str, tuple[str, int | None, int]] = {}
         for name, unique in grammar.unique.items():
-            self._kinds |= {name: ("first", unique.most), unique.further: ("further", unique.most)}
+            least = 0 if unique.required is None else unique.required.least
+            self._kinds |= {name: ("first", unique.most, least), unique.further: ("further", unique.most, least)}
+            self._kinds |= dict.fromkeys(unique.beside[1:], ("beside", None, 0))
         if grammar.start not in grammar.rules:
             raise GrammarSyntaxError(f"there is no rule named {grammar.start!r} to start from")
         self._codes = self._reachable(grammar)
@@ -126,9 +128,8 @@ class Inlining:
         return found
 
     def _needed_by(self, name: str) -> tuple[str, ...]:
-        """The rule that stands beside one without being called."""
-        further = self._beside.get(name)
-        return () if further is None else (self.stands_for(further),)
+        """Rules that stand beside one without being called."""
+        return tuple(map(self.stands_for, self._beside.get(name, ())))
 
     def _encoded(self, body: Expression, limit: int) -> Code:
         known = self._automata.code(body)

@@ -10,8 +10,9 @@ reading anything (left-call components). This module knows no stack and no vocab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, chain
 from typing import NamedTuple
 
@@ -24,10 +25,12 @@ from grammar_cache.automata.builder import Builder
 from grammar_cache.automata.byte_classes import joined
 from grammar_cache.automata.dfa import Dfa
 from grammar_cache.errors import EmptyLanguage, LimitExceeded
-from grammar_cache.expression import Grammar
+from grammar_cache.expression import Grammar, Unique
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.inlining import Inlining
+from grammar_cache.network.shortest_texts import shortest_texts
+from grammar_cache.network.spares import with_spares
 from grammar_cache.network.states import States
 
 
@@ -39,6 +42,14 @@ class Content:
     called: tuple[int, ...]
 
 
+class RequiredRules(NamedTuple):
+    """Numbers of the rules of required items that may not repeat: see `expression.Required`."""
+
+    item: int
+    spares: tuple[int, ...]
+    end: int
+
+
 class UniqueRule(NamedTuple):
     """Numbers of the rules of items that may not repeat, of the first one and of all further ones, and how many there
     may be: see `expression.Unique`.
@@ -47,6 +58,7 @@ class UniqueRule(NamedTuple):
     rule: int
     further: int
     most: int | None
+    required: RequiredRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,12 @@ def build(
     """
     interrupt = interrupt or Interrupt()
     kept = AutomatonCache() if automata is None else automata
+    if any(unique.required for unique in grammar.unique.values()):
+        grammar = with_spares(grammar, partial(_shortest, limits, interrupt, kept))
+    return _built(grammar, limits, interrupt, kept)
+
+
+def _built(grammar: Grammar, limits: Limits, interrupt: Interrupt, kept: AutomatonCache) -> Network:
     rules = Inlining(grammar, limits, interrupt, kept)
     names = rules.order()
     number = {name: i for i, name in enumerate(names)}
@@ -117,12 +135,23 @@ def build(
         # a call that can't read is only ever skipped: kept, it would look like a way on
         own = [automaton(r, silent) for r in range(len(made))]
     network = _joined(own, bool(nullable[0]), tuple(names), limits)
-    unique = [
-        UniqueRule(number[name], number[rules.stands_for(found.further)], found.most)
-        for name, found in grammar.unique.items()
-        if name in number
-    ]
+    unique = [_numbered(name, found, rules, number) for name, found in grammar.unique.items() if name in number]
     return replace(network, unique=tuple(sorted(unique))) if unique else network
+
+
+def _shortest(
+    limits: Limits, interrupt: Interrupt, kept: AutomatonCache, grammar: Grammar, count: int
+) -> Iterator[bytes]:
+    """Some of the shortest texts of a grammar."""
+    network = _built(grammar, limits, interrupt, kept)
+    return shortest_texts(network.states, network.entry, network.classes, count)
+
+
+def _numbered(name: str, unique: Unique, rules: Inlining, number: Mapping[str, int]) -> UniqueRule:
+    """Numbers of the rules of items that may not repeat."""
+    further, *beside = (number[rules.stands_for(rule)] for rule in unique.beside)
+    required = RequiredRules(beside[0], tuple(beside[1:-1]), beside[-1]) if beside else None
+    return UniqueRule(number[name], further, unique.most, required)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ what goes on with another one.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from functools import cache, partial
 
 import numpy as np
@@ -15,11 +16,13 @@ from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.mask import Mask
+from grammar_cache.unique_items.compact_texts import GAPS
+from grammar_cache.unique_items.item_distances import ItemDistances
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.near_tokens import NearTokens, going_on
 from grammar_cache.unique_items.places import ItemPlace
 from grammar_cache.unique_items.strings_along import StringsAlong
-from grammar_cache.unique_items.token_places import TokenPlaces
+from grammar_cache.unique_items.token_places import Crossing, TokenPlaces
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 
 _UNKNOWN = INFINITE + 1
@@ -38,6 +41,7 @@ class ItemMasks:
         along: StringsAlong,
         near: NearTokens,
         leaving: Leaving,
+        distances: ItemDistances,
     ) -> None:
         self._compiled = compiled
         self._tokens = tokens
@@ -45,6 +49,7 @@ class ItemMasks:
         self._along = along
         self._near = near
         self._leaving = leaving
+        self._distances = distances
         self._known: LruCache[tuple[int, int | None], Mask] = LruCache(compiled.limits.table_bytes // 8)
 
     @property
@@ -74,31 +79,59 @@ class ItemMasks:
     def _flags(self, place: ItemPlace, budget: int | None) -> NDArray[np.bool_]:
         """Flags of the tokens that fit."""
         left = INFINITE - 1 if budget is None else budget - 1
-        flags = self._compiled.mask(place.configuration, budget).copy()
-        if place.may_repeat:
-            self._drop_repeated(flags, place, left)
+        flags = self._flags_inside(place, budget)
         behind = cache(partial(self._tokens.behind_comma, place, stays=False))
-        along = self._leaving.heads(place) if place.may_repeat else frozenset[int]()
         for crossing in self._tokens.crossings(place):
-            # Items that these would end differ from each other only behind what has been read: where the next one
-            # leaves the earlier ones no later, and goes on as none of them does, it does so for all of them.
-            alike = [before for before in crossing.ways if before and before[0] not in along]
-            first = behind(alike[0]) if alike else None
-            size = self._tokens.places.texts.size(place.items[len(crossing.begun.items) - 1].text)
-            begun = None if first is None else self._tokens.begun(first, crossing.begun)
-            heads = frozenset([before[0] for before in alike])
-            if begun is None or not self._leaving.fits_soon(begun, left, size, heads):
-                alike = []
+            alike = self._alike(crossing, place, behind, left)
             if len(alike) == len(crossing.ways):
                 flags[crossing.tokens] = True
                 continue
             for before, ids in crossing.ways.items():
-                flags[ids] = before in alike or self._fits(behind(before), crossing.begun, left)
+                flags[ids] = before in alike or self._fits(behind(before), crossing, left)
+        spares = self._tokens.places.by_spares(place)
+        return flags if spares == DEAD else flags | self._compiled.mask(spares, budget)
+
+    def _alike(
+        self, crossing: Crossing, place: ItemPlace, behind: Callable[[bytes], ItemPlace | None], left: int
+    ) -> Collection[bytes]:
+        """Bytes before the comma of such tokens that fit for one reason.
+
+        Items that these would end differ from each other only behind what has been read: where the next one leaves the
+        earlier ones no later, and goes on as none of them does, it does so for all of them. Behind spare items others
+        are needed.
+        """
+        places, item = self._tokens.places, place.item
+        along = self._leaving.heads(place) if place.may_repeat else frozenset[int]()
+        alike = [before for before in crossing.ways if before and before[0] not in along]
+        if item.owed:
+            text = places.texts.text(item.text)
+            alike = [before for before in alike if not places.required.is_spare(item.array, text + before.rstrip(GAPS))]
+        first = behind(alike[0]) if alike else None
+        if first is None:
+            return ()
+        begun = self._tokens.begun(first, crossing.begun, crossing.data)
+        size = places.texts.size(place.items[len(crossing.begun.items) - 1].text)
+        heads, tokens = frozenset([before[0] for before in alike]), left - self._distances.reserve(begun)
+        return alike if self._leaving.fits_soon(begun, tokens, size, heads) else ()
+
+    def _flags_inside(self, place: ItemPlace, budget: int | None) -> NDArray[np.bool_]:
+        """Flags of the tokens that stay in the item under way, or end the array behind it."""
+        reserve = self._distances.reserve(place)
+        own = None if budget is None else budget - reserve
+        if reserve >= INFINITE or (own is not None and own <= 0):
+            return np.zeros(self._compiled.vocabulary.size, np.bool_)
+        flags = self._compiled.mask(place.configuration, own).copy()
+        if place.owes:
+            flags[list(self._compiled.vocabulary.stop_ids)] = False
+        if place.may_repeat:
+            self._drop_repeated(flags, place, INFINITE - 1 if own is None else own - 1)
         return flags
 
-    def _fits(self, further: ItemPlace | None, begun: ItemPlace, left: int) -> bool:
+    def _fits(self, further: ItemPlace | None, crossing: Crossing, left: int) -> bool:
         """Whether what is begun behind a comma fits."""
-        return further is not None and self._leaving.distance(self._tokens.begun(further, begun)) <= left
+        if further is None:
+            return False
+        return self._distances.additive(self._tokens.begun(further, crossing.begun, crossing.data)) <= left
 
     def _drop_repeated(self, flags: NDArray[np.bool_], place: ItemPlace, left: int) -> None:
         """Takes out what repeats an item, and what goes on along one, but for that from which as much is left."""
@@ -114,7 +147,7 @@ class ItemMasks:
         if self._tokens.places.is_repeated(place):
             flags[tokens.ends] = False
         self._look_at(flags, place, np.array(sorted(alone), np.int32), left)
-        if self._leaving.distance(place) <= left + 1:
+        if 0 < self._leaving.distance(place) <= left + 1:
             flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
 
     def _look_at(self, flags: NDArray[np.bool_], place: ItemPlace, strings: Ints, left: int) -> None:
@@ -162,6 +195,8 @@ class ItemMasks:
         """
         if not self._tokens.places.is_inside(place, configuration):
             return _UNKNOWN
+        if place.owes and not ends and self._tokens.places.table.accepts(configuration):
+            return 0
         distance, _ = self._near.nearest(configuration, going_on(heads, place.lexical, ends=ends))
         return distance if distance < INFINITE else _UNKNOWN
 

@@ -155,9 +155,11 @@ class Leaving:
         return found
 
     def _told(self, place: ItemPlace) -> _Found | None:
-        """Gives what is told without a search: where a token leaves the earlier items at once, where they are used up,
-        and by a search that is over.
+        """Gives what is told without a search: where an item that others have to follow has ended, where a token leaves
+        the earlier items at once, where they are used up, and by a search that is over.
         """
+        if place.owes and self._places.places.at_end(place) and not self._places.places.is_repeated(place):
+            return _Found(0, -1, 1)
         best, token = self._at_once(place)
         if best < INFINITE:
             return _Found(best, token, 1)
@@ -249,7 +251,7 @@ class Leaving:
         others = self._tokens.unspelled
         if not len(others):
             return best, 0
-        over = [crossing.tokens for crossing in self._places.crossings(place)]
+        over = [] if place.owes else [crossing.tokens for crossing in self._places.crossings(place)]
         here = np.concatenate([np.flatnonzero(self._compiled.mask(place.configuration)), *over])
         looked_at = np.intersect1d(here, others).tolist()
         for token in looked_at:

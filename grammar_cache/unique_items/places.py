@@ -15,6 +15,7 @@ from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
 from grammar_cache.unique_items.item_sets import EMPTY, ItemSets
 from grammar_cache.unique_items.item_texts import NO_TEXT, ItemTexts
 from grammar_cache.unique_items.open_arrays import OpenArray, OpenArrays
+from grammar_cache.unique_items.required_items import RequiredItems
 
 FIRST = 1 << 30
 """Number of the first place inside an array. Configurations have smaller ones."""
@@ -33,21 +34,27 @@ class OpenItem(NamedTuple):
     """Item under way.
 
     `earlier`: the set of the texts of the items before. `text`: what has been read of it, among `ItemPlaces.texts`.
-    `ahead`: the set of what is missing of it to be an earlier one.
+    `ahead`: the set of what is missing of it to be an earlier one. `owed`: items that have to follow it; `used`: the
+    spare items before, see `RequiredItems`.
     """
 
     array: OpenArray
     earlier: int
     text: int
     ahead: int
+    owed: int = 0
+    used: int = 0
 
 
 class ItemPlace(NamedTuple):
-    """Place inside arrays. `items`: those under way, the outermost first."""
+    """Place inside arrays. `items`: those under way, the outermost first. `spares`: where the item under way has been
+    read as a spare item, the configuration of that and of those that follow; else DEAD.
+    """
 
     configuration: int
     items: tuple[OpenItem, ...]
     lexical: Lexical
+    spares: int = DEAD
 
     @property
     def item(self) -> OpenItem:
@@ -64,6 +71,16 @@ class ItemPlace(NamedTuple):
         """Whether any of the items may still become an earlier one."""
         return any(item.ahead != EMPTY for item in self.items)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether more than the configuration decides what may follow inside of the items."""
+        return self.may_repeat or self.owes or self.spares != DEAD
+
+    @property
+    def owes(self) -> bool:
+        """Whether items have to follow: then the configuration is that of the one under way alone."""
+        return bool(self.items) and self.items[-1].owed > 0
+
 
 class ItemPlaces:
     """Places over one table of configurations. `start` is that of the empty text."""
@@ -71,6 +88,7 @@ class ItemPlaces:
     def __init__(self, configurations: Configurations) -> None:
         self.table = configurations
         self.arrays = OpenArrays(configurations)
+        self.required = RequiredItems(configurations)
         self.sets = ItemSets()
         self.texts = ItemTexts()
         self.start = configurations.start
@@ -118,42 +136,77 @@ class ItemPlaces:
 
     def after(self, place: ItemPlace | int, byte: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place after one byte, or DEAD."""
-        if isinstance(place, ItemPlace):
-            if byte in ENDS and self.is_repeated(place):
-                return DEAD
-            if byte == _COMMA and self.at_end(place):
-                return self.further(place, stays=True)
-        at = place.configuration if isinstance(place, ItemPlace) else place
+        if isinstance(place, int):
+            return self._moved(ItemPlace(place, (), Lexical.BETWEEN), byte, reserved=reserved)
+        spares = self.follow_spares(place, bytes((byte,)))
+        if byte in ENDS and self.is_repeated(place):
+            return DEAD
+        if byte == _COMMA and self.at_end(place):
+            return with_spares(self.further(place, stays=True), spares)
+        return with_spares(self._moved(place, byte, reserved=reserved), spares)
+
+    def _moved(self, place: ItemPlace, byte: int, *, reserved: bool) -> ItemPlace | int:
+        """The place after one byte that neither ends an item nor follows one."""
+        at = place.configuration
         after = self.table.step_reserved(at, byte) if reserved else self.table.step(at, byte)
         if after == DEAD:
             return DEAD
-        items = place.items if isinstance(place, ItemPlace) else ()
-        before, arrays = self.arrays.of(at), self.arrays.of(after).arrays
-        kept = self._kept(items, arrays)
-        data = bytes((byte,))
-        if len(arrays) > len(items) == len(kept) == len(before.arrays) and before.alike:
-            kept = (*kept, OpenItem(arrays[len(items)], EMPTY, NO_TEXT, EMPTY))
-        lexical = place.lexical if isinstance(place, ItemPlace) else Lexical.BETWEEN
-        return self.behind(ItemPlace(at, kept, lexical), after, data) if kept else after
+        items = place.items if place.owes else self._items(place.items, at, after)
+        if not items:
+            return after
+        if items[-1].owed and len(items) > len(place.items):
+            return self._entered(items, after)
+        return self.behind(place._replace(items=items), after, bytes((byte,)))
+
+    def begun(self, array: OpenArray) -> OpenItem:
+        """The first item of an array."""
+        return OpenItem(array, EMPTY, NO_TEXT, EMPTY, self.required.after_first(array))
+
+    def before(self, item: OpenItem) -> int:
+        """The configuration before an item, which isn't the first one unless others have to follow it."""
+        return self.required.alone(item.array) if item.owed else self.arrays.further(item.array)
+
+    def by_spares(self, place: ItemPlace) -> int:
+        """The configuration of all spare items that may go on at a place: where one is under way, and behind an item
+        that may end here, where others have to follow. DEAD if there are none.
+        """
+        spares = place.spares
+        if not place.owes or not self.at_end(place) or self.is_repeated(place):
+            return spares
+        if spares != DEAD and self.required.after(spares, _COMMA) != DEAD:
+            return spares
+        return self.required.either(spares, self._completed(place.item))
+
+    def follow_spares(self, place: ItemPlace, data: bytes) -> int:
+        """The configuration of the spare items that go on so, or DEAD."""
+        spares = self.by_spares(place)
+        for byte in data:
+            if spares == DEAD:
+                break
+            spares = self.required.after(spares, byte)
+        return spares
 
     def is_inside(self, place: ItemPlace, configuration: int) -> bool:
         """Whether a configuration stands in the arrays of a place, and in no others."""
+        if place.owes:
+            return True
         return self.arrays.of(configuration).arrays == tuple([item.array for item in place.items])
 
     def behind(self, place: ItemPlace, configuration: int, data: bytes) -> ItemPlace | int:
         """The place behind bytes that neither end an item nor begin another one; DEAD where they have made one of them
-        one that was there before, and nothing but an end may follow.
+        one that was there before, and nothing but an end may follow. Spare items stand as they did.
         """
-        after = self.read(place, data)._replace(configuration=configuration)
+        after = self.read(place, data, configuration)
         if self.is_repeated(after) and (after.lexical is Lexical.GAP or self._is_closed(configuration)):
             return DEAD
         return after
 
-    def read(self, place: ItemPlace, data: bytes) -> ItemPlace:
-        """The place with bytes more of its items, its configuration apart."""
+    def read(self, place: ItemPlace, data: bytes, configuration: int | None = None) -> ItemPlace:
+        """The place with bytes more of its items; all else stands as it did, unless the configuration is told."""
         data, lexical = compacted(data, place.lexical)
         items = tuple([self.longer(item, data, lexical) for item in place.items])
-        return ItemPlace(place.configuration, items, lexical)
+        at = place.configuration if configuration is None else configuration
+        return ItemPlace(at, items, lexical, place.spares)
 
     def is_repeated(self, place: ItemPlace) -> bool:
         """Whether an item would be one that was there before if it ended here."""
@@ -162,6 +215,8 @@ class ItemPlaces:
     def at_end(self, place: ItemPlace) -> bool:
         """Whether a comma may follow the innermost item."""
         item, at = place.item, place.configuration
+        if item.owed:
+            return self.table.accepts(at)
         if item.text == NO_TEXT or not self.arrays.closes(at, item.array):
             return False
         # White space stands before commas where it has no bound: there it leads nowhere else.
@@ -175,11 +230,14 @@ class ItemPlaces:
         most = self.arrays.most(item.array)
         if most is not None and self.sets.count(item.earlier) + 2 > most:
             return DEAD
-        grow = self.sets.with_text if stays else self.sets.beside
-        earlier = grow(item.earlier, self.texts.text(item.text))
+        grow, text = self.sets.with_text if stays else self.sets.beside, self.texts.text(item.text)
+        earlier, used, spares = grow(item.earlier, text), 0, DEAD
+        if item.owed:
+            used = self.required.used(item.array, item.used, text)
+            spares = self.required.after(self._completed(item), _COMMA)
         outer = [self.longer(other, b",", Lexical.BETWEEN) for other in place.items[:-1]]
-        items = (*outer, OpenItem(item.array, earlier, NO_TEXT, earlier))
-        return ItemPlace(self.arrays.further(item.array), items, Lexical.BETWEEN)
+        begun = OpenItem(item.array, earlier, NO_TEXT, earlier, max(item.owed - 1, 0), used)
+        return ItemPlace(self.before(begun), (*outer, begun), Lexical.BETWEEN, spares)
 
     def longer(self, item: OpenItem, data: bytes, lexical: Lexical) -> OpenItem:
         """An item behind compact bytes of it, which end in some state."""
@@ -187,30 +245,63 @@ class ItemPlaces:
         ahead = self.sets.rests(item.ahead, data) if item.ahead != EMPTY else EMPTY
         if ahead != EMPTY and lexical is Lexical.GAP and text != NO_TEXT and self.texts.last(text) not in _OPEN:
             ahead = self.sets.beginning(ahead, _BEHIND_SCALARS)  # a number has ended
-        return OpenItem(item.array, item.earlier, text, ahead)
+        return OpenItem(item.array, item.earlier, text, ahead, item.owed, item.used)
 
-    def moved(self, place: ItemPlace, configuration: int, source: ItemPlaces, sets: dict[int, int]) -> ItemPlace:
-        """The place of another table, whose configuration is this one here. `sets`: that table's that are here."""
+    def needed(self, place: ItemPlace | int) -> list[int]:
+        """Configurations that make a place in another table: see `moved`."""
+        if isinstance(place, int):
+            return [place]
+        behind = [self.required.before_end(place.item.array)] if place.owes else []
+        return [place.configuration, *behind, *([] if place.spares == DEAD else [place.spares])]
+
+    def moved(self, place: ItemPlace, needed: list[int], source: ItemPlaces, sets: dict[int, int]) -> ItemPlace:
+        """The place of another table, given what it needs, as that is numbered here. `sets`: that table's that are
+        here.
+        """
+        configuration, *others = needed
+        arrays = self.arrays.of(configuration).arrays
+        if place.owes:
+            [(_, node)] = self.table.items(others.pop(0))
+            arrays = (OpenArray(place.item.array.rule, node),)
         items = []
-        for item, array in zip(place.items, self.arrays.of(configuration).arrays, strict=False):
+        for item, array in zip(place.items, arrays, strict=False):
             earlier = self.sets.copied(item.earlier, source.sets, sets)
-            begun = OpenItem(array, earlier, NO_TEXT, earlier)
+            begun = OpenItem(array, earlier, NO_TEXT, earlier, item.owed, item.used)
             items.append(self.longer(begun, source.texts.text(item.text), place.lexical))
         assert len(items) == len(place.items), "a configuration is where it was"
-        return ItemPlace(configuration, tuple(items), place.lexical)
+        return ItemPlace(configuration, tuple(items), place.lexical, others[0] if others else DEAD)
 
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return self._bytes + self.sets.size_bytes + self.texts.size_bytes + self.arrays.size_bytes
+        own = self._bytes + self.required.size_bytes
+        return own + self.sets.size_bytes + self.texts.size_bytes + self.arrays.size_bytes
 
-    @staticmethod
-    def _kept(items: tuple[OpenItem, ...], arrays: tuple[OpenArray, ...]) -> tuple[OpenItem, ...]:
-        """The items whose arrays are still open."""
+    def _completed(self, item: OpenItem) -> int:
+        """The configuration behind an item, where as many spare items follow as have to."""
+        used = self.required.used(item.array, item.used, self.texts.text(item.text))
+        return self.required.completed(item.array, used, item.owed)
+
+    def _items(self, items: tuple[OpenItem, ...], before: int, after: int) -> tuple[OpenItem, ...]:
+        """The items under way behind a byte: those whose arrays are still open, and one that it has begun."""
+        around, within = self.arrays.of(before), self.arrays.of(after).arrays
         same = 0
-        while same < min(len(items), len(arrays)) and items[same].array == arrays[same]:
+        while same < min(len(items), len(within)) and items[same].array == within[same]:
             same += 1
+        if len(within) > len(items) == same == len(around.arrays):
+            begun = self.begun(within[same])
+            if not items if begun.owed else around.alike:
+                return (*items, begun)
         return items[:same]
+
+    def _entered(self, items: tuple[OpenItem, ...], spares: int) -> ItemPlace | int:
+        """The place in an array of required items that has been entered. Where it wasn't plain at once that it is this
+        array, some of its spare items have been read.
+        """
+        read = self.required.read_before(items[-1].array, spares)
+        if read is None:
+            return spares
+        return with_spares(self.follow(ItemPlace(self.before(items[-1]), items, Lexical.BETWEEN), read), spares)
 
     def _is_closed(self, configuration: int) -> bool:
         """Whether nothing but an end may follow an item."""
@@ -220,3 +311,10 @@ class ItemPlaces:
             known = all(self.table.step(configuration, byte) == DEAD for byte in others)
             self._closed[configuration] = known
         return known
+
+
+def with_spares(place: ItemPlace | int, spares: int) -> ItemPlace | int:
+    """The place where spare items have been read so far. Where nothing else may be read, it is these."""
+    if isinstance(place, int):
+        return spares if place == DEAD else place
+    return place if place.spares == spares else place._replace(spares=spares)

@@ -16,23 +16,25 @@ from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_texts import NO_TEXT
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.open_arrays import OUTSIDE, OpenArray
-from grammar_cache.unique_items.places import ENDS, ItemPlace, ItemPlaces, OpenItem
+from grammar_cache.unique_items.open_arrays import OpenArray
+from grammar_cache.unique_items.places import ENDS, ItemPlace, ItemPlaces, OpenItem, with_spares
 
 CROSSING_BYTES = 400
 """Bytes of a crossing, with what it holds, about."""
 
 
-_Where: TypeAlias = tuple[int, tuple[OpenArray, ...]]
-"""Configuration, and the arrays with items of a place."""
+_Where: TypeAlias = tuple[int, tuple[OpenArray, ...], bool]
+"""Configuration, the arrays with items of a place, and whether others have to follow the next one."""
 
 
 class Crossing(NamedTuple):
     """Tokens that go over the comma behind an item and begin the same of the next one: `begun`, the place where there
-    are no earlier items. `ways`: the tokens by what is before the comma; `tokens`: all of them.
+    are no earlier items. `ways`: the tokens by what is before the comma; `tokens`: all of them. `data`: what is behind
+    the comma, where others have to follow the item before.
     """
 
     begun: ItemPlace
+    data: bytes
     ways: dict[bytes, Ints]
     tokens: Ints
 
@@ -45,7 +47,7 @@ class TokenPlaces:
         self._compiled = compiled
         self._tokens = tokens
         self._crossings: dict[_Where, tuple[Crossing, ...]] = {}
-        self._over: dict[_Where, dict[int, tuple[bytes, ItemPlace]]] = {}
+        self._over: dict[_Where, dict[int, tuple[bytes, ItemPlace, bytes]]] = {}
 
     def behind(self, place: ItemPlace | int, token: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, DEAD (-1) if it leads nowhere. `reserved`: also beyond the limit. Raises
@@ -88,11 +90,12 @@ class TokenPlaces:
         further = self.places.further(item, stays=stays)
         return further if isinstance(further, ItemPlace) else None
 
-    def begun(self, further: ItemPlace, begun: ItemPlace) -> ItemPlace:
-        """A place that is begun behind a comma, with the earlier items there."""
+    def begun(self, further: ItemPlace, begun: ItemPlace, data: bytes) -> ItemPlace:
+        """A place that is begun behind a comma by some bytes, with the earlier items there."""
         pairs = zip(further.items, begun.items, strict=True)
         text = self.places.texts.text
-        return begun._replace(items=tuple([self.places.longer(it, text(new.text), begun.lexical) for it, new in pairs]))
+        items = tuple([self.places.longer(item, text(new.text), begun.lexical) for item, new in pairs])
+        return begun._replace(items=items, spares=self.places.follow_spares(further, data))
 
     def placed(self, place: ItemPlace | int, token: int, after: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, given the configuration that the compiled grammar knows behind it."""
@@ -101,14 +104,23 @@ class TokenPlaces:
         if data is None:
             return DEAD
         string = int(vocabulary.string_of[token])
-        if after == DEAD:
-            return self._across(place, string) if isinstance(place, ItemPlace) else DEAD
         if isinstance(place, int):
-            enters = self._is_outside(place) or string in self._tokens.leaving
+            enters = after != DEAD and (not self.places.arrays.of(place).arrays or string in self._tokens.leaving)
             return self._followed(place, after, data, reserved=reserved) if enters else after
+        across = after == DEAD
+        found = self._across(place, string) if across else self._inside(place, string, after, data, reserved=reserved)
+        if place.spares == DEAD and not place.items[-1].owed:
+            return found
+        spares = self.places.follow_spares(place, data)
+        if found == DEAD and spares != DEAD:
+            found = self.places.follow(place, data, reserved=reserved)  # over several commas
+        return found if across and spares == DEAD else with_spares(found, spares)
+
+    def _inside(self, place: ItemPlace, string: int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
+        """The place behind a string that the compiled grammar takes, of such bytes."""
         if string in self._tokens.ending and place.may_repeat and self._repeats(place, data):
             return DEAD
-        if string in self._tokens.leaving or not self.places.is_inside(place, after):
+        if not place.owes and (string in self._tokens.leaving or not self.places.is_inside(place, after)):
             return self._followed(place, after, data, reserved=reserved)
         return self.places.behind(place, after, data)
 
@@ -117,16 +129,12 @@ class TokenPlaces:
         """Bytes in use, about."""
         return self.places.size_bytes + CROSSING_BYTES * sum(map(len, self._over.values()))
 
-    def _is_outside(self, configuration: int) -> bool:
-        """Whether none of a configuration stands inside of an array."""
-        return self.places.arrays.of(configuration) == OUTSIDE
-
     def _followed(self, before: ItemPlace | int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
         """The place that a configuration is, behind a token that may have left an array, and entered another one."""
         if not self.places.arrays.of(after).arrays:
             return after
         found = self.places.follow(before, data, reserved=reserved)
-        if (found.configuration if isinstance(found, ItemPlace) else found) == after:
+        if after in ((found.configuration, found.spares) if isinstance(found, ItemPlace) else (found,)):
             return found
         return after if isinstance(before, int) or not before.may_repeat else DEAD
 
@@ -149,32 +157,44 @@ class TokenPlaces:
         self.crossings(place)
         known = self._over[_where(place)].get(string)
         further = None if known is None else self.behind_comma(place, known[0], stays=True)
-        return DEAD if known is None or further is None else self.begun(further, known[1])
+        return DEAD if known is None or further is None else self.begun(further, *known[1:])
 
     def _found_crossings(self, place: ItemPlace) -> tuple[Crossing, ...]:
-        found: dict[ItemPlace, dict[bytes, Ints]] = {}
-        over: dict[int, tuple[bytes, ItemPlace]] = {}
+        found: dict[tuple[ItemPlace, bytes], dict[bytes, Ints]] = {}
+        over: dict[int, tuple[bytes, ItemPlace, bytes]] = {}
         for before, strings in self._tokens.commas.items():
             level = self._ended(place, before)
             if level is not None:
+                strings = self._not_taken(place, strings) if place.owes else strings
                 for begun, same in self._begun(place.items[: level + 1], strings).items():
-                    over |= dict.fromkeys(same, (before, begun))
+                    over |= dict.fromkeys(same, (before, *begun))
                     found.setdefault(begun, {})[before] = np.array(self._tokens.ids(same), np.int32)
         self._over[_where(place)] = over
-        return tuple(Crossing(begun, ways, np.concatenate(list(ways.values()))) for begun, ways in found.items())
+        return tuple(Crossing(*begun, ways, np.concatenate(list(ways.values()))) for begun, ways in found.items())
 
-    def _begun(self, ended: tuple[OpenItem, ...], strings: list[tuple[int, bytes]]) -> dict[ItemPlace, list[int]]:
-        """Places that strings begin, given their bytes behind the comma: those that are inside of the next item."""
-        items = tuple([OpenItem(item.array, EMPTY, NO_TEXT, EMPTY) for item in ended])
-        start = ItemPlace(self.places.arrays.further(items[-1].array), items, Lexical.BETWEEN)
-        found: dict[ItemPlace, list[int]] = {}
+    def _not_taken(self, place: ItemPlace, strings: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+        """Strings that an item alone doesn't go on with: what a comma is part of crosses none."""
+        ids = self._tokens.first_ids([string for string, _ in strings])
+        after = self._compiled.consume_batch(np.array([place.configuration], np.int32), ids[None, :])[0]
+        return [one for one, behind in zip(strings, after.tolist(), strict=True) if behind == DEAD]
+
+    def _begun(
+        self, ended: tuple[OpenItem, ...], strings: list[tuple[int, bytes]]
+    ) -> dict[tuple[ItemPlace, bytes], list[int]]:
+        """Places that strings begin, given their bytes behind the comma: those that are inside of the next item. Where
+        the item before is required, so are these bytes, which spare items may be read by.
+        """
+        owed = int(ended[-1].owed > 1)
+        items = tuple([OpenItem(item.array, EMPTY, NO_TEXT, EMPTY, owed) for item in ended])
+        start = ItemPlace(self.places.before(items[-1]), items, Lexical.BETWEEN)
+        found: dict[tuple[ItemPlace, bytes], list[int]] = {}
         for string, data in strings:
             after = self.places.follow(start, data)
             text, state = compacted(data, Lexical.BETWEEN)
             if (text and state is Lexical.GAP) or not isinstance(after, ItemPlace):
                 continue
             if len(after.items) == len(items) and self.places.texts.text(after.item.text) == text:
-                found.setdefault(after, []).append(string)
+                found.setdefault((after, data if ended[-1].owed else b""), []).append(string)
         return found
 
     def _ended(self, place: ItemPlace, data: bytes) -> int | None:
@@ -186,11 +206,14 @@ class TokenPlaces:
             at = self.places.table.step(at, byte)
             if at == DEAD:
                 return None
+            if place.owes:
+                continue
             inside = arrays.of(at).arrays
             open_items = open_items[: len(inside)]
             if not inside or inside != tuple([item.array for item in open_items]):
                 return None
-        return len(open_items) - 1 if arrays.closes(at, open_items[-1].array) else None
+        ends = self.places.table.accepts(at) if place.owes else arrays.closes(at, open_items[-1].array)
+        return len(open_items) - 1 if ends else None
 
     def _may_end(self, item: OpenItem, data: bytes) -> bool:
         """Whether bytes may end an item that has begun so, by a look at what encloses it."""
@@ -201,7 +224,7 @@ class TokenPlaces:
 
 
 def _where(place: ItemPlace) -> _Where:
-    return place.configuration, tuple([item.array for item in place.items])
+    return place.configuration, tuple([item.array for item in place.items]), place.item.owed > 1
 
 
 _CLOSING = dict(zip(b'"{[', b'"}]', strict=True))

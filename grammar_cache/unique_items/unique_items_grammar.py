@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ from grammar_cache.distances.searched_distances import Minimum
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.masks.mask import Mask
+from grammar_cache.unique_items.item_distances import ItemDistances
 from grammar_cache.unique_items.item_masks import ItemMasks
-from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_tokens import ItemTokens, KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.near_tokens import NearTokens
@@ -83,8 +84,12 @@ class UniqueItemsGrammar(CompiledGrammar):
         return Leaving(self.plain, self._tokens, self._along, self._near, self._counts)
 
     @cached_property
+    def _distances_inside(self) -> ItemDistances:
+        return ItemDistances(self.plain, self._places, self._leaving)
+
+    @cached_property
     def _masks_inside(self) -> ItemMasks:
-        return ItemMasks(self.plain, self._tokens, self._along, self._near, self._leaving)
+        return ItemMasks(self.plain, self._tokens, self._along, self._near, self._leaving, self._distances_inside)
 
     def anew(self) -> UniqueItemsGrammar:
         return UniqueItemsGrammar(self.plain.anew(), self._counts)
@@ -100,18 +105,23 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     @property
     def _own_bytes(self) -> int:
-        return self._tokens.size_bytes + self._leaving.size_bytes + self._near.size_bytes
+        distances = self._leaving.size_bytes + self._near.size_bytes + self._distances_inside.size_bytes
+        return self._tokens.size_bytes + distances
 
     def moved(self, configurations: Sequence[int]) -> tuple[CompiledGrammar, list[int]]:
         places = [self._place(number) for number in configurations]
-        grammar, numbers = super().moved([_configuration(place) for place in places])
+        needed = [self._places.needed(place) for place in places]
+        grammar, numbers = super().moved(list(chain.from_iterable(needed)))
         if grammar is self:
             return self, list(configurations)
         assert isinstance(grammar, UniqueItemsGrammar), "it was begun anew from this one"
-        moved, sets = list(numbers), dict[int, int]()
-        for at, place in enumerate(places):
-            if isinstance(place, ItemPlace):
-                moved[at] = grammar._places.number(grammar._places.moved(place, numbers[at], self._places, sets))
+        moved, sets, left = list[int](), dict[int, int](), iter(numbers)
+        for place, needs in zip(places, needed, strict=True):
+            there = list(islice(left, len(needs)))
+            found = (
+                grammar._places.moved(place, there, self._places, sets) if isinstance(place, ItemPlace) else there[0]
+            )
+            moved.append(grammar._places.number(found))
         return grammar, moved
 
     def consume(self, configuration: int, token: int) -> int | None:
@@ -156,46 +166,39 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def distance(self, configuration: int) -> int | None:
         place = self._place(configuration)
-        if isinstance(place, int) or not place.may_repeat:
-            return self.plain.distance(_configuration(place))
-        value = self._leaving.distance(place)
-        return None if value >= INFINITE else value
+        return self.plain.distance(place) if isinstance(place, int) else self._distances_inside.distance(place)
 
     def lower_bound(self, configuration: int) -> int:
         """Whether anything is missing: further items may take fewer tokens than the compiled grammar knows of."""
-        found = self.plain.lower_bound(self._places.configuration(configuration))
+        place = self._place(configuration)
+        if isinstance(place, ItemPlace) and place.owes:
+            return 1
+        found = self.plain.lower_bound(_configuration(place))
         return found if found >= INFINITE else min(1, found)
 
     def distances(self, configurations: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
         values = self.plain.distances(self._plain(configurations), tokens)
         for at, number in enumerate(configurations.ravel().tolist()):
             place = self._places.of(number)
-            if place is not None and place.may_repeat:
-                values.ravel()[at] = self._within(place, tokens)
+            if place is not None and place.is_apart:
+                values.ravel()[at] = self._distances_inside.within(place, tokens)
         return values
 
     def distances_behind(self, configuration: int, after: NDArray[np.int32], tokens: int) -> NDArray[np.int32]:
-        here, plain = self._place(configuration), self._plain(after)
-        other: dict[int, int] = {}
-        for at, number in enumerate(after.ravel().tolist()):
-            place = self._places.of(number)
-            if place is None:
-                continue
-            crosses = isinstance(here, ItemPlace) and self._crosses(here, place)
-            if crosses or place.may_repeat:
-                other[at] = self._within(place, tokens)
-            if crosses:
-                plain.ravel()[at] = DEAD
-        values = self.plain.distances_behind(_configuration(here), plain, tokens)
-        values.ravel()[list(other)] = list(other.values())
-        return values
+        here, flat = self._place(configuration), after.ravel()
+        places = [self._place(number) for number in flat.tolist()]
+        if isinstance(here, int):
+            spares = np.array([place.spares if isinstance(place, ItemPlace) else DEAD for place in places], np.int32)
+            plain = np.where(spares == DEAD, self._plain(flat), spares)
+            return self.plain.distances_behind(here, plain.reshape(after.shape), tokens)
+        return self._distances_inside.behind(here, places, tokens).reshape(after.shape)
 
     def additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
         values = self.plain.additives(self._plain(configurations))
         for at, number in enumerate(configurations.tolist()):
             place = self._places.of(number)
-            if place is not None and place.may_repeat:
-                values[at] = self._leaving.distance(place)
+            if place is not None:
+                values[at] = self._distances_inside.additive(place)
         return values
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
@@ -226,8 +229,8 @@ class UniqueItemsGrammar(CompiledGrammar):
         if configuration < FIRST:
             return self.plain.only_token(configuration, budget)
         place = self._place(configuration)
-        repeats_nothing = isinstance(place, ItemPlace) and not place.may_repeat
-        if repeats_nothing and self.plain.only_token(_configuration(place), budget) is None:
+        stands_alone = isinstance(place, ItemPlace) and not place.is_apart
+        if stands_alone and self.plain.only_token(_configuration(place), budget) is None:
             return None
         [allowed] = np.nonzero(self.mask(configuration, budget))
         return int(allowed[0]) if len(allowed) == 1 else None
@@ -237,27 +240,35 @@ class UniqueItemsGrammar(CompiledGrammar):
         found = self.plain.proposals(_configuration(place))
         if isinstance(place, int):
             return found
-        living = [token for token in found.tolist() if self._leaving.distance(self._behind(place, token)) < INFINITE]
-        if place.may_repeat and self._leaving.distance(place) < INFINITE:
-            living.append(self._leaving.token(place))
-        return np.unique(np.array(living, np.int32))
+        spares = self._places.by_spares(place)
+        tokens = [*found.tolist(), *([] if spares == DEAD else self.plain.proposals(spares).tolist())]
+        if place.may_repeat and 0 < self._leaving.distance(place) < INFINITE:
+            tokens.append(self._leaving.token(place))
+        behind = [(token, self._behind(place, token)) for token in tokens]
+        return np.unique(np.array([token for token, after in behind if self._completes(after)], np.int32))
 
     def witness(self, configuration: int, budget: int | None = None) -> tuple[int, ...]:
         place, found = self._place(configuration), list[int]()
-        while isinstance(place, ItemPlace) and place.may_repeat:
-            token = self._leaving.token(place)
-            if token < 0:
-                raise EmptyLanguage("no completion of this text is known")
-            place = self._tokens.behind(place, token, reserved=True)
-            found.append(token)
-        left = None if budget is None else budget - len(found)
-        return (*found, *self.plain.witness(_configuration(place), left))
+        while isinstance(place, ItemPlace):
+            way = self._way(place, None if budget is None else budget - len(found))
+            for token in way:
+                place = self._tokens.behind(place, token, reserved=True)
+            found += way
+        return (*found, *self.plain.witness(place, None if budget is None else budget - len(found)))
 
-    @staticmethod
-    def _crosses(here: ItemPlace, after: ItemPlace) -> bool:
-        """Whether a further item has been begun. In another array there are no earlier ones yet."""
-        several = zip(here.items, after.items, strict=False)
-        return any(item.earlier not in (before.earlier, EMPTY) for before, item in several)
+    def _way(self, place: ItemPlace, budget: int | None) -> tuple[int, ...]:
+        """The next tokens of a completion: to the end of the text, or of the item, or one. Raises EmptyLanguage."""
+        spares, reserve = self._places.by_spares(place), self._distances_inside.reserve(place)
+        ends = place.owes and self._places.at_end(place) and not self._places.is_repeated(place)
+        own = self._distances_inside.within_item(place, INFINITE - 1 if budget is None else budget)
+        if spares != DEAD and (ends or own >= INFINITE or (budget is None and own > self._distances_inside.of(spares))):
+            return self.plain.witness(spares, budget)
+        if not place.may_repeat:
+            return self.plain.witness(place.configuration, None if budget is None else budget - reserve)
+        token = self._leaving.token(place)
+        if token < 0:
+            raise EmptyLanguage("no completion of this text is known")
+        return (token,)
 
     def _place(self, number: int) -> ItemPlace | int:
         return self._places.of(number) or number
@@ -269,11 +280,15 @@ class UniqueItemsGrammar(CompiledGrammar):
 
     def _is_stuck(self, place: ItemPlace | int) -> bool:
         """Whether the item under way can't become another one than those before."""
-        return isinstance(place, ItemPlace) and place.may_repeat and self._leaving.distance(place) >= INFINITE
+        if isinstance(place, int) or not place.may_repeat or self._leaving.distance(place) < INFINITE:
+            return False
+        return self._places.by_spares(place) == DEAD
 
-    def _within(self, place: ItemPlace, tokens: int) -> int:
-        distance = self._leaving.distance(place)
-        return distance if distance <= tokens else INFINITE
+    def _completes(self, place: ItemPlace | int) -> bool:
+        """Whether a completion is known."""
+        if isinstance(place, int):
+            return place != DEAD and self.plain.distance(place) is not None
+        return self._distances_inside.additive(place) < INFINITE
 
     def _plain(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
         """The configurations of places, in an array of their own."""

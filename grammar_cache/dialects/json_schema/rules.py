@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from grammar_cache.dialects.json_schema.expressions import whitespace
 from grammar_cache.errors import GrammarError, LimitExceeded
-from grammar_cache.expression import Automaton, Expression, Ref, Unique
+from grammar_cache.expression import Automaton, Expression, Ref, Required, Unique, references
 from grammar_cache.limits import Limits
 
 _NEW_RULE, _NEW_CONTAINER = 400, 400
@@ -32,9 +33,23 @@ class Rules:
         self.written[name] = expression
         return Ref(name)
 
-    def define_unique(self, name: str, first: Expression, further: Expression, most: int | None) -> Ref:
-        """The rule of the first of items that may not repeat, told that of further ones and the most items."""
-        self.unique[name] = Unique(self.define(f"{name} further", further).name, most)
+    def define_unique(
+        self,
+        name: str,
+        first: Expression,
+        further: Expression,
+        most: int | None,
+        required: tuple[int, Expression, str] | None = None,
+    ) -> Ref:
+        """The rule of the first of items that may not repeat, told that of further ones and the most items. `required`:
+        how many there have to be, if they are several, one of them alone, and the pointer to their schema.
+        """
+        needed = None
+        if required is not None:
+            least, alone, pointer = required
+            gap = whitespace.RULE if whitespace.RULE in references(alone) else None
+            needed = Required(least, self.define(f"{name} required", alone).name, gap, pointer=pointer)
+        self.unique[name] = Unique(self.define(f"{name} further", further).name, most, needed)
         return self.define(name, first)
 
     def later(self, name: str, place: str, body: Callable[[], Expression]) -> Ref:

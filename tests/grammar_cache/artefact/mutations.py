@@ -40,6 +40,7 @@ UNIQUE_IN_UNIQUE = (
     '{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "integer"}, '
     '"b": {"type": "array", "items": {"enum": ["a", "ab", "b", 1, 2, 3, 4, 5]}, "uniqueItems": true}}}}'
 )
+REQUIRED = '{"type": "array", "items": {"type": "string", "maxLength": 3}, "uniqueItems": true, "minItems": 3}'
 LARK = (
     'start: sum\nsum: sum "+" atom | atom\natom: INT | NAME | "(" sum ")"\nINT: /[0-9]+/\nNAME: /[a-z]+/\n%ignore " "\n'
 )
@@ -54,6 +55,7 @@ SOURCES: Mapping[str, Constraint] = {
     "unwatched": Constraint("lark", 'start: A start B | A\nA: "a"\nB: "bb"\n'),
     "unique": Constraint("json_schema", UNIQUE),
     "unique in unique": Constraint("json_schema", UNIQUE_IN_UNIQUE),
+    "required": Constraint("json_schema", REQUIRED),
 }
 _LONG = Bytes(b"x" * 30)
 _PART = Seq((_LONG, Alt((Bytes(b"ab"), Bytes(b"cd")))))
@@ -96,7 +98,7 @@ def sources() -> tuple[tuple[bytes, Vocabulary], ...]:
 def taken_apart(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """The header and copies of the arrays, by what the format is said to be."""
     what, version, length = struct.unpack_from("<8sII", data)
-    assert (what, version) == (b"swyb-cfg", 5)
+    assert (what, version) == (b"swyb-cfg", 6)
     header = json.loads(data[16 : 16 + length])
     arrays = {}
     for name, listed in header["arrays"].items():
@@ -115,7 +117,7 @@ def listed(arrays: Arrays) -> tuple[dict[str, Any], bytes]:
     return table, body
 
 
-def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 5) -> bytes:
+def assembled(header: object, body: bytes, what: bytes = b"swyb-cfg", version: int = 6) -> bytes:
     """An artefact of this header as it is, with the right checksum."""
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -156,11 +158,13 @@ def _unique(header: dict[str, Any], arrays: Arrays, draw: random.Random) -> None
     """Rules of unique items become others, more or fewer."""
     unique, rules = header["unique"], len(arrays["entry"])
     if unique and draw.random() < 0.7:
-        draw.choice(unique)[draw.randrange(3)] = draw.choice([None, 0, 2, 10**30, *range(rules)])
+        one = draw.choice(unique)
+        one = one[3] if isinstance(one[3], list) and draw.random() < 0.5 else one
+        one[draw.randrange(len(one))] = draw.choice([None, 0, 2, 10**30, [], *range(rules), [*range(1, min(rules, 4))]])
     elif unique and draw.random() < 0.5:
         unique.pop(draw.randrange(len(unique)))
     else:
-        unique.append([draw.randrange(rules), draw.randrange(rules), draw.choice([None, 2])])
+        unique.append([draw.randrange(rules), draw.randrange(rules), draw.choice([None, 2]), None])
         unique.sort(key=str)
 
 

@@ -70,9 +70,9 @@ def check_configuration(
     behind: np.ndarray[Any, Any],
 ) -> None:
     asked: tuple[Callable[[CompiledGrammar, int], object], ...] = (
-        CompiledGrammar.accepts,
-        CompiledGrammar.ends,
-        CompiledGrammar.distance,
+        lambda grammar, at: grammar.accepts(at),
+        lambda grammar, at: grammar.ends(at),
+        lambda grammar, at: grammar.distance(at),
         lambda grammar, at: None if grammar.distance(at) is None else grammar.witness(at),
         lambda grammar, at: grammar.proposals(at).tolist(),
     )
@@ -171,7 +171,7 @@ def test_schemas_are_loaded_as_they_were() -> None:
 
 def test_what_was_dropped_is_told_by_whoever_loads() -> None:
     """Keywords that a lenient schema dropped, and names, whatever characters they have."""
-    text = '{"type": "object", "properties": {"é/~\\u0000": {"items": {"uniqueItems": true, "minItems": 2}}}}'
+    text = '{"type": "object", "properties": {"é/~\\u0000": {"items": {"uniqueItems": true, "minItems": 65}}}}'
     grammar = compile_grammar(Constraint("json_schema", text, lenient=True), letters(), LIMITS)
     assert grammar.ignored
     assert again(grammar).ignored == grammar.ignored

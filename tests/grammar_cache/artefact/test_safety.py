@@ -73,8 +73,9 @@ def test_other_bytes_are_refused(saved: tuple[bytes, Vocabulary]) -> None:
     [
         ("algorithm", "0"), ("vocabulary", ""), ("nullable", 1), ("rules", ["s"]),
         ("rules", "s"), ("ignored", [1]), ("least", -1), ("least", None), ("dry", 0), ("unique", None),
-        ("unique", [1]), ("unique", [[1, 2]]), ("unique", [[0, 1, None]]), ("unique", [[1, 2, 1]]),
-        ("unique", [[1, 99, None]]), ("unique", [["1", 2, None]]), ("unique", [[1, 1, None]]),
+        ("unique", [1]), ("unique", [[1, 2]]), ("unique", [[0, 1, None, None]]), ("unique", [[1, 2, 1, None]]),
+        ("unique", [[1, 99, None, None]]), ("unique", [["1", 2, None, None]]), ("unique", [[1, 1, None, None]]),
+        ("unique", [[1, 2, None]]), ("unique", [[1, 2, None, 3]]), ("unique", [[1, 2, None, [3, [4], 99]]]),
     ],
 )  # fmt: skip
 def test_other_headers_are_refused(saved: tuple[bytes, Vocabulary], name: str, value: object) -> None:

@@ -58,6 +58,33 @@ SCHEMAS = (
     {"type": "array", "uniqueItems": True},
 )
 
+REQUIRED: tuple[dict[str, Any], ...] = (
+    {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2},
+    {"type": "array", "items": SHORT, "uniqueItems": True, "minItems": 3, "maxItems": 5},
+    {"type": "array", "items": PATTERN, "uniqueItems": True, "minItems": 7},
+    {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3},
+    {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 12}, "uniqueItems": True, "minItems": 4},
+    {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 2}, "uniqueItems": True, "minItems": 2},
+    {"type": "array", "items": {"type": ["integer", "string", "null"]}, "uniqueItems": True, "minItems": 2},
+    {"type": "array", "items": ENUM, "uniqueItems": True, "minItems": 9},
+    {"type": "array", "items": ENUM, "uniqueItems": True, "minItems": 3, "maxItems": 3},
+    {**OF_OBJECTS, "minItems": 2},
+    {"type": "array", "uniqueItems": True, "minItems": 2},
+    {"anyOf": [{"type": "array", "items": SHORT, "uniqueItems": True, "minItems": 2}, {"type": "null"}]},
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 2},
+            "some": {"type": "array", "items": PATTERN, "uniqueItems": True, "minItems": 2, "maxItems": 4},
+            "more": {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
+        },
+        "required": ["some"],
+        "additionalProperties": False,
+    },
+)
+"""Schemas with arrays that need several items."""
+SCHEMAS = (*SCHEMAS, *REQUIRED)
+
 SPANNING = (b'","', b'",', b'", "', b'"]', b'["', b'a"', b"ab", b'a","b', b'"a"', b'"a",', b'", "a', b"1,", b", ")
 ENDING = (
     b' "a" ',
@@ -90,7 +117,7 @@ BRACKETS = (
     b" }",
 )
 LONGER = (b'{"some":[', b'  "', b'"ab', b'b"')
-LETTERS = b'abxy1029.,:"[]{}nulltruefasome- \n'
+LETTERS = b'abcxy0123456789.,:"[]{}nulltruefasome- \n'
 
 
 def vocabulary(seed: int) -> Vocabulary:

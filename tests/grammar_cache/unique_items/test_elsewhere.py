@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from grammar_cache import Constraint
+from grammar_cache import Constraint, compile_grammar
 from grammar_cache.analysis.next_texts import next_texts
 from grammar_cache.analysis.report import report
 from grammar_cache.analysis.text_length import largest_answer, usual_tokens
@@ -28,6 +28,42 @@ def test_a_comma_may_come_next() -> None:
     at = grammar.take_bytes(grammar.start, b'["ab"')
     assert {text[0] for text in next_texts(grammar, at)} == {",", "]"}
     assert ForcedText(grammar, lambda text: ()).forced(at) == b""
+
+
+def test_stops_may_stand_in_required_items() -> None:
+    """Spare items stand for any in the network: a stop that any item may have is refused, without a false example."""
+    grammar = compiled({**SCHEMA, "minItems": 3}, vocabulary(0))
+    for stop, refused in (("ba", True), ('b"]', True), ('","', True), ("x", False), ("]]", False)):
+        request = ChatRequest.model_validate({"messages": [{"role": "user", "content": "x"}], "stop": [stop]})
+        if not refused:
+            check_stops(request, grammar)
+            continue
+        with pytest.raises(ApiError, match="cut an answer") as refusal:
+            check_stops(request, grammar)
+        assert "example" not in str(refusal.value)
+
+
+def test_required_items_in_other_grammars() -> None:
+    """Arguments of two tools, each with rules of its own, between tags."""
+    parameters = {"type": "object", "properties": {"some": {**SCHEMA, "minItems": 2}}, "required": ["some"]}
+    tags = [
+        {"begin": f"<{name}>", "content": {"type": "json_schema", "json_schema": schema}, "end": "</>"}
+        for name, schema in (("a", parameters), ("b", {**SCHEMA, "minItems": 3, "maxItems": 4}))
+    ]
+    form = {"type": "tags_with_separator", "tags": tags, "separator": "", "at_least_one": True}
+    constraint = Constraint(
+        "structural_tag", json.dumps({"type": "structural_tag", "format": form}), whitespace="compact"
+    )
+    grammar = compile_grammar(constraint, vocabulary(0))
+    for answer, accepted in (
+        (b'<a>{"some":["a","b"]}</>', True),
+        (b'<a>{"some":["a","b","ab","ba"]}</><b>["ab","a",""]</>', True),
+        (b'<a>{"some":["a"]}</>', False),
+        (b'<b>["a","b"]</>', False),
+        (b'<b>["a","b","a"]</>', False),
+    ):
+        at = grammar.consume_bytes(grammar.start, answer)
+        assert (at is not None and grammar.accepts(at)) == accepted
 
 
 def test_lengths_are_not_told() -> None:

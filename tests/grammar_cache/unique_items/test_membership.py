@@ -38,7 +38,7 @@ def whole(schema: dict[str, Any], texts: list[str]) -> list[bool]:
 
 @given(
     st.sampled_from(ITEMS),
-    st.sampled_from([{}, {"minItems": 1}, {"maxItems": 3}]),
+    st.sampled_from([{}, {"minItems": 1}, {"maxItems": 3}, {"minItems": 2}, {"minItems": 3, "maxItems": 4}]),
     st.lists(st.lists(SCALARS, max_size=5), min_size=1, max_size=12),
 )
 @examples(60)
@@ -98,10 +98,22 @@ def test_alternatives_are_told_apart_by_their_first_item() -> None:
     assert whole({"anyOf": of}, texts) == [True, True, True, False, False, True, True]
 
 
+def test_alternatives_that_need_several_items_are_told_apart_later() -> None:
+    """Spare items are written until it is plain which of several arrays has been begun."""
+    several = {"uniqueItems": True, "type": "array"}
+    of = [
+        {**several, "items": {"type": "string"}, "minItems": 2},
+        {**several, "items": {"type": "integer"}, "minItems": 3},
+    ]
+    texts = ['["", "a"]', '["", "x"]', '["x", ""]', '["", ""]', "[0, 5, 7]", "[0, 5, 5]", "[0, 5]", "[00, 1, 2]"]
+    assert whole({"anyOf": of}, texts) == [True, True, True, False, True, False, False, False]
+
+
 @pytest.mark.parametrize(
     ("schema", "pointer"),
     [
-        ({"items": {"type": "string"}, "minItems": 2}, "/uniqueItems"),
+        ({"items": {"type": "string"}, "minItems": 65}, "/uniqueItems"),
+        ({"items": {"type": "string"}, "minItems": 2, "contains": {"const": "a"}}, "/uniqueItems"),
         ({"items": {"type": "string"}, "contains": {"const": "a"}, "maxContains": 2}, "/uniqueItems"),
         ({"items": {"anyOf": [{"const": 1e30}, {"type": "string"}]}}, "/uniqueItems"),
         ({"prefixItems": [{"type": "string"}], "items": {"type": "string"}}, "/uniqueItems"),
@@ -114,3 +126,30 @@ def test_other_items_are_refused(schema: dict[str, Any], pointer: str) -> None:
         parse(text)
     assert refusal.value.pointer == pointer
     assert parse(text, lenient=True).ignored == ("/uniqueItems: not enforced",)
+
+
+PAIRS: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2}
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({**PAIRS, "items": PAIRS}, "inside of another one or around it"),
+        ({**PAIRS, "items": {**PAIRS, "minItems": 0}}, "inside of another one or around it"),
+        ({**PAIRS, "minItems": 1, "items": {"properties": {"a": PAIRS}}}, "inside of another one or around it"),
+        ({**PAIRS, "items": {"type": "string", "maxLength": 0}}, "2 different items, of which 1 are found"),
+    ],
+)
+def test_items_that_cannot_be_required_are_refused(schema: dict[str, Any], why: str) -> None:
+    """Arrays that need several items, in each other, or of fewer different texts than they need."""
+    with pytest.raises(UnsupportedFeature, match=why) as refusal:
+        whole(schema, [])
+    assert refusal.value.pointer is not None
+    assert refusal.value.pointer.endswith("/uniqueItems")
+
+
+def test_each_of_the_required_items_may_be_any() -> None:
+    """Spare items in any place and order, and others; fewer than the array needs are not enough."""
+    schema = {**PAIRS, "minItems": 3}
+    texts = ['["b", "a", ""]', '["x", "", "a", "b"]', '["a", "x", "a"]', '["x", "y", "z"]', '["", "a"]', "[]", '["a"]']
+    assert whole(schema, texts) == [True, True, False, True, False, False, False]

@@ -16,6 +16,8 @@ from grammar_cache.expression import NOTHING, Bytes, Expression
 
 _MOST_APART = 16
 """Items of an array that are compared two by two."""
+_MOST_REQUIRED = 64
+"""Items that an array may need, unless their values are listed."""
 _NUMERIC = frozenset({"integer", "number"})
 
 
@@ -30,9 +32,9 @@ def may_repeat(all_facts: tuple[ArrayFacts, ...], most: int | None, writer: Writ
 def differ_by_texts(wanted: Wanted, writer: Writer) -> bool:
     """Whether items are told apart by their texts, as they are written, rather than by a list of their values."""
     all_facts, asks, least, most = wanted
-    if least > 1 or first_items(all_facts) or not may_repeat(all_facts, most, writer):
+    if least > _MOST_REQUIRED or first_items(all_facts) or not may_repeat(all_facts, most, writer):
         return False
-    if any(ask.least > 1 or ask.most is not None or ask.after for ask in asks) or len(asks) > 1:
+    if any(ask.least > 1 or ask.most is not None or ask.after for ask in asks) or len(asks) > (least < 2):
         return False
     item = about(all_facts, 0)
     listed = None if asks else writer.listed(item)
@@ -41,18 +43,23 @@ def differ_by_texts(wanted: Wanted, writer: Writer) -> bool:
 
 def of_other_texts(wanted: Wanted, name: str, writer: Writer) -> Expression:
     """The arrays of at most one item: what may follow it is known once it is there (see `unique_items`). An item that
-    the array has to contain comes first.
+    the array has to contain comes first. Where several items are required, their first texts are found later.
     """
     all_facts, asks, least, most = wanted
     gap, bracket = writer.layout.gap, Bytes(b"]")
     least = max([least, *(ask.least for ask in asks)])
+    if most is not None and most < least:
+        return NOTHING
     canonical = writer.canonical()
     value = canonical((*about(all_facts, 0), *(ask.value for ask in asks)))
     if is_nothing(value):
         return NOTHING if least else writer.layout.empty(b"[", b"]")
     item = seq(value, gap, bracket)
+    if least > 1:
+        alone = least, seq(gap, value, writer.layout.lead), _place_of(all_facts)
+        return writer.define_unique(f"{name} unique", NOTHING, seq(gap, item), most, alone)  # its rule is written later
     further = seq(gap, canonical(about(all_facts, 1)), gap, bracket)
-    first = writer.define_unique(f"{name} unique", item, further, most)
+    first = writer.define_unique(f"{name} unique", item, further, most, None)
     return seq(Bytes(b"["), gap, first if least else alt((bracket, first)))
 
 
@@ -67,15 +74,20 @@ def listed_items(wanted: Wanted, name: str, writer: Writer) -> Expression | None
             return once_each(known, least, most, name, writer)
         if length == 0:
             return in_their_order(known[0], least, most, name, writer)
-    where = child_pointer(pointer(next(facts for facts in all_facts if facts.unique).pointer), "uniqueItems")
     if asks or length:
         why = "whose items are told apart by `contains` or by their places"
-    elif least > 1:
-        why = "that needs two items or more"
+    elif least > _MOST_REQUIRED:
+        why = f"that needs more than {_MOST_REQUIRED} items"
     else:
         why = "with listed numbers without a spelling of their own"
-    writer.refuse(where, f"uniqueItems can't be enforced in an array {why}, unless their values are few and listed")
+    message = f"uniqueItems can't be enforced in an array {why}, unless their values are few and listed"
+    writer.refuse(_place_of(all_facts), message)
     return None
+
+
+def _place_of(all_facts: tuple[ArrayFacts, ...]) -> str:
+    """Pointer to the keyword."""
+    return child_pointer(pointer(next(facts for facts in all_facts if facts.unique).pointer), "uniqueItems")
 
 
 def _apart(places: Sequence[Conjunction], writer: Writer) -> bool:

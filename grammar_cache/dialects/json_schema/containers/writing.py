@@ -16,6 +16,10 @@ Order: TypeAlias = Callable[[Iterable[str]], list[str]]
 """Function that puts names of members in order."""
 
 
+DefineUnique: TypeAlias = Callable[[str, Expression, Expression, int | None, tuple[int, Expression, str] | None], Ref]
+"""Function that makes the rule of items that may not repeat: see `Rules.define_unique`."""
+
+
 @dataclass(slots=True)  # not frozen, which takes longer to make: there is one for each container
 class Writer:
     """`value`: the values of a conjunction, `canonical` gives a function like it that writes each in one way, for
@@ -24,8 +28,8 @@ class Writer:
     name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with what
     identifies it; None where they are not. `types`: the types of the values of a conjunction. `are_spelled`:
     whether those that are listed have a spelling of their own. `order`: that of members, where values have one
-    spelling each; None where they may have more. `define` makes a rule, `define_unique` that of the first of items
-    that may not repeat, told that of further ones and the most items (see `expression.Unique`). `refuse`, told a
+    spelling each; None where they may have more. `define` makes a rule, `define_unique` that of items that may
+    not repeat (see `expression.Unique`). `refuse`, told a
     pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped; `leave_out` raises it,
     or reports that values are left out. `spend` is told of nodes that what is written is charged as. `states`: how
     many an automaton may have.
@@ -43,7 +47,7 @@ class Writer:
     are_spelled: Callable[[Conjunction], bool]
     order: Order | None
     define: Define
-    define_unique: Callable[[str, Expression, Expression, int | None], Ref]
+    define_unique: DefineUnique
     refuse: Callable[[str, str], None]
     leave_out: Callable[[str, str], None]
     spend: Callable[[int], None]

@@ -1,0 +1,75 @@
+"""Spare items: texts that complete an array which needs several items that may not repeat.
+
+As many different items as the array needs are found beforehand. Whatever else has been written, some of them haven't,
+and so the array can be completed. The array's own rule reads all of them, as if they were the only ones; which other
+items may stand in their places, and how far the array can be completed then, `unique_items` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from grammar_cache.errors import UnsupportedFeature
+from grammar_cache.expression import EMPTY, Bytes, Expression, Grammar, Required, Unique, references
+
+Texts = Callable[[Grammar, int], Iterator[bytes]]
+"""Function that gives some of the shortest texts of a grammar."""
+
+
+def with_spares(grammar: Grammar, texts: Texts) -> Grammar:
+    """The grammar with spare items where they are needed. Raises UnsupportedFeature where not enough are found, and
+    for such arrays in the items of others, and with such in theirs.
+    """
+    rules, unique = dict(grammar.rules), dict(grammar.unique)
+    for name, array in grammar.unique.items():
+        _check_items(name, grammar)
+        if array.required is not None:
+            made, unique[name] = _spared(name, array, array.required, _spares(array.required, grammar, texts))
+            rules |= made
+    return replace(grammar, rules=rules, unique=unique)
+
+
+def _spared(name: str, array: Unique, required: Required, spares: list[bytes]) -> tuple[dict[str, Expression], Unique]:
+    """Rules of the spare items, and the array that knows of them."""
+    made: dict[str, Expression] = {f"{name} spare {at}": Bytes(b"," + spare) for at, spare in enumerate(spares)}
+    required = replace(required, spares=tuple(made), end=f"{name} end")
+    made[required.end] = Bytes(b"]")
+    made[name] = Bytes(b"[" + b",".join(spares) + b"]")
+    return made, replace(array, required=required)
+
+
+def _spares(required: Required, grammar: Grammar, texts: Texts) -> list[bytes]:
+    rules = dict(grammar.rules)
+    if required.gap is not None:
+        rules[required.gap] = EMPTY
+    alone = Grammar(rules, required.item)
+    found = list(texts(alone, required.least))
+    if len(found) < required.least:
+        raise _refused(required, f"that needs {required.least} different items, of which {len(found)} are found")
+    return found
+
+
+def _check_items(name: str, grammar: Grammar) -> None:
+    """Raises UnsupportedFeature where an array that needs several items stands in an item of another one, or an array
+    of unique items in one of its own.
+    """
+    own = grammar.unique[name]
+    reached, todo = set[str](), [own.further if own.required is None else own.required.item]
+    while todo:
+        body = grammar.rules.get(todo.pop())
+        for rule in () if body is None else references(body):
+            if rule in reached:
+                continue
+            reached.add(rule)
+            todo.append(rule)
+            inner = grammar.unique.get(rule)
+            if inner is not None:
+                todo.append(inner.further)
+                required = own.required or inner.required
+                if required is not None:
+                    raise _refused(required, "that needs two items or more, inside of another one or around it")
+
+
+def _refused(required: Required, why: str) -> UnsupportedFeature:
+    return UnsupportedFeature(f"uniqueItems can't be enforced in an array {why}", pointer=required.pointer)

@@ -1,0 +1,70 @@
+"""Shortest texts of networks, against all texts up to a length."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+import pytest
+
+from grammar_cache import Limits
+from grammar_cache.dialects.json_schema.compiler import parse
+from grammar_cache.errors import EmptyLanguage
+from grammar_cache.expression import Grammar
+from grammar_cache.network import shortest_texts as module
+from grammar_cache.network.network import build
+from grammar_cache.network.shortest_texts import shortest_texts
+from server.checking.membership import Recogniser
+from tests.grammar_cache.network.test_containment import words
+from tests.server.decoding.trials.trials import random_grammar
+
+LONGEST = 4
+
+
+def found(grammar: Grammar, count: int) -> list[bytes]:
+    network = build(grammar, Limits())
+    return list(islice(shortest_texts(network.states, network.entry, network.classes, count), count + 1))
+
+
+def test_against_all_short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of random grammars, recursive ones too: different ones, of the sizes of the shortest, as far as the search
+    comes; mostly it comes to all of them.
+    """
+    monkeypatch.setattr(module, "MOST_BEGINNINGS", 3_000)
+    rng, compared, missing = random.Random(5), 0, 0
+    for _ in range(200):
+        grammar = random_grammar(rng)
+        try:
+            told = Recogniser(grammar)
+        except EmptyLanguage:
+            continue
+        expected = [size for size in range(LONGEST + 1) for word in words(size) if told.judge(word).accepted]
+        texts = found(grammar, 12)
+        assert all(told.judge(text).accepted for text in texts)
+        assert len(texts) == len(set(texts)) <= 12
+        sizes = [len(text) for text in texts if len(text) <= LONGEST]
+        assert sizes == expected[: len(sizes)]
+        compared += len(sizes)
+        missing += min(len(expected), 12) - len(sizes)
+    assert compared > 150
+    assert missing < compared / 8
+
+
+def test_letters_come_first() -> None:
+    """Texts that models write, where there are some: of one size those with letters and digits."""
+    schema = '{"type": "string"}'
+    assert found(parse(schema), 4) == [b'""', b'"a"', b'"b"', b'"c"']
+
+
+def test_long_texts_are_found_at_once() -> None:
+    """A text of a fixed length is found along one way, and those beside it."""
+    schema = '{"type": "string", "format": "uuid"}'
+    assert len(found(parse(schema), 64)) == 64
+
+
+def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within few beginnings few texts are found."""
+    schema = '{"type": "string", "minLength": 9}'
+    assert len(found(parse(schema), 40)) == 40
+    monkeypatch.setattr(module, "MOST_BEGINNINGS", 100)
+    assert len(found(parse(schema), 40)) < 40
