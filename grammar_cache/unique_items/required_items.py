@@ -65,7 +65,7 @@ class RequiredItems:
         return known
 
     def read_before(self, array: OpenArray, configuration: int) -> bytes | None:
-        """Bytes that the array's own rule has read behind the bracket, at a configuration in it; None in another one."""
+        """Bytes that the array's own rule has read behind the bracket at a configuration; None in another rule."""
         state, _ = self._table.first_state(configuration)
         if self._table.network.states.rule[state] != array.rule:
             return None
