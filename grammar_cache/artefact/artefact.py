@@ -31,6 +31,7 @@ from grammar_cache.arrays.checks import require
 from grammar_cache.arrays.format import Kinds, pack, unpack
 from grammar_cache.artefact.network_arrays import KINDS as NETWORK
 from grammar_cache.artefact.network_arrays import NetworkHeader, arrays_of, network_of
+from grammar_cache.artefact.spare_checks import check_spares
 from grammar_cache.distances.minimum_replay import Findings
 from grammar_cache.errors import ArtefactError, GrammarError
 from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
@@ -38,7 +39,6 @@ from grammar_cache.limits import Limits
 from grammar_cache.network.network import RequiredRules, UniqueRule
 from grammar_cache.offline.distance_table import DistanceTable
 from grammar_cache.offline.tabled_grammar import TabledGrammar
-from grammar_cache.unique_items.required_items import check_required_items
 from grammar_cache.unique_items.unique_items_grammar import UniqueItemsGrammar, with_unique_items
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -92,7 +92,7 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     require(not own or not unique, "where items may not repeat there is no table")
     table = DistanceTable.from_bytes(own, table_of, vocabulary) if own else None
     try:
-        check_required_items(network, limits)
+        check_spares(network, limits)
         grammar = with_unique_items(CompiledGrammar(network, vocabulary, limits, ignored, found=found))
         return grammar if table is None else TabledGrammar(grammar, table)
     except (GrammarError, ValueError) as error:

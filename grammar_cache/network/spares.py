@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from grammar_cache.errors import UnsupportedFeature
-from grammar_cache.expression import EMPTY, Bytes, Expression, Grammar, Required, Unique, references
+from grammar_cache.expression import EMPTY, Bytes, Expression, Grammar, Ref, Required, Seq, Unique, references
 
 Texts = Callable[[Grammar, int], Iterator[bytes]]
 """Function that gives some of the shortest texts of a grammar."""
@@ -35,7 +35,8 @@ def _spared(name: str, array: Unique, required: Required, spares: list[bytes]) -
     made: dict[str, Expression] = {f"{name} spare {at}": Bytes(b"," + spare) for at, spare in enumerate(spares)}
     required = replace(required, spares=tuple(made), end=f"{name} end")
     made[required.end] = Bytes(b"]")
-    made[name] = Bytes(b"[" + b",".join(spares) + b"]")
+    gap = EMPTY if required.gap is None else Ref(required.gap)
+    made[name] = Seq((Bytes(b"["), gap, Bytes(b",".join(spares) + b"]")))
     return made, replace(array, required=required)
 
 

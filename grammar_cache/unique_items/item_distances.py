@@ -13,10 +13,11 @@ from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.unique_items.item_place import ItemPlace
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.open_arrays import ENTRY_BYTES, OpenArray
-from grammar_cache.unique_items.places import ItemPlace, ItemPlaces
+from grammar_cache.unique_items.places import ItemPlaces
 
 
 class ItemDistances:

@@ -18,9 +18,9 @@ from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.mask import Mask
 from grammar_cache.unique_items.compact_texts import GAPS
 from grammar_cache.unique_items.item_distances import ItemDistances
+from grammar_cache.unique_items.item_place import ItemPlace
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.near_tokens import NearTokens, going_on
-from grammar_cache.unique_items.places import ItemPlace
 from grammar_cache.unique_items.strings_along import StringsAlong
 from grammar_cache.unique_items.token_places import Crossing, TokenPlaces
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes

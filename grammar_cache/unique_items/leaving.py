@@ -17,13 +17,12 @@ import numpy as np
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
+from grammar_cache.unique_items.item_place import ItemPlace
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.near_tokens import NearTokens, going_on
-from grammar_cache.unique_items.places import ItemPlace
 from grammar_cache.unique_items.strings_along import StringsAlong
-from grammar_cache.unique_items.text_counts import TextCounts
+from grammar_cache.unique_items.text_counts import TextCounts, UsedUp
 from grammar_cache.unique_items.token_places import TokenPlaces
-from grammar_cache.unique_items.used_up import UsedUp
 
 _COMMA = ord(",")
 _NO_BYTES = frozenset[int]()

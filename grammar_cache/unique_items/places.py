@@ -8,10 +8,9 @@ may not repeat. Texts are compact ones.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
+from grammar_cache.unique_items.item_place import ItemPlace, OpenItem
 from grammar_cache.unique_items.item_sets import EMPTY, ItemSets
 from grammar_cache.unique_items.item_texts import NO_TEXT, ItemTexts
 from grammar_cache.unique_items.open_arrays import OpenArray, OpenArrays
@@ -28,58 +27,6 @@ _BEHIND_SCALARS = frozenset(b"}],:")
 
 PLACE_BYTES, ITEM_BYTES = 230, 100
 """Bytes of a place, and of each item of it, with what they hold, about."""
-
-
-class OpenItem(NamedTuple):
-    """Item under way.
-
-    `earlier`: the set of the texts of the items before. `text`: what has been read of it, among `ItemPlaces.texts`.
-    `ahead`: the set of what is missing of it to be an earlier one. `owed`: items that have to follow it; `used`: the
-    spare items before, see `RequiredItems`.
-    """
-
-    array: OpenArray
-    earlier: int
-    text: int
-    ahead: int
-    owed: int = 0
-    used: int = 0
-
-
-class ItemPlace(NamedTuple):
-    """Place inside arrays. `items`: those under way, the outermost first. `spares`: where the item under way has been
-    read as a spare item, the configuration of that and of those that follow; else DEAD.
-    """
-
-    configuration: int
-    items: tuple[OpenItem, ...]
-    lexical: Lexical
-    spares: int = DEAD
-
-    @property
-    def item(self) -> OpenItem:
-        """The innermost item under way."""
-        return self.items[-1]
-
-    @property
-    def aheads(self) -> tuple[int, ...]:
-        """Sets of what is missing of the items to be earlier ones."""
-        return tuple([item.ahead for item in self.items if item.ahead != EMPTY])
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether any of the items may still become an earlier one."""
-        return any(item.ahead != EMPTY for item in self.items)
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether more than the configuration decides what may follow inside of the items."""
-        return self.may_repeat or self.owes or self.spares != DEAD
-
-    @property
-    def owes(self) -> bool:
-        """Whether items have to follow: then the configuration is that of the one under way alone."""
-        return bool(self.items) and self.items[-1].owed > 0
 
 
 class ItemPlaces:
@@ -142,8 +89,8 @@ class ItemPlaces:
         if byte in ENDS and self.is_repeated(place):
             return DEAD
         if byte == _COMMA and self.at_end(place):
-            return with_spares(self.further(place, stays=True), spares)
-        return with_spares(self._moved(place, byte, reserved=reserved), spares)
+            return self.with_spares(self.further(place, stays=True), spares)
+        return self.with_spares(self._moved(place, byte, reserved=reserved), spares)
 
     def _moved(self, place: ItemPlace, byte: int, *, reserved: bool) -> ItemPlace | int:
         """The place after one byte that neither ends an item nor follows one."""
@@ -301,7 +248,15 @@ class ItemPlaces:
         read = self.required.read_before(items[-1].array, spares)
         if read is None:
             return spares
-        return with_spares(self.follow(ItemPlace(self.before(items[-1]), items, Lexical.BETWEEN), read), spares)
+        return self.with_spares(self.follow(ItemPlace(self.before(items[-1]), items, Lexical.BETWEEN), read), spares)
+
+    def with_spares(self, place: ItemPlace | int, spares: int) -> ItemPlace | int:
+        """The place where spare items have been read so far: these, where they are complete or nothing else may be."""
+        if isinstance(place, int):
+            return spares if place == DEAD else place
+        if spares != DEAD and self.table.accepts(spares):
+            return spares
+        return place if place.spares == spares else place._replace(spares=spares)
 
     def _is_closed(self, configuration: int) -> bool:
         """Whether nothing but an end may follow an item."""
@@ -311,10 +266,3 @@ class ItemPlaces:
             known = all(self.table.step(configuration, byte) == DEAD for byte in others)
             self._closed[configuration] = known
         return known
-
-
-def with_spares(place: ItemPlace | int, spares: int) -> ItemPlace | int:
-    """The place where spare items have been read so far. Where nothing else may be read, it is these."""
-    if isinstance(place, int):
-        return spares if place == DEAD else place
-    return place if place.spares == spares else place._replace(spares=spares)

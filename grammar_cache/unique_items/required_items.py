@@ -12,7 +12,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from grammar_cache.configurations.interner import DEAD, ROOT, Configurations
-from grammar_cache.limits import Limits
 from grammar_cache.network.network import Network, RequiredRules
 from grammar_cache.unique_items.open_arrays import ENTRY_BYTES, OpenArray
 
@@ -26,6 +25,7 @@ class RequiredItems:
         self._table = configurations
         network = configurations.network
         self._rules = {unique.rule: unique.required for unique in network.unique if unique.required is not None}
+        self._further = {unique.rule: unique.further for unique in network.unique}
         self._texts = {rule: spare_texts(own, network) for rule, own in self._rules.items()}
         self._alone: dict[int, int] = {}
         self._completed: dict[tuple[OpenArray, int, int], int] = {}
@@ -65,12 +65,18 @@ class RequiredItems:
         return known
 
     def read_before(self, array: OpenArray, configuration: int) -> bytes | None:
-        """Bytes that the array's own rule has read behind the bracket at a configuration; None in another rule."""
-        state, _ = self._table.first_state(configuration)
-        if self._table.network.states.rule[state] != array.rule:
+        """Bytes that the array's own rule has read at a configuration, behind the bracket and white space; None in the
+        rule of further items.
+        """
+        rule, states = self._table.network.states.rule, [state for state, _ in self._table.items(configuration)]
+        if any(rule[state] == self._further[array.rule] for state in states):
             return None
         whole = b",".join(self._texts[array.rule]) + b"]"
-        return whole.removesuffix(only_text(self._table.network, state))
+        try:
+            read = whole.removesuffix(only_text(self._table.network, states[0]))
+        except ValueError:
+            return b""  # white space may follow
+        return b"" if len(states) > 1 or rule[states[0]] != array.rule else read
 
     def after(self, configuration: int, byte: int) -> int:
         """The configuration of spare items after a byte, or DEAD. There is room for it beyond the limit."""
@@ -135,25 +141,3 @@ def only_text(network: Network, state: int) -> bytes:
         text.append(int(read[0]))
         state = moves[0][1]
     return bytes(text)
-
-
-def check_required_items(network: Network, limits: Limits) -> None:
-    """Raises ValueError where spare items aren't as compiling makes them, LimitExceeded."""
-    table = Configurations(network, limits.configurations)
-
-    def reads(rule: int, text: bytes) -> bool:
-        at = table.of_items([(network.entry[rule], ROOT)], accepting=False)
-        for byte in text:
-            at = DEAD if at == DEAD else table.step(at, byte)
-        return at != DEAD and table.accepts(at)
-
-    for unique in network.unique:
-        if unique.required is not None:
-            item, spares, end = unique.required
-            texts = spare_texts(unique.required, network)
-            right = len(set(texts)) == len(texts) > 1 and only_text(network, network.entry[end]) == b"]"
-            right = right and all(reads(rule, b"," + text) for rule, text in zip(spares, texts, strict=True))
-            right = right and all(reads(item, text) and reads(unique.further, text + b"]") for text in texts)
-            own = only_text(network, network.entry[unique.rule])
-            if not right or own != b"[" + b",".join(texts) + b"]":
-                raise ValueError("spare items are not those of the array")

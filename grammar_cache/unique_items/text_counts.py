@@ -1,4 +1,5 @@
-"""Numbers of texts that items may still become, as the network has them, whatever was there before.
+"""Numbers of texts that items may still become, as the network has them, whatever was there before; and whether all of
+these were there, so that an item is used up.
 
 Texts are compact ones. One that can be read in two ways counts as two, and items that hold arrays of unique items count
 as any number: what is told is never too small.
@@ -15,6 +16,11 @@ from typing import NamedTuple
 
 from grammar_cache.network.network import Network
 from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
+from grammar_cache.unique_items.item_place import OpenItem
+from grammar_cache.unique_items.item_sets import EMPTY
+from grammar_cache.unique_items.item_texts import NO_TEXT
+from grammar_cache.unique_items.open_arrays import ENTRY_BYTES
+from grammar_cache.unique_items.places import ItemPlaces
 
 MOST_STEPS = 65_536
 """Steps within which the numbers of a grammar are found, some 0.1 s. What isn't found counts as any number."""
@@ -185,6 +191,34 @@ class TextCounts:
                 yield at._replace(state=entry, returns=(*at.returns, back), fresh=at.fresh + 1)
         if own.final and at.returns and not at.fresh:
             yield at._replace(state=at.returns[-1], returns=at.returns[:-1])
+
+
+class UsedUp:
+    """Comparison of how many texts an item may become with how many of these were there."""
+
+    def __init__(self, counts: TextCounts, places: ItemPlaces) -> None:
+        self._counts = counts
+        self._places = places
+        self._begun: dict[tuple[int, int], int] = {}  # by the rule of the array and the text
+
+    def is_so(self, item: OpenItem) -> bool:
+        """Whether all that an item under way may become was there."""
+        return item.ahead != EMPTY and self._counts.count(self.begun(item)) <= self._places.sets.count(item.ahead)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in use, about."""
+        return ENTRY_BYTES * len(self._begun)
+
+    def begun(self, item: OpenItem) -> int:
+        """Number of what has been read of an item, among beginnings of texts."""
+        rule, texts, way = item.array.rule, self._places.texts, [item.text]
+        while (rule, way[-1]) not in self._begun and way[-1] != NO_TEXT:
+            way.append(texts.shorter(way[-1]))
+        begun = self._begun.get((rule, way.pop()), self._counts.begin(rule))
+        for text in reversed(way):
+            begun = self._begun[rule, text] = self._counts.after(begun, texts.last(text))
+        return begun
 
 
 def _kind(byte: int) -> int:

@@ -13,11 +13,12 @@ from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.unique_items.compact_texts import GAPS, Lexical, compacted
+from grammar_cache.unique_items.item_place import ItemPlace, OpenItem
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_texts import NO_TEXT
 from grammar_cache.unique_items.item_tokens import ItemTokens
 from grammar_cache.unique_items.open_arrays import OpenArray
-from grammar_cache.unique_items.places import ENDS, ItemPlace, ItemPlaces, OpenItem, with_spares
+from grammar_cache.unique_items.places import ENDS, ItemPlaces
 
 CROSSING_BYTES = 400
 """Bytes of a crossing, with what it holds, about."""
@@ -114,7 +115,7 @@ class TokenPlaces:
         spares = self.places.follow_spares(place, data)
         if found == DEAD and spares != DEAD:
             found = self.places.follow(place, data, reserved=reserved)  # over several commas
-        return found if across and spares == DEAD else with_spares(found, spares)
+        return found if across and spares == DEAD else self.places.with_spares(found, spares)
 
     def _inside(self, place: ItemPlace, string: int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
         """The place behind a string that the compiled grammar takes, of such bytes."""

@@ -25,10 +25,11 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.masks.mask import Mask
 from grammar_cache.unique_items.item_distances import ItemDistances
 from grammar_cache.unique_items.item_masks import ItemMasks
+from grammar_cache.unique_items.item_place import ItemPlace
 from grammar_cache.unique_items.item_tokens import ItemTokens, KnownItemTokens
 from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.near_tokens import NearTokens
-from grammar_cache.unique_items.places import FIRST, ItemPlace, ItemPlaces
+from grammar_cache.unique_items.places import FIRST, ItemPlaces
 from grammar_cache.unique_items.strings_along import StringsAlong
 from grammar_cache.unique_items.text_counts import TextCounts
 from grammar_cache.unique_items.token_places import TokenPlaces
