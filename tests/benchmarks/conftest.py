@@ -21,7 +21,7 @@ CLOSED = {
 }
 REFUSED = {
     "type": "object",
-    "properties": {"b": {"type": "array", "items": {"type": "object"}, "uniqueItems": True, "minItems": 2}},
+    "properties": {"b": {"type": "array", "items": {"type": "object"}, "uniqueItems": True, "minItems": 65}},
 }
 
 

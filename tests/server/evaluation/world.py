@@ -29,7 +29,7 @@ CLOSED = {
     "required": ["a"],
     "additionalProperties": False,
 }
-UNSUPPORTED = {"type": "array", "items": {"type": "object"}, "uniqueItems": True, "minItems": 2}
+UNSUPPORTED = {"type": "array", "items": {"type": "object"}, "uniqueItems": True, "minItems": 65}
 SHORTEST = '{"a":1}'
 FEWEST = 5
 """Tokens of it in `VOCABULARY`: `{"`, a, `":`, 1, }."""
