@@ -19,7 +19,8 @@ def merged(
     codes: Mapping[str, Code], start: str, kinds: Mapping[str, object], beside: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, Code], dict[str, str]]:
     """Codes of the rules that `start` needs, of equal ones that of the first, and which one stands for each rule.
-    `kinds`: rules that are equal to those of their kind only. `beside`: rules that another one needs without a call.
+    `kinds`: rules that are equal to those of their kind only. `beside`: rules that another one needs without a call, of
+    which those that are equal need equal ones.
     """
     kept: dict[str, Code] = {}
     stands_for: dict[str, str] = {}
@@ -39,7 +40,8 @@ def merged(
             continue
         named_before.update(other for other in code.names if other not in stands_for)
         own = _renamed(code, stands_for)
-        content = (kinds.get(name), own.root, own.names, own.ops.tobytes(), own.outer.tobytes(), own.inner.tobytes())
+        kind = kinds.get(name), tuple(stands_for.get(other, other) for other in beside.get(name, ()))
+        content = (kind, own.root, own.names, own.ops.tobytes(), own.outer.tobytes(), own.inner.tobytes())
         equal = first.setdefault(content, name)
         stands_for[name] = name if name in named_before else equal
         if stands_for[name] == name:

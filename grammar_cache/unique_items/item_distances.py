@@ -32,11 +32,21 @@ class ItemDistances:
 
     def distance(self, place: ItemPlace) -> int | None:
         """See `CompiledGrammar.distance`."""
-        found = self._leaving.distance(place) if place.may_repeat else self.of(place.configuration)
-        found = min(found + self.reserve(place), self.of(self._places.by_spares(place)))
+        found = min(self._of_item(place), self._of(self._places.by_spares(place)))
         return None if found >= INFINITE else found
 
-    def of(self, configuration: int) -> int:
+    def is_nearer_by(self, spares: int, place: ItemPlace, budget: int | None) -> bool:
+        """Whether the witness is that of spare items: with a budget, where what the item may become doesn't fit."""
+        if budget is None:
+            return self._of(spares) < self._of_item(place)
+        return self._within_item(place, budget) >= INFINITE
+
+    def _of_item(self, place: ItemPlace) -> int:
+        """The distance by what the item under way may become, spare items apart."""
+        found = self._leaving.distance(place) if place.may_repeat else self._of(place.configuration)
+        return found + self.reserve(place)
+
+    def _of(self, configuration: int) -> int:
         """The distance of the compiled grammar; INFINITE if it knows none, and for DEAD."""
         found = None if configuration == DEAD else self._compiled.distance(configuration)
         return INFINITE if found is None else found
@@ -48,10 +58,10 @@ class ItemDistances:
 
     def within(self, place: ItemPlace, tokens: int) -> int:
         """The distance, if it is at most so much; else INFINITE."""
-        spares, found = self._places.by_spares(place), self.within_item(place, tokens)
+        spares, found = self._places.by_spares(place), self._within_item(place, tokens)
         return found if spares == DEAD else min(found, self._within(spares, tokens))
 
-    def within_item(self, place: ItemPlace, tokens: int) -> int:
+    def _within_item(self, place: ItemPlace, tokens: int) -> int:
         """The distance by what the item under way may become, spare items apart, if it is at most so much."""
         reserve = self.reserve(place)
         left = tokens - reserve
@@ -72,6 +82,8 @@ class ItemDistances:
         for at, place in enumerate(after):
             if isinstance(place, int):
                 plain[at] = DEAD if here.owes else place
+            elif _enters(here, place):
+                plain[at] = place.spares
             elif _crosses(here, place):
                 other[at] = self.additive(place)
             elif place.may_repeat:
@@ -123,6 +135,12 @@ class ItemDistances:
 
     def _additive(self, configuration: int) -> int:
         return int(self._compiled.additives(np.array([configuration], np.int32))[0])
+
+
+def _enters(here: ItemPlace, after: ItemPlace) -> bool:
+    """Whether an array of required items has been entered behind the one that `here` is in."""
+    is_begun = here.spares == DEAD or after.item.earlier != here.item.earlier
+    return after.spares != DEAD and not here.owes and is_begun
 
 
 def _crosses(here: ItemPlace, after: ItemPlace) -> bool:

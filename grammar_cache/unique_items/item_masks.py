@@ -147,7 +147,7 @@ class ItemMasks:
         if self._tokens.places.is_repeated(place):
             flags[tokens.ends] = False
         self._look_at(flags, place, np.array(sorted(alone), np.int32), left)
-        if 0 < self._leaving.distance(place) <= left + 1:
+        if 0 < self._leaving.distance(place) <= min(left + 1, INFINITE - 1):
             flags[self._leaving.token(place)] = True  # where reading is dear, the compiled grammar's mask may lack it
 
     def _look_at(self, flags: NDArray[np.bool_], place: ItemPlace, strings: Ints, left: int) -> None:

@@ -77,14 +77,14 @@ class OpenArrays:
 
     def closes(self, configuration: int, array: OpenArray) -> bool:
         """Whether a bracket closes that array at a configuration inside of it, where a comma is no part of an item.
-        Raises LimitExceeded(configurations).
+        There is room for what that takes beyond the limit.
         """
         key = configuration, array
         known = self._closes.get(key)
         if known is None:
-            after = self._table.step(configuration, ord("]"))
+            after = self._table.step_reserved(configuration, ord("]"))
             known = after != DEAD and array not in self.of(after).arrays
-            known = known and self._table.step(configuration, ord(",")) == DEAD
+            known = known and self._table.step_reserved(configuration, ord(",")) == DEAD
             self._closes[key] = known
         return known
 

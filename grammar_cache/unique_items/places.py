@@ -167,7 +167,7 @@ class ItemPlaces:
         if item.text == NO_TEXT or not self.arrays.closes(at, item.array):
             return False
         # White space stands before commas where it has no bound: there it leads nowhere else.
-        return place.lexical is not Lexical.GAP or self.table.step(at, GAPS[0]) == at
+        return place.lexical is not Lexical.GAP or self.table.step_reserved(at, GAPS[0]) == at
 
     def further(self, place: ItemPlace, *, stays: bool) -> ItemPlace | int:
         """The place behind the comma after the innermost item; DEAD where there may be no other. One that doesn't stay

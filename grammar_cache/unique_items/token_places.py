@@ -108,14 +108,28 @@ class TokenPlaces:
         if isinstance(place, int):
             enters = after != DEAD and (not self.places.arrays.of(place).arrays or string in self._tokens.leaving)
             return self._followed(place, after, data, reserved=reserved) if enters else after
-        across = after == DEAD
-        found = self._across(place, string) if across else self._inside(place, string, after, data, reserved=reserved)
-        if place.spares == DEAD and not place.items[-1].owed:
-            return found
-        spares = self.places.follow_spares(place, data)
+        is_special = place.spares != DEAD or place.items[-1].owed > 0
+        spares = self.places.follow_spares(place, data) if is_special else DEAD
+        found: ItemPlace | int = DEAD
+        if after != DEAD:
+            found = self._inside(place, string, after, data, reserved=reserved)
+        elif spares == DEAD or not reserved:  # crossings may take more room than there is
+            found = self._across(place, string)
         if found == DEAD and spares != DEAD:
-            found = self.places.follow(place, data, reserved=reserved)  # over several commas
-        return found if across and spares == DEAD else self.places.with_spares(found, spares)
+            found = self._by_spares(place, data, spares, reserved=reserved)
+        keeps = not is_special or (after == DEAD and spares == DEAD)
+        return found if keeps else self.places.with_spares(found, spares)
+
+    def _by_spares(self, place: ItemPlace, data: bytes, spares: int, *, reserved: bool) -> ItemPlace | int:
+        """The place behind bytes that spare items alone read, over commas and brackets. Where they leave the array, no
+        further ones are told of.
+        """
+        at: ItemPlace | int = place
+        for byte in data:
+            at = self.places.after(at, byte, reserved=reserved)
+            if isinstance(at, int):
+                return spares
+        return at
 
     def _inside(self, place: ItemPlace, string: int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
         """The place behind a string that the compiled grammar takes, of such bytes."""

@@ -261,8 +261,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         """The next tokens of a completion: to the end of the text, or of the item, or one. Raises EmptyLanguage."""
         spares, reserve = self._places.by_spares(place), self._distances_inside.reserve(place)
         ends = place.owes and self._places.at_end(place) and not self._places.is_repeated(place)
-        own = self._distances_inside.within_item(place, INFINITE - 1 if budget is None else budget)
-        if spares != DEAD and (ends or own >= INFINITE or (budget is None and own > self._distances_inside.of(spares))):
+        if spares != DEAD and (ends or self._distances_inside.is_nearer_by(spares, place, budget)):
             return self.plain.witness(spares, budget)
         if not place.may_repeat:
             return self.plain.witness(place.configuration, None if budget is None else budget - reserve)
