@@ -10,9 +10,8 @@ reading anything (left-call components). This module knows no stack and no vocab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import accumulate, chain
 from typing import NamedTuple
 
@@ -29,9 +28,12 @@ from grammar_cache.expression import Grammar, Unique
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
 from grammar_cache.network.inlining import Inlining
-from grammar_cache.network.shortest_texts import shortest_texts
+from grammar_cache.network.shortest_texts import ShortestTexts
 from grammar_cache.network.spares import with_spares
 from grammar_cache.network.states import States
+
+SPARES_FUEL = 200_000
+"""Beginnings of texts that the searches for a grammar's spare items may keep, some 0.5 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,13 @@ def build(
     interrupt = interrupt or Interrupt()
     kept = AutomatonCache() if automata is None else automata
     if any(unique.required for unique in grammar.unique.values()):
-        grammar = with_spares(grammar, partial(_shortest, limits, interrupt, kept))
+        search = ShortestTexts(SPARES_FUEL, interrupt)
+
+        def texts(alone: Grammar, count: int) -> list[bytes]:
+            network = _built(alone, limits, interrupt, kept)
+            return search.of(network.states, network.entry, network.classes, count)
+
+        grammar = with_spares(grammar, texts)
     return _built(grammar, limits, interrupt, kept)
 
 
@@ -137,14 +145,6 @@ def _built(grammar: Grammar, limits: Limits, interrupt: Interrupt, kept: Automat
     network = _joined(own, bool(nullable[0]), tuple(names), limits)
     unique = [_numbered(name, found, rules, number) for name, found in grammar.unique.items() if name in number]
     return replace(network, unique=tuple(sorted(unique))) if unique else network
-
-
-def _shortest(
-    limits: Limits, interrupt: Interrupt, kept: AutomatonCache, grammar: Grammar, count: int
-) -> Iterator[bytes]:
-    """Some of the shortest texts of a grammar."""
-    network = _built(grammar, limits, interrupt, kept)
-    return shortest_texts(network.states, network.entry, network.classes, count)
 
 
 def _numbered(name: str, unique: Unique, rules: Inlining, number: Mapping[str, int]) -> UniqueRule:

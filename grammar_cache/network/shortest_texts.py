@@ -7,17 +7,15 @@ then texts byte by byte from the start, those that may become the shortest first
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from heapq import heappop, heappush
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.loops.array_types import Octets
 from grammar_cache.network.states import States
 
-MOST_BEGINNINGS = 100_000
-"""Beginnings of texts that are looked at, some 0.3 s: what isn't found by then counts as not there."""
 DEEPEST = 100
 """Calls in each other that are looked into."""
 
@@ -27,40 +25,72 @@ _RANKS = bytes(_BYTES.index(byte) for byte in range(256))
 """Place of each byte in the order of texts of one size: letters and digits come first. Texts are found as ranks."""
 
 
-_Beginning: TypeAlias = tuple[int, int, bytes, tuple[int, ...]]
-"""Bytes of the shortest text that begins so, bytes of the beginning below 0, itself, and the stack of states."""
+class _Text(NamedTuple):
+    """Beginning of a text: a shorter one, and the rank of the byte behind it."""
+
+    before: _Text | None
+    rank: int
 
 
-def shortest_texts(states: States, entry: tuple[int, ...], classes: Octets, count: int) -> Iterator[bytes]:
-    """The shortest texts of the first rule, the shortest first, at most so many."""
-    least, calls, final = _shortest_rests(states, entry), states.calls(), states.final.tolist()
-    ranks: dict[int, list[bytes]] = defaultdict(list)
-    for byte in _BYTES:
-        ranks[int(classes[byte])].append(_RANKS[byte : byte + 1])
-    waiting: list[_Beginning] = []
-    seen, found = set[_Beginning](), set[bytes]()
+class _Stack(NamedTuple):
+    """States to return to: the innermost, and those around. `depth`: how many they are."""
 
-    def wait(text: bytes, *stack: int) -> None:
-        if len(stack) <= DEEPEST and all(state in least for state in stack):
-            beginning = len(text) + sum([least[state] for state in stack]), -len(text), text, stack
-            if beginning not in seen:
-                seen.add(beginning)
-                heappush(waiting, beginning)
+    state: int
+    below: _Stack | None
+    depth: int
 
-    wait(b"", entry[0])
-    while waiting and len(found) < count and len(seen) < MOST_BEGINNINGS:
-        _, _, text, stack = heappop(waiting)
-        below, state = stack[:-1], stack[-1]
-        if final[state] and below:
-            wait(text, *below)
-        elif final[state] and text not in found:
-            found.add(text)
-            yield text.translate(_BYTES)
-        for of, behind in states.moves(state):
-            for rank in ranks[of][:count]:
-                wait(text + rank, *below, behind)
-        for rule, back in calls[state]:
-            wait(text, *below, back, entry[rule])
+
+_Beginning: TypeAlias = tuple[int, int, int, "_Text | None", _Stack]
+"""Bytes of the shortest text that begins so, bytes of the beginning below 0, a number that ascends, and what it is."""
+
+
+class ShortestTexts:
+    """Searches for the shortest texts of networks, which share one fuel: each beginning that is kept takes one."""
+
+    def __init__(self, fuel: int, interrupt: Interrupt) -> None:
+        self.fuel = fuel
+        self._interrupt = interrupt
+
+    def of(self, states: States, entry: tuple[int, ...], classes: Octets, count: int) -> list[bytes]:
+        """The shortest texts of the first rule, the shortest first, at most so many. Raises Interrupted."""
+        least, calls, final = _shortest_rests(states, entry), states.calls(), states.final.tolist()
+        ranks: dict[int, list[int]] = defaultdict(list)
+        for byte in _BYTES:
+            ranks[int(classes[byte])].append(_RANKS[byte])
+        found: dict[bytes, None] = {}
+        waiting: list[_Beginning] = []
+        if entry[0] in least:
+            self._keep(waiting, least[entry[0]], 0, None, _Stack(entry[0], None, 1))
+        while waiting and len(found) < count and self.fuel > 0:
+            self._interrupt.check()
+            bound, unread, _, text, (state, below, depth) = heappop(waiting)
+            rest, read = bound - least[state], -unread
+            if final[state] and below is None:
+                found[_spelled(text)] = None
+            elif final[state] and below is not None:
+                self._keep(waiting, rest, read, text, below)
+            moves = [(of, behind) for of, behind in states.moves(state) if behind in least]
+            for rank, behind in sorted((rank, behind) for of, behind in moves for rank in ranks[of][:count]):
+                longer, stack = _Text(text, rank), _Stack(behind, below, depth)
+                self._keep(waiting, rest + 1 + least[behind], read + 1, longer, stack)
+            for rule, back in calls[state]:
+                if back in least and entry[rule] in least:
+                    stack = _Stack(entry[rule], _Stack(back, below, depth), depth + 1)
+                    self._keep(waiting, rest + least[back] + least[entry[rule]], read, text, stack)
+        return list(found)
+
+    def _keep(self, waiting: list[_Beginning], bound: int, read: int, text: _Text | None, stack: _Stack) -> None:
+        if stack.depth <= DEEPEST:
+            self.fuel -= 1
+            heappush(waiting, (bound, -read, -self.fuel, text, stack))
+
+
+def _spelled(text: _Text | None) -> bytes:
+    ranks = bytearray()
+    while text is not None:
+        ranks.append(text.rank)
+        text = text.before
+    return bytes(reversed(ranks)).translate(_BYTES)
 
 
 def _shortest_rests(states: States, entry: tuple[int, ...]) -> dict[int, int]:

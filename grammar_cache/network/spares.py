@@ -7,14 +7,15 @@ items may stand in their places, and how far the array can be completed then, `u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from grammar_cache.errors import UnsupportedFeature
 from grammar_cache.expression import EMPTY, Bytes, Expression, Grammar, Ref, Required, Seq, Unique, references
 
-Texts = Callable[[Grammar, int], Iterator[bytes]]
-"""Function that gives some of the shortest texts of a grammar."""
+Texts: TypeAlias = Callable[[Grammar, int], list[bytes]]
+"""Function that gives at most so many of the shortest texts of a grammar, of those that a bounded search finds."""
 
 
 def with_spares(grammar: Grammar, texts: Texts) -> Grammar:
@@ -45,9 +46,10 @@ def _spares(required: Required, grammar: Grammar, texts: Texts) -> list[bytes]:
     if required.gap is not None:
         rules[required.gap] = EMPTY
     alone = Grammar(rules, required.item)
-    found = list(texts(alone, required.least))
+    found = texts(alone, required.least)
     if len(found) < required.least:
-        raise _refused(required, f"that needs {required.least} different items, of which {len(found)} are found")
+        why = f"that needs {required.least} different items, of which a bounded search finds {len(found)}"
+        raise _refused(required, why)
     return found
 
 

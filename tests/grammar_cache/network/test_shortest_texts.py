@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-from itertools import islice
-
-import pytest
 
 from grammar_cache import Limits
 from grammar_cache.dialects.json_schema.compiler import parse
 from grammar_cache.errors import EmptyLanguage
 from grammar_cache.expression import Grammar
-from grammar_cache.network import shortest_texts as module
+from grammar_cache.interrupt import Interrupt
 from grammar_cache.network.network import build
-from grammar_cache.network.shortest_texts import shortest_texts
+from grammar_cache.network.shortest_texts import ShortestTexts
 from server.checking.membership import Recogniser
 from tests.grammar_cache.network.test_containment import words
 from tests.server.decoding.trials.trials import random_grammar
@@ -21,16 +18,15 @@ from tests.server.decoding.trials.trials import random_grammar
 LONGEST = 4
 
 
-def found(grammar: Grammar, count: int) -> list[bytes]:
+def found(grammar: Grammar, count: int, fuel: int = 100_000) -> list[bytes]:
     network = build(grammar, Limits())
-    return list(islice(shortest_texts(network.states, network.entry, network.classes, count), count + 1))
+    return ShortestTexts(fuel, Interrupt()).of(network.states, network.entry, network.classes, count)
 
 
-def test_against_all_short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_against_all_short_texts() -> None:
     """Texts of random grammars, recursive ones too: different ones, of the sizes of the shortest, as far as the search
     comes; mostly it comes to all of them.
     """
-    monkeypatch.setattr(module, "MOST_BEGINNINGS", 3_000)
     rng, compared, missing = random.Random(5), 0, 0
     for _ in range(200):
         grammar = random_grammar(rng)
@@ -39,7 +35,7 @@ def test_against_all_short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
         except EmptyLanguage:
             continue
         expected = [size for size in range(LONGEST + 1) for word in words(size) if told.judge(word).accepted]
-        texts = found(grammar, 12)
+        texts = found(grammar, 12, fuel=3_000)
         assert all(told.judge(text).accepted for text in texts)
         assert len(texts) == len(set(texts)) <= 12
         sizes = [len(text) for text in texts if len(text) <= LONGEST]
@@ -62,9 +58,10 @@ def test_long_texts_are_found_at_once() -> None:
     assert len(found(parse(schema), 64)) == 64
 
 
-def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within few beginnings few texts are found."""
-    schema = '{"type": "string", "minLength": 9}'
-    assert len(found(parse(schema), 40)) == 40
-    monkeypatch.setattr(module, "MOST_BEGINNINGS", 100)
-    assert len(found(parse(schema), 40)) < 40
+def test_the_search_is_bounded() -> None:
+    """Little fuel finds few texts, and several searches share it."""
+    network = build(parse('{"type": "string", "minLength": 9}'), Limits())
+    search = ShortestTexts(20_000, Interrupt())
+    counts = [len(search.of(network.states, network.entry, network.classes, 40)) for _ in range(30)]
+    assert counts[0] == 40
+    assert counts[-1] == 0
