@@ -125,8 +125,9 @@ def _words_in_a_row(grammar: CompiledGrammar, budget: int) -> Iterator[Step]:
         left -= 1
 
 
-def _once_each() -> Constraint:
-    return Constraint("json_schema", json.dumps({"type": "array", "items": {"type": "string"}, "uniqueItems": True}))
+def _once_each(least: int = 0) -> Constraint:
+    schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": least}
+    return Constraint("json_schema", json.dumps(schema))
 
 
 def _listed() -> list[str]:
@@ -199,6 +200,7 @@ INPUTS: dict[str, tuple[Callable[[], Constraint], int, Texts]] = {
     "trees whose branches differ": (lambda: Constraint("json_schema", _TREE), 1_500, _copies),
     "1,000 listed words, almost all of them written": (_words_once_each, 10_000, _used_up),
     "2,000 words, no two alike": (_once_each, 8_004, _words_in_a_row),
+    "2,000 words, no two alike, of which 64 are required": (lambda: _once_each(64), 8_004, _words_in_a_row),
     "SQL, 64 requests of noise": (lambda: shipped("sql"), 120, _answers),
 }
 

@@ -72,7 +72,7 @@ def test_a_token_into_the_next_array_counts_its_items(least: int) -> None:
 @pytest.mark.parametrize("items", [{"type": "string"}, {}])
 @pytest.mark.parametrize("least", [2, 4])
 def test_answers_are_completed_beyond_the_limit_of_configurations(items: dict[str, Any], least: int) -> None:
-    """There is room for the witness over commas, too."""
+    """Witnesses have room, over commas too."""
     completed = 0
     for limit in range(20, 320, 3):
         try:
