@@ -45,7 +45,7 @@ _Beginning: TypeAlias = tuple[int, int, int, "_Text | None", _Stack]
 
 
 class ShortestTexts:
-    """Searches for the shortest texts of networks, which share one fuel: each beginning that is kept takes one."""
+    """Searches for the shortest texts of networks. They share one fuel: states, and beginnings that are kept."""
 
     def __init__(self, fuel: int, interrupt: Interrupt) -> None:
         self.fuel = fuel
@@ -53,6 +53,7 @@ class ShortestTexts:
 
     def of(self, states: States, entry: tuple[int, ...], classes: Octets, count: int) -> list[bytes]:
         """The shortest texts of the first rule, the shortest first, at most so many. Raises Interrupted."""
+        self.fuel -= states.count
         least, calls, final = _shortest_rests(states, entry), states.calls(), states.final.tolist()
         ranks: dict[int, list[int]] = defaultdict(list)
         for byte in _BYTES:

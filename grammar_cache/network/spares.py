@@ -7,7 +7,8 @@ items may stand in their places, and how far the array can be completed then, `u
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -22,9 +23,9 @@ def with_spares(grammar: Grammar, texts: Texts) -> Grammar:
     """The grammar with spare items where they are needed. Raises UnsupportedFeature where not enough are found, and
     for such arrays in the items of others, and with such in theirs.
     """
+    _check_nesting(grammar)
     rules, unique = dict(grammar.rules), dict(grammar.unique)
     for name, array in grammar.unique.items():
-        _check_items(name, grammar)
         if array.required is not None:
             made, unique[name] = _spared(name, array, array.required, _spares(array.required, grammar, texts))
             rules |= made
@@ -53,25 +54,31 @@ def _spares(required: Required, grammar: Grammar, texts: Texts) -> list[bytes]:
     return found
 
 
-def _check_items(name: str, grammar: Grammar) -> None:
+def _check_nesting(grammar: Grammar) -> None:
     """Raises UnsupportedFeature where an array that needs several items stands in an item of another one, or an array
     of unique items in one of its own.
     """
-    own = grammar.unique[name]
-    reached, todo = set[str](), [own.further if own.required is None else own.required.item]
+    users: dict[str, list[str]] = defaultdict(list)
+    for name, body in grammar.rules.items():
+        for used in (*references(body), *(grammar.unique[name].beside if name in grammar.unique else ())):
+            users[used].append(name)
+    needing = {name: array.required for name, array in grammar.unique.items() if array.required is not None}
+    around_any, around_needing = _around(grammar.unique, users), _around(needing, users)
+    for array in grammar.unique.values():
+        around = around_needing if array.required is None else around_any
+        if not around.isdisjoint(array.beside[:2]):
+            required = array.required or next(iter(needing.values()))
+            raise _refused(required, "that needs two items or more, inside of another one or around it")
+
+
+def _around(arrays: Iterable[str], users: Mapping[str, Sequence[str]]) -> set[str]:
+    """Rules that lead to some arrays."""
+    found, todo = set[str](), list(arrays)
     while todo:
-        body = grammar.rules.get(todo.pop())
-        for rule in () if body is None else references(body):
-            if rule in reached:
-                continue
-            reached.add(rule)
-            todo.append(rule)
-            inner = grammar.unique.get(rule)
-            if inner is not None:
-                todo.append(inner.further)
-                required = own.required or inner.required
-                if required is not None:
-                    raise _refused(required, "that needs two items or more, inside of another one or around it")
+        new = [user for user in users.get(todo.pop(), ()) if user not in found]
+        found.update(new)
+        todo += new
+    return found
 
 
 def _refused(required: Required, why: str) -> UnsupportedFeature:

@@ -252,6 +252,8 @@ class UniqueItemsGrammar(CompiledGrammar):
         place, found = self._place(configuration), list[int]()
         while isinstance(place, ItemPlace):
             way = self._way(place, None if budget is None else budget - len(found))
+            if not way:
+                raise EmptyLanguage("no completion of this text is known")
             for token in way:
                 place = self._tokens.behind(place, token, reserved=True)
             found += way
