@@ -32,7 +32,8 @@ class RuleBook:
         Rules that are there already, as objects, are shared: those of JSON itself.
         """
         self._count += 1
-        taken = {name for name, body in grammar.rules.items() if self.rules.get(name, body) is not body}
+        known = {name: body for name, body in grammar.rules.items() if name in self.rules}
+        taken = {name for name, body in known.items() if self.rules[name] is not body or name in grammar.unique}
         todo = list(taken)
         users: dict[str, list[str]] = {}
         for name, body in grammar.rules.items():

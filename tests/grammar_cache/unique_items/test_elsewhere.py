@@ -48,7 +48,11 @@ def test_required_items_in_other_grammars() -> None:
     parameters = {"type": "object", "properties": {"some": {**SCHEMA, "minItems": 2}}, "required": ["some"]}
     tags = [
         {"begin": f"<{name}>", "content": {"type": "json_schema", "json_schema": schema}, "end": "</>"}
-        for name, schema in (("a", parameters), ("b", {**SCHEMA, "minItems": 3, "maxItems": 4}))
+        for name, schema in (
+            ("a", parameters),
+            ("b", {**SCHEMA, "minItems": 3, "maxItems": 4}),
+            ("e", {**SCHEMA, "minItems": 3, "maxItems": 4, "items": {"type": "integer"}}),
+        )
     ]
     form = {"type": "tags_with_separator", "tags": tags, "separator": "", "at_least_one": True}
     constraint = Constraint(
@@ -61,6 +65,9 @@ def test_required_items_in_other_grammars() -> None:
         (b'<a>{"some":["a"]}</>', False),
         (b'<b>["a","b"]</>', False),
         (b'<b>["a","b","a"]</>', False),
+        (b"<e>[1,2,7]</>", True),
+        (b'<e>["a","b",""]</>', False),
+        (b"<b>[1,2,7]</>", False),
     ):
         at = grammar.consume_bytes(grammar.start, answer)
         assert (at is not None and grammar.accepts(at)) == accepted
