@@ -44,13 +44,18 @@ class FewestPieces:
         strings = sorted(set(pieces) - {b""})
         self._longest = max(map(len, strings), default=0)
         self._children = Children.of(Trie.of(strings))
+        self._single = np.zeros(256, np.bool_)
+        self._single[[piece[0] for piece in strings if len(piece) == 1]] = True
 
     def more_than(self, text: bytes, most: int) -> bool:
         """Whether every way to spell the text takes more pieces than that. False where there is no way.
 
         Stops where it knows. Time: bytes that are read x length of pieces.
         """
-        found: int = _fewest(np.frombuffer(text, np.uint8), self._children, self._longest, most)
+        data = np.frombuffer(text, np.uint8)
+        if len(text) > most * self._longest and self._single[data].all():
+            return True
+        found: int = _fewest(data, self._children, self._longest, most)
         return bool(most < found < _NONE)
 
 

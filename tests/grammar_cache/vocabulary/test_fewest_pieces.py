@@ -42,6 +42,8 @@ def test_it_stops_where_it_knows() -> None:
     """A long text is not read to its end: the rest may be what no pieces spell."""
     assert FewestPieces([b"a", b"aa"]).more_than(b"a" * 100 + b"z", 10)
     assert not FewestPieces([b"a", b"aa"]).more_than(b"a" * 20 + b"z", 10)
+    assert not FewestPieces([b"a", b"aa"]).more_than(b"a" * 20, 10)
+    assert FewestPieces([b"a", b"aa"]).more_than(b"a" * 21, 10)
 
 
 def fewest(text: bytes, tokens: Sequence[bytes]) -> int | None:
