@@ -91,11 +91,11 @@ def from_bytes(data: bytes, vocabulary: Vocabulary, limits: Limits) -> CompiledG
     require(bool(table_of) == bool(own), "a table is missing, or whose it is")
     require(not own or not unique, "where items may not repeat there is no table")
     table = DistanceTable.from_bytes(own, table_of, vocabulary) if own else None
+    check_spares(network, limits)
     try:
-        check_spares(network, limits)
         grammar = with_unique_items(CompiledGrammar(network, vocabulary, limits, ignored, found=found))
         return grammar if table is None else TabledGrammar(grammar, table)
-    except (GrammarError, ValueError) as error:
+    except GrammarError as error:
         raise ArtefactError(f"this is a grammar that doesn't compile: {error}") from error
 
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from grammar_cache.arrays.checks import require
 from grammar_cache.configurations.interner import DEAD, ROOT, Configurations
+from grammar_cache.errors import ArtefactError, LimitExceeded
 from grammar_cache.limits import Limits
-from grammar_cache.network.network import Network
+from grammar_cache.network.network import Network, RequiredRules, UniqueRule
 from grammar_cache.unique_items.compact_texts import GAPS
 from grammar_cache.unique_items.required_items import only_text, spare_texts
 
 
 def check_spares(network: Network, limits: Limits) -> None:
-    """Raises ValueError where spare items aren't as compiling makes them, LimitExceeded."""
+    """Raises ArtefactError where spare items aren't as compiling makes them."""
     table = Configurations(network, limits.configurations)
-    for unique in network.unique:
-        if unique.required is not None:
-            texts, (item, _, end) = spare_texts(unique.required, network), unique.required
-            right = len(set(texts)) == len(texts) > 1 and only_text(network, network.entry[end]) == b"]"
-            right = right and all(_reads(table, item, text) for text in texts)
-            right = right and all(_reads(table, unique.further, text + b"]") for text in texts)
-            if not (right and _reads_alone(table, unique.rule, b",".join(texts) + b"]")):
-                raise ValueError("spare items are not those of the array")
+    try:
+        for unique in network.unique:
+            if unique.required is not None:
+                require(_fits(table, unique, unique.required), "spare items are not those of the array")
+    except (ValueError, LimitExceeded) as error:
+        raise ArtefactError(str(error)) from error
+
+
+def _fits(table: Configurations, unique: UniqueRule, required: RequiredRules) -> bool:
+    """Whether spare items are different items, and with the end all that the array's own rule reads."""
+    network, texts = table.network, spare_texts(required, table.network)
+    right = len(set(texts)) == len(texts) > 1 and only_text(network, network.entry[required.end]) == b"]"
+    right = right and all(_reads(table, required.item, text) for text in texts)
+    right = right and all(_reads(table, unique.further, text + b"]") for text in texts)
+    return right and _reads_alone(table, unique.rule, b",".join(texts) + b"]")
 
 
 def _before(table: Configurations, rule: int) -> int:

@@ -33,7 +33,7 @@ from grammar_cache.network.spares import with_spares
 from grammar_cache.network.states import States
 
 SPARES_FUEL = 200_000
-"""Beginnings of texts that the searches for a grammar's spare items may keep, some 0.5 s."""
+"""States and beginnings of texts that the searches for a grammar's spare items may look at, some 0.5 s."""
 
 
 @dataclass(frozen=True, slots=True)
