@@ -1,4 +1,4 @@
-"""Distances inside of arrays whose items may not repeat, of what is known without a search.
+"""Distances inside of arrays whose items may not repeat.
 
 Where other items have to follow, the distance is that to the end of the item under way, and a reserve for them.
 """

@@ -28,10 +28,10 @@ class Writer:
     name is a string of a conjunction. `listed`: the values of a conjunction where they are few, each with what
     identifies it; None where they are not. `types`: the types of the values of a conjunction. `are_spelled`:
     whether those that are listed have a spelling of their own. `order`: that of members, where values have one
-    spelling each; None where they may have more. `define` makes a rule, `define_unique` that of items that may
-    not repeat (see `expression.Unique`). `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports that the keyword is dropped; `leave_out` raises it,
-    or reports that values are left out. `spend` is told of nodes that what is written is charged as. `states`: how
-    many an automaton may have.
+    spelling each; None where they may have more. `define` makes a rule, `define_unique` that of items that may not
+    repeat (see `expression.Unique`). `refuse`, told a pointer and a reason, raises UnsupportedFeature, or reports
+    that the keyword is dropped; `leave_out` raises it, or reports that values are left out. `spend` is told of nodes
+    that what is written is charged as. `states`: how many an automaton may have.
     """
 
     layout: Layout
