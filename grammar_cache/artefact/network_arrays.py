@@ -81,15 +81,14 @@ def network_of(arrays: Mapping[str, NDArray[Any]], facts: NetworkHeader, limits:
     require(largest <= limits.rule_states, f"a rule has {largest} states, and {limits.rule_states} may be")
     states = _states(arrays, count_of_classes)
     require(len(facts.rule_names) == len(entry), "rules and their names are not as many")
-    begins, first = entry.tolist(), states.call_first
+    begins = entry.tolist()
     _check_unique(facts.unique, states, begins, arrays["classes"])
-    component, cyclic = components([states.call_rule[first[e] : first[e + 1]].tolist() for e in begins])
+    component, cyclic = components(states.first_calls(begins))
     return Network(
         classes=arrays["classes"],
         class_count=count_of_classes,
         states=states,
         entry=tuple(begins),
-        tail=tuple((states.final & ~states.live).tolist()),
         component=component,
         cyclic=cyclic,
         nullable=facts.nullable,

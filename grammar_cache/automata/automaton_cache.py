@@ -49,12 +49,12 @@ class Reduced:
 
     @staticmethod
     def of(dfa: Dfa, classes: NDArray[np.uint8]) -> Reduced:
-        own, first, labels, heads, called = reduced(dfa.first, dfa.labels, dfa.heads, classes)
+        own, first, labels, heads, called, reads = reduced(dfa.first, dfa.labels, dfa.heads, classes)
         digest = blake2b(b"%d %d " % (dfa.size, len(labels)), digest_size=16)
         for column in (own, first, labels, heads, dfa.final):
             digest.update(column.tobytes())
         made = Dfa(first, labels, heads, dfa.final)
-        return Reduced(made, own, tuple(called.tolist()), digest.digest(), made.reads)
+        return Reduced(made, own, tuple(called.tolist()), digest.digest(), reads)
 
     @property
     def weight(self) -> int:
@@ -164,9 +164,9 @@ class CachedRule:
 @jit
 def reduced(
     first: Ints, labels: Ints, heads: Ints, classes: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint8], Ints, Ints, Ints, Ints]:
-    """Byte classes that no state tells apart merged, called rules numbered without gaps: classes, the columns, and
-    which rules are called."""
+) -> tuple[NDArray[np.uint8], Ints, Ints, Ints, Ints, bool]:
+    """Byte classes that no state tells apart merged, called rules numbered without gaps: classes, the columns, which
+    rules are called, and whether any byte is read."""
     same_as = merged(first, labels, heads, classes)
     number = np.full(256, -1, np.int32)  # by the class that stands for others
     own = np.empty(256, np.uint8)
@@ -176,9 +176,10 @@ def reduced(
             number[same_as[byte]] = count
             count += 1
         own[byte] = number[same_as[byte]]
-    highest = 0
+    highest, reads = 0, False
     for label in labels:
         highest = max(highest, label - CALL + 1)
+        reads = reads or label < CALL
     used = np.zeros(highest, np.bool_)
     for label in labels:
         if label >= CALL:
@@ -199,4 +200,4 @@ def reduced(
             new_heads[size] = heads[t]
             size += 1
         new_first[s + 1] = size
-    return own, new_first, new_labels[:size].copy(), new_heads[:size].copy(), called
+    return own, new_first, new_labels[:size].copy(), new_heads[:size].copy(), called, reads

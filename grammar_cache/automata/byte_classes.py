@@ -72,16 +72,18 @@ def common(classes: OctetRows) -> tuple[Octets, Ints]:
 @jit
 def joined(
     entry: Ints, first: Ints, labels: Ints, heads: Ints, classes: OctetRows, called_first: Ints, called: Ints
-) -> tuple[Octets, Ints, Octets, Octets, Ints, Ints, Ints, Ints]:
+) -> tuple[int, Octets, Ints, Octets, Octets, Ints, Ints, Ints, Ints, Ints]:
     """The automata of all rules, whose columns stand one behind the other, as one.
 
     Rule r has the states from `entry[r]` on, the byte classes `classes[r]`, uint8[rules, 256], and calls the rules
-    from `called[called_first[r]]` on. Returns the common classes; for moves, where each state's begin, their first and
-    last classes, the states after them; for calls, where each state's begin, their rules, the states to return to.
+    from `called[called_first[r]]` on. Returns the number of common classes, and these; for moves, where each state's
+    begin, their first and last classes, the states after them; for calls, where each state's begin, their rules, the
+    states to return to; the rule of each state.
     """
     together, begins = common(classes)
     group_first, group = np.empty(258, np.int32), np.empty(len(begins), np.int32)
     move_first, call_first = np.zeros(entry[-1] + 1, np.int32), np.zeros(entry[-1] + 1, np.int32)
+    rule_of = np.empty(entry[-1], np.int32)
     t = moves = calls = 0
     for rule in range(len(classes)):
         _group(classes[rule], begins, group_first, group)
@@ -92,7 +94,7 @@ def joined(
                 else:
                     calls += 1
                 t += 1
-            call_first[state + 1] = calls
+            call_first[state + 1], rule_of[state] = calls, rule
     move_low, move_high, move_to = np.empty(moves, np.uint8), np.empty(moves, np.uint8), np.empty(moves, np.int32)
     call_rule, call_back = np.empty(calls, np.int32), np.empty(calls, np.int32)
     after = np.full(len(begins), -1, np.int32)
@@ -121,7 +123,8 @@ def joined(
                 last, after[c] = after[c], -1
             move_first[state + 1] = moves
     move_low, move_high, move_to = move_low[:moves].copy(), move_high[:moves].copy(), move_to[:moves].copy()
-    return together, move_first, move_low, move_high, move_to, call_first, call_rule, call_back
+    columns = move_first, move_low, move_high, move_to, call_first, call_rule, call_back, rule_of
+    return len(begins), together, *columns
 
 
 @jit_inline

@@ -43,7 +43,8 @@ class Code:
 
     `names` are in the order of their first mention, `called` are those outside And and Not, `inlined` those inside.
     Row (place, number of the name) of `outer` or `inner` says where. `parts` counts what stands outside And and Not;
-    `counts` says whether anything there is a large repetition.
+    `counts` says whether anything there is a large repetition. `size` is that of the expression, see
+    `expression_size`, where it is known because no rules are named.
     """
 
     ops: Ints
@@ -55,6 +56,7 @@ class Code:
     inner: Ints
     parts: int
     counts: bool
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

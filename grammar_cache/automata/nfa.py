@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.algorithms.counting_sort import by_key
 from grammar_cache.expression import Range
-from grammar_cache.loops.array_types import IntRows, Ints
+from grammar_cache.loops.array_types import IntRows, Ints, Octets
 from grammar_cache.loops.jit import jit
 
 _UTF8_LIMITS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
@@ -98,17 +98,17 @@ def _accepts(states: int, edges: IntRows, skips: IntRows, calls: IntRows, passab
     return bool(seen[1])
 
 
-def byte_classes(nfas: Iterable[Nfa]) -> NDArray[np.uint8]:
+def byte_classes(nfas: Sequence[Nfa]) -> Octets:
     """A class for every byte, uint8[256]: bytes that no edge tells apart share one. Classes are intervals."""
-    cut = np.zeros(257, np.uint8)
-    for nfa in nfas:
-        _cut(nfa.edges, cut)
-    cut[0] = 0
-    return cut[:256].cumsum(dtype=np.uint8)
+    return _byte_classes(nfas[0].edges if len(nfas) == 1 else np.concatenate([nfa.edges for nfa in nfas]))
 
 
 @jit
-def _cut(edges: IntRows, cut: NDArray[np.uint8]) -> None:
+def _byte_classes(edges: IntRows) -> Octets:
+    cut = np.zeros(257, np.bool_)
     for i in range(len(edges)):
-        cut[edges[i, 1]] = 1
-        cut[edges[i, 2] + 1] = 1
+        cut[edges[i, 1]] = cut[edges[i, 2] + 1] = True
+    classes = np.zeros(256, np.uint8)
+    for byte in range(1, 256):
+        classes[byte] = classes[byte - 1] + cut[byte]
+    return classes

@@ -181,7 +181,11 @@ def _solved(
 
 
 def _longer(costs: Ints, size: int) -> Ints:
-    return costs if size <= len(costs) else np.append(costs, np.full(size - len(costs), INFINITE, np.int32))
+    if size <= len(costs):
+        return costs
+    longer = np.full(size, INFINITE, np.int32)
+    longer[: len(costs)] = costs
+    return longer
 
 
 def nothing_found(configurations: Configurations, vocabulary: Vocabulary, interrupt: Interrupt) -> GrammarError:

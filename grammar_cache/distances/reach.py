@@ -12,18 +12,18 @@ follows is found from there. That may leave out a cheaper token, never one that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar_cache.configurations.arena import FULL, STOPPED
 from grammar_cache.distances.reach_kernels import walked
 from grammar_cache.distances.reach_models import likes
 from grammar_cache.distances.reach_tables import ENDS, LINKS, ROWS, TABLES, WALKS, Found, Readable
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.loops.array_types import Flags, Ints, Octets
+from grammar_cache.loops.array_types import Flags, Ints, Longs, Octets
 from grammar_cache.loops.jit import jit
 from grammar_cache.network.network import Network
 from grammar_cache.successors.token_kernels import TokenArrays
@@ -36,6 +36,8 @@ _ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32)
 Going round again takes longer than clearing more room, and that longer than most walks. Places are those of a walk
 under way: they don't grow with the grammar. Rows that are sought are those of models too.
 """
+_CROWDED = -1
+"""Instead of a status: there are more walks, or ends, than are allowed."""
 _NARROW = 12
 """Bytes that a state reads at most, and no calls, for walks over suffixes to leave nothing out there. So those over
 dates and digits go on to the ends of tokens: a thousand strings, where letters have hundreds of thousands.
@@ -82,50 +84,68 @@ def reach(network: Network, readings: Readings, states: Ints, limit: int, interr
 
     Raises LimitExceeded(configurations) for more than so many walks, or ends out of all proportion; Interrupted.
     """
-    words, children = readings.words, readings.children
     rules = _rules(network, readings, interrupt)
-    like = likes(rules, states)
-    room = {table: 1 << max(least, (each * len(states)).bit_length()) for table, (least, each) in _ROOM.items()}
-    while True:
-        found = _empty(room, words.longest, network.states.count)
-        status = walked(rules, words, children, states, like, found)
-        if found.used[WALKS] > limit or found.used[ENDS] > _ENDS_PER_WALK * limit:
-            raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
-        if status == 0:
-            return _reach(found, words)
+    room = [1 << max(least, (each * len(states)).bit_length()) for least, each in map(_ROOM.__getitem__, TABLES)]
+    status, found = _walked(rules, readings, states, likes(rules, states), np.array(room), limit)
+    if status == _CROWDED:
+        raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
+    if status == STOPPED:
         interrupt.check()
-        for table, count in zip(TABLES, found.used.tolist(), strict=True):
-            if 2 * count > room[table]:  # others that are as good as full too, so as not to go round once for each
-                room[table] *= 4
+    return found
 
 
 def _rules(network: Network, readings: Readings, interrupt: Interrupt) -> Readable:
     s = network.states
-    byte_first, in_order, root_first, root = _by_class(network.classes, network.class_count, readings.children)
-    after, width = _by_state(network.classes, network.class_count, s.move_first, s.move_low, s.move_high, s.move_to)
-    entry = np.array(network.entry, np.int32)
-    is_entry = np.zeros(s.count, np.bool_)
-    is_entry[entry] = True
+    return _readable(
+        network.classes, network.class_count, s.move_first, s.move_low, s.move_high, s.move_to, s.call_first,
+        s.call_rule, s.call_back, s.final, np.array(network.entry, np.int32), readings, interrupt.flag,
+    )  # fmt: skip
+
+
+@jit
+def _readable(
+    classes: Octets,
+    class_count: int,
+    move_first: Ints,
+    move_low: Octets,
+    move_high: Octets,
+    move_to: Ints,
+    call_first: Ints,
+    call_rule: Ints,
+    call_back: Ints,
+    final: Flags,
+    entry: Ints,
+    readings: Readings,
+    stop: Octets,
+) -> Readable:
+    byte_first, in_order, root_first, root = _by_class(classes, class_count, readings.children)
+    after, width = _by_state(classes, class_count, move_first, move_low, move_high, move_to)
+    is_entry, narrow = np.zeros(len(final), np.bool_), np.zeros(len(final), np.bool_)
+    for rule in range(len(entry)):
+        is_entry[entry[rule]] = True
+    for state in range(len(final) if readings.closed else 0):
+        narrow[state] = width[state] <= _NARROW and call_first[state] == call_first[state + 1]
     return Readable(
-        network.classes,
-        byte_first,
-        in_order,
-        root_first,
-        root,
-        after,
-        width,
-        s.call_first,
-        s.call_rule,
-        s.call_back,
-        s.final,
-        entry,
-        is_entry,
-        readings.closed,
-        (width <= _NARROW) & (np.diff(s.call_first) == 0) & readings.closed,
-        readings.whole,
-        readings.within,
-        interrupt.flag,
-    )
+        classes, byte_first, in_order, root_first, root, after, width, call_first, call_rule, call_back, final, entry,
+        is_entry, readings.closed, narrow, readings.whole, readings.within, stop,
+    )  # fmt: skip
+
+
+@jit
+def _walked(
+    rules: Readable, readings: Readings, states: Ints, like: Ints, room: Longs, limit: int
+) -> tuple[int, Reach]:
+    """Reach of the states, and 0; or else why there is none: _CROWDED or STOPPED. `room`: of each table at first."""
+    while True:
+        found = _empty(room, readings.words.longest, len(rules.final))
+        status = walked(rules, readings.words, readings.children, states, like, found)
+        if found.used[WALKS] > limit or found.used[ENDS] > _ENDS_PER_WALK * limit:
+            status = _CROWDED
+        if status != FULL:
+            return status, _reach(found, readings.words)
+        for table in range(len(room)):
+            if 2 * found.used[table] > room[table]:  # others that are as good as full too: not to go round for each
+                room[table] *= 4
 
 
 @jit
@@ -168,40 +188,49 @@ def _by_state(
     return after, width
 
 
-def _empty(room: Mapping[str, int], longest: int, states: int) -> Found:
-    def columns(table: str, count: int) -> list[Ints]:
-        return [np.empty(room[table], np.int32) for _ in range(count)]
-
-    def slots(table: str) -> Ints:
-        return np.full(2 * room[table], -1, np.int32)
-
-    return Found._make(
-        [
-            np.zeros(len(TABLES), np.int64),
-            *(*columns("walks", 5), np.empty(room["walks"], np.uint8), slots("walks")),
-            *(*columns("rows", 2), np.empty(room["rows"], np.int64), np.empty(room["rows"], np.uint8)),
-            *(*columns("rows", 1), slots("sought")),
-            *(np.full(states, -1, np.int32), np.empty(states, np.int32)),
-            *columns("links", 4),
-            *columns("ends", 2),
-            *(*columns("places", 5), slots("places")),
-            *(np.full(longest + 1, -1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.bool_)),
-            *(np.zeros(1, np.int32), np.zeros(1, np.int32)),
-        ]
+@jit
+def _empty(room: Longs, longest: int, states: int) -> Found:
+    walks, rows, links, ends, places, sought = room
+    return Found(
+        np.zeros(len(room), np.int64),
+        *(_column(walks), _column(walks), _column(walks), _column(walks), _column(walks)),
+        *(np.empty(walks, np.uint8), _free(2 * walks)),
+        *(_column(rows), _column(rows), np.empty(rows, np.int64), np.empty(rows, np.uint8)),
+        *(_column(rows), _free(2 * sought)),
+        *(_free(states), _column(states)),
+        *(_column(links), _column(links), _column(links), _column(links)),
+        *(_column(ends), _column(ends)),
+        *(_column(places), _column(places), _column(places), _column(places), _column(places), _free(2 * places)),
+        *(_free(longest + 1), np.zeros(1, np.int32), np.zeros(1, np.bool_)),
+        *(np.zeros(1, np.int32), np.zeros(1, np.int32)),
     )
 
 
+@jit
+def _column(size: int) -> Ints:
+    return np.empty(size, np.int32)
+
+
+@jit
+def _free(size: int) -> Ints:
+    return np.full(size, -1, np.int32)
+
+
+@jit
 def _reach(found: Found, words: TokenArrays) -> Reach:
-    rows, links = slice(found.used[ROWS]), slice(found.used[LINKS])
+    rows, links, walks = found.used[ROWS], found.used[LINKS], found.used[WALKS]
+    strings = np.empty(rows, np.int32)
+    for row in range(rows):
+        strings[row] = words.string[found.row_best[row] & 0xFFFFFFFF]
     return Reach(
-        int(found.used[WALKS]),
-        found.row_walk[rows],
-        found.row_state[rows],
-        words.string[found.row_best[rows] & 0xFFFFFFFF],
-        found.row_mark[rows],
-        found.link_walk[links],
-        found.link_callee[links],
-        found.link_back[links],
-        found.walk_model[: found.used[WALKS]],
-        found.walk_overhang[: found.used[WALKS]],
+        walks,
+        found.row_walk[:rows],
+        found.row_state[:rows],
+        strings,
+        found.row_mark[:rows],
+        found.link_walk[:links],
+        found.link_callee[:links],
+        found.link_back[:links],
+        found.walk_model[:walks],
+        found.walk_overhang[:walks],
     )

@@ -34,6 +34,8 @@ from grammar_cache.network.network import Network
 from grammar_cache.successors.tables import SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
+_NONE = np.empty(0, np.int32)
+
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
@@ -150,7 +152,7 @@ class SearchedDistances:
         )
         self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
         self._on_the_way: Completion = {}
-        self._ways = KnownWays(*np.empty((3, 0), np.int32))
+        self._ways = KnownWays(_NONE, _NONE, _NONE)
         self._on_ways = np.array([INFINITE], np.int32)  # distances by configuration; the last one is that of all others
 
     def _next(self, configuration: int, left: int | None) -> Sequence[int]:

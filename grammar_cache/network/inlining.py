@@ -135,6 +135,8 @@ class Inlining:
         known = self._automata.code(body)
         if known is None:
             known = encoded(body, limit, self._interrupt, large=_large)
+            if not known.names:
+                known = replace(known, size=size(body, self._call_size, INLINE_SIZE))
             self._automata.keep_code(body, known)
         if known.parts > limit:
             raise too_many_parts(limit)
@@ -166,7 +168,8 @@ class Inlining:
                 todo += missing
                 continue
             todo.pop()
-            self._sizes[at] = size(self._rules[at], self._call_size, INLINE_SIZE)
+            known = self._codes[at].size
+            self._sizes[at] = size(self._rules[at], self._call_size, INLINE_SIZE) if known is None else known
         return self._sizes[name]
 
     def _call_size(self, name: str) -> int:

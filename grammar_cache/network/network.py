@@ -68,15 +68,13 @@ class Network:
     """States are numbered deterministically from the grammar alone; rule 0 is the start.
 
     `component[rule]` numbers the left-call components, callers before callees; `cyclic[component]` says that its
-    rules can call themselves before reading a byte. `tail[state]`: final, with nothing after it. `contents` are by
-    rule. `unique`: of items that may not repeat, by the rule, ascending.
+    rules can call themselves before reading a byte. `contents` are by rule. `unique`: of items that may not repeat, by the rule, ascending.
     """
 
     classes: NDArray[np.uint8]
     class_count: int
     states: States
     entry: tuple[int, ...]
-    tail: tuple[bool, ...]
     component: tuple[int, ...]
     cyclic: tuple[bool, ...]
     nullable: bool
@@ -139,9 +137,11 @@ def _built(grammar: Grammar, limits: Limits, interrupt: Interrupt, kept: Automat
 
     own = [automaton(r, ~productive) for r in range(len(made))]
     silent = _silent(own)
-    if any(silent[rule] for one in own for rule in one.called):
+    if any(rule in silent for one in own for rule in one.called):
         # a call that can't read is only ever skipped: kept, it would look like a way on
-        own = [automaton(r, silent) for r in range(len(made))]
+        uncalled = np.zeros(len(made), np.bool_)
+        uncalled[list(silent)] = True
+        own = [automaton(r, uncalled) for r in range(len(made))]
     network = _joined(own, bool(nullable[0]), tuple(names), limits)
     unique = [_numbered(name, found, rules, number) for name, found in grammar.unique.items() if name in number]
     return replace(network, unique=tuple(sorted(unique))) if unique else network
@@ -197,14 +197,14 @@ def _callers(called: Iterable[Sequence[int]]) -> list[list[int]]:
     return callers
 
 
-def _silent(own: Sequence[Own]) -> NDArray[np.bool_]:
-    """Flags of the rules that derive no text but, at most, the empty one: no byte in them or in whatever they call."""
+def _silent(own: Sequence[Own]) -> set[int]:
+    """The rules that derive no text but, at most, the empty one: no byte in them or in whatever they call."""
     callers = _callers(one.called for one in own)
-    silent = np.array([not one.automaton.reads for one in own], np.bool_)
-    todo = np.flatnonzero(~silent).tolist()
-    while todo:
-        new = [c for c in callers[todo.pop()] if silent[c]]
-        silent[new] = False
+    silent = {rule for rule, one in enumerate(own) if not one.automaton.reads}
+    todo = [rule for rule in range(len(own)) if rule not in silent]
+    while todo and silent:
+        new = silent.intersection(callers[todo.pop()])
+        silent -= new
         todo += new
     return silent
 
@@ -217,26 +217,24 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
         largest = max(range(len(dfas)), key=lambda rule: dfas[rule].size)
         message = f"the grammar needs {count} states, more than {limits.states}; the most are {dfas[largest].size}"
         raise LimitExceeded(message, limit="states").of_rule(names[largest])
-    classes, moves, move_low, move_high, move_to, calls, call_rule, call_back = joined(
+    class_count, classes, *columns, rule = joined(
         entry,
         np.concatenate([dfa.first for dfa in dfas]),
         np.concatenate([dfa.labels for dfa in dfas]),
         np.concatenate([dfa.heads for dfa in dfas]),
-        np.stack([one.automaton.classes for one in own]),
+        np.concatenate([one.automaton.classes for one in own]).reshape(-1, 256),
         _places(len(one.called) for one in own),
         np.fromiter(chain.from_iterable(one.called for one in own), np.int32),
     )
     final = np.concatenate([dfa.final for dfa in dfas])
-    rule = np.repeat(np.arange(len(dfas), dtype=np.int32), np.diff(entry))
-    states = States(moves, move_low, move_high, move_to, calls, call_rule, call_back, final, rule)
+    states = States(*columns, final, rule)
     begins = entry[:-1].tolist()
-    component, cyclic = components([call_rule[calls[e] : calls[e + 1]].tolist() for e in begins])
+    component, cyclic = components(states.first_calls(begins))
     return Network(
         classes=classes,
-        class_count=int(classes.max()) + 1,
+        class_count=class_count,
         states=states,
         entry=tuple(begins),
-        tail=tuple((final & ~states.live).tolist()),
         component=component,
         cyclic=cyclic,
         nullable=nullable,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,9 +42,15 @@ class States:
         return len(self.final)
 
     @property
+    def tail(self) -> Flags:
+        """Flags of the states that are final, with nothing after them."""
+        return self.final & ~self.live
+
+    @property
     def live(self) -> Flags:
         """Liveness of each state: whether anything follows within its rule."""
-        return (np.diff(self.move_first) > 0) | (np.diff(self.call_first) > 0)
+        moves, calls = self.move_first, self.call_first
+        return (moves[1:] > moves[:-1]) | (calls[1:] > calls[:-1])
 
     def moves(self, state: int) -> list[tuple[int, int]]:
         """Pairs (byte class, state after it)."""
@@ -66,6 +73,12 @@ class States:
         for state in np.flatnonzero(np.diff(self.call_first)).tolist():
             found[state] = tuple(pairs[self.call_first[state] : self.call_first[state + 1]])
         return found
+
+    def first_calls(self, entries: Sequence[int]) -> list[list[int]]:
+        """Rules that are called in each of some states."""
+        rules, first = self.call_rule, self.call_first
+        bounds = zip(first[entries].tolist(), first[1:][entries].tolist(), strict=True)
+        return [rules[begin:end].tolist() if end > begin else [] for begin, end in bounds]
 
     def listed(self) -> list[NetworkState]:
         """All as objects, for who wants to read them."""

@@ -81,6 +81,7 @@ class Values:
         self._arrays = 0
         self._numbers: dict[tuple[Interval, bool], Expression] = {}
         self._values: dict[Conjunction, Expression] = {}
+        self._together: dict[frozenset[str], Expression] = {}
         self._of_types: dict[frozenset[str], Expression] = {}
 
     def value(self, conjunction: Conjunction) -> Expression:
@@ -88,9 +89,10 @@ class Values:
         found = self._values.get(conjunction)
         if found is None:
             said = tuple([atom for atom in dict.fromkeys(conjunction) if atom != TRUE])
-            if said not in self._values:
-                self._values[said] = self._new_value(said)
-            found = self._values[conjunction] = self._values[said]
+            together = frozenset(said)
+            if together not in self._together:
+                self._together[together] = self._new_value(said)
+            found = self._values[conjunction] = self._together[together]
         self._rules.spend(_USE)
         return found
 

@@ -33,7 +33,7 @@ def content(network: Network) -> list[object]:
     return [
         network.classes.tolist(),
         *(column.tolist() for column in (*columns, states.call_back, states.final, states.rule)),
-        (network.entry, network.tail, network.component, network.cyclic, network.nullable, network.rule_names),
+        (network.entry, network.component, network.cyclic, network.nullable, network.rule_names),
         [part.key for part in parts(network)],
     ]
 

@@ -135,7 +135,7 @@ def test_a_call_that_can_read_nothing_is_no_way_on() -> None:
 
 
 def tail_states(net: Network) -> set[int]:
-    return {i for i, tail in enumerate(net.tail) if tail}
+    return {i for i, tail in enumerate(net.states.tail) if tail}
 
 
 def check_structure(case: Case) -> None:
