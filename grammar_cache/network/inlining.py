@@ -50,6 +50,7 @@ class Inlining:
         self._limits = limits
         self._interrupt = interrupt
         self._sizes: dict[str, int] = {}
+        self._repeats: dict[Expression | int, Ref] = {}
         self._start = grammar.start
         self._stands_for: Mapping[str, str] = {}
         self._beside = {name: unique.beside for name, unique in grammar.unique.items()}
@@ -209,11 +210,18 @@ class Inlining:
             return repeat
         item = repeat.item
         if not isinstance(item, Ref):
-            item = self._define(f"{base}{self._mark}{len(self._rules)}", item)
+            item = self._named(item, base)
         head = self._exactly(item, repeat.least)
         if repeat.most is None:
             return Seq((head, Repeat(item, 0, None)))
         return Seq((head, self._up_to(item, repeat.most - repeat.least)))
+
+    def _named(self, item: Expression, base: str) -> Ref:
+        """A rule for what is repeated: one for all repetitions of it, which else had rules of their own for each count."""
+        key = item if isinstance(item, (Bytes, CharClass)) else id(item)
+        if key not in self._repeats:
+            self._repeats[key] = self._define(f"{base}{self._mark}{len(self._rules)}", item)
+        return self._repeats[key]
 
     def _define(self, name: str, body: Expression) -> Ref:
         if name not in self._rules:

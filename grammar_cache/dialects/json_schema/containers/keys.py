@@ -204,6 +204,8 @@ def other_keys(names: Iterable[str], conditions: tuple[Expression, ...]) -> Expr
 
 def quoted_exactly(name: str) -> Expression:
     """The name in all the spellings that keys have here: some control characters have two."""
+    if min(name, default=" ") >= " ":
+        return quoted(name)
     return seq(QUOTE, encoded(Bytes(name.encode())), QUOTE)
 
 
