@@ -35,7 +35,7 @@ def test_joined_rules_read_and_call_what_each_does(seed: int) -> None:
     entry = [0, *accumulate(rule.states for rule in rules)]
     first = [place for rule in rules for place in (0, *accumulate(map(len, rule.leads)))]
     leads = [pair for rule in rules for of in rule.leads for pair in of.items()]
-    classes, moves, low, high, move_to, calls, call_rule, call_back = joined(
+    class_count, classes, moves, low, high, move_to, calls, call_rule, call_back, rule_of = joined(
         np.array(entry, np.int32),
         np.array(first, np.int32),
         np.array([label for label, _ in leads], np.int32),
@@ -45,7 +45,8 @@ def test_joined_rules_read_and_call_what_each_does(seed: int) -> None:
         np.array([callee for rule in rules for callee in rule.called], np.int32),
     )
     told = {tuple(rule.classes[byte] for rule in rules) for byte in range(256)}
-    assert list(dict.fromkeys(classes.tolist())) == list(range(len(told)))
+    assert list(dict.fromkeys(classes.tolist())) == list(range(class_count)) == list(range(len(told)))
+    assert rule_of.tolist() == [number for number, rule in enumerate(rules) for _ in range(rule.states)]
     for number, rule in enumerate(rules):
         for state, wanted in enumerate(rule.leads, start=entry[number]):
             own = slice(moves[state], moves[state + 1])

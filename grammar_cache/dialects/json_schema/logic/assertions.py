@@ -36,11 +36,13 @@ from grammar_cache.dialects.json_schema.schema.resources import REFERENCES
 from grammar_cache.dialects.json_schema.schema.types import stated_types, stated_values
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, identity
 from grammar_cache.dialects.json_schema.strings import formats
+from grammar_cache.dialects.json_schema.strings.listing_pattern import listed_texts
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import LimitExceeded, UnsupportedFeature
 
 _BEYOND_TYPE = tables.ENFORCED - {"type"}
+_STRING = frozenset({"string"})
 
 _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
 """Beside these even a condition from which nothing follows says something: it evaluates."""
@@ -91,7 +93,9 @@ class FactReader:
     def lists(self, atom: str) -> bool:
         """Whether it is a schema that lists values."""
         value = self._document.node(atom).value if is_schema(atom) else None
-        return isinstance(value, dict) and ("const" in value or "enum" in value)
+        if not isinstance(value, dict):
+            return False
+        return "const" in value or "enum" in value or listed_texts(value.get("pattern")) is not None
 
     def _known(self, node: Node, facts: Facts) -> Facts:
         """Facts that a schema asserts by keywords that the draft knows; `facts`: those that it asserts by all."""
@@ -182,10 +186,13 @@ class FactReader:
         if keywords.none_of(_BEYOND_TYPE):
             return _all_of(stated_types(keywords))
         alternatives = keywords.schemas("oneOf")
+        types, values, strings = stated_types(keywords), stated_values(keywords), StringFacts.read(keywords)
+        if types == _STRING and (texts := listed_texts(keywords.values.get("pattern"))) is not None:
+            values, strings = (*values, texts), replace(strings, patterns=())
         own = (
-            stated_types(keywords),
-            stated_values(keywords),
-            StringFacts.read(keywords),
+            types,
+            values,
+            strings,
             Interval.read(keywords),
             ArrayFacts.read(keywords),
             ObjectFacts.read(keywords),
