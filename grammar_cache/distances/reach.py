@@ -31,7 +31,7 @@ from grammar_cache.vocabulary.trie import Children
 
 _ENDS_PER_WALK = 8
 """Most walks end at far fewer nodes, and those that end at more are few."""
-_ROOM = {"walks": (9, 8), "rows": (11, 16), "links": (11, 16), "ends": (11, 16), "places": (12, 0), "sought": (11, 1)}
+_ROOM = {"walks": (11, 8), "rows": (12, 16), "links": (14, 32), "ends": (14, 32), "places": (12, 0), "sought": (12, 1)}
 """Binary digits of the room that tables begin with at least, and rows in it for a state: few grammars need more.
 Going round again takes longer than clearing more room, and that longer than most walks. Places are those of a walk
 under way: they don't grow with the grammar. Rows that are sought are those of models too.
@@ -193,17 +193,14 @@ def _empty(room: Longs, longest: int, states: int) -> Found:
     walks, rows, links, ends, places, sought = room
     return Found(
         np.zeros(len(room), np.int64),
-        *(_column(walks), _column(walks), _column(walks), _column(walks), _column(walks)),
-        *(np.empty(walks, np.uint8), _free(2 * walks)),
-        *(_column(rows), _column(rows), np.empty(rows, np.int64), np.empty(rows, np.uint8)),
-        *(_column(rows), _free(2 * sought)),
-        *(_free(states), _column(states)),
-        *(_column(links), _column(links), _column(links), _column(links)),
-        *(_column(ends), _column(ends)),
-        *(_column(places), _column(places), _column(places), _column(places), _column(places), _free(2 * places)),
-        *(_free(longest + 1), np.zeros(1, np.int32), np.zeros(1, np.bool_)),
-        *(np.zeros(1, np.int32), np.zeros(1, np.int32)),
-    )
+        _column(walks), _column(walks), _column(walks), _column(walks), _column(walks),
+        np.empty(walks, np.uint8), _free(2 * walks),
+        _column(rows), _column(rows), np.empty(rows, np.int64), np.empty(rows, np.uint8), _column(rows),
+        _free(2 * sought), _free(states), _column(states),
+        _column(links), _column(links), _column(links), _column(links), _column(ends), _column(ends),
+        _column(places), _column(places), _column(places), _column(places), _column(places), _free(2 * places),
+        _free(longest + 1), np.zeros(1, np.int32), np.zeros(1, np.bool_), np.zeros(1, np.int32), np.zeros(1, np.int32),
+    )  # fmt: skip
 
 
 @jit

@@ -68,7 +68,8 @@ class Network:
     """States are numbered deterministically from the grammar alone; rule 0 is the start.
 
     `component[rule]` numbers the left-call components, callers before callees; `cyclic[component]` says that its
-    rules can call themselves before reading a byte. `contents` are by rule. `unique`: of items that may not repeat, by the rule, ascending.
+    rules can call themselves before reading a byte. `contents` are by rule. `unique`: of items that may not repeat, by
+    the rule, ascending.
     """
 
     classes: NDArray[np.uint8]
@@ -217,7 +218,7 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
         largest = max(range(len(dfas)), key=lambda rule: dfas[rule].size)
         message = f"the grammar needs {count} states, more than {limits.states}; the most are {dfas[largest].size}"
         raise LimitExceeded(message, limit="states").of_rule(names[largest])
-    class_count, classes, *columns, rule = joined(
+    class_count, classes, moves, move_low, move_high, move_to, calls, call_rule, call_back, rule = joined(
         entry,
         np.concatenate([dfa.first for dfa in dfas]),
         np.concatenate([dfa.labels for dfa in dfas]),
@@ -227,7 +228,7 @@ def _joined(own: Sequence[Own], nullable: bool, names: tuple[str, ...], limits: 
         np.fromiter(chain.from_iterable(one.called for one in own), np.int32),
     )
     final = np.concatenate([dfa.final for dfa in dfas])
-    states = States(*columns, final, rule)
+    states = States(moves, move_low, move_high, move_to, calls, call_rule, call_back, final, rule)
     begins = entry[:-1].tolist()
     component, cyclic = components(states.first_calls(begins))
     return Network(

@@ -11,7 +11,7 @@ from grammar_cache.dialects.json_schema.containers.member_order import MemberOrd
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.logic.literal_texts import LiteralTexts
 from grammar_cache.dialects.json_schema.logic.shape import Shape
-from grammar_cache.dialects.json_schema.schema.atoms import pointer
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.dialects.json_schema.values import VALUE_RULE, Translation, Values
@@ -36,6 +36,14 @@ class CanonicalValues(Values):
             self._rules.define(self._name(objects.RULE), objects.forms(layout, [member], or_empty=True))
             self._rules.define(self._name(strings.RULE), canonical_scalars.STRING)
         return Ref(self._name(rule))
+
+    def _strings(self, conjunction: Conjunction, shapes: tuple[Shape, ...]) -> list[Expression]:
+        """Strings that several arrays may hold are written once: what a format takes is long."""
+        key = tuple([shape.text for shape in shapes if "string" in shape.types and shape.key and not shape.values])
+        known = self._translation.canonical_strings
+        if key not in known:
+            known[key] = super()._strings(conjunction, shapes)
+        return known[key]
 
     def _spelled(self, scalars: Expression) -> Expression:
         if scalars == Ref(strings.RULE):

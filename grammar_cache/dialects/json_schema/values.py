@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain
 
@@ -24,6 +24,7 @@ from grammar_cache.dialects.json_schema.rules import Rules, blame
 from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.strings import strings
+from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.errors import GrammarError
 from grammar_cache.expression import Bytes, Expression, Ref
 
@@ -43,7 +44,8 @@ _NOT_INTEGRAL = Interval(not_multiples=(Decimal(1),))
 @dataclass(slots=True)
 class Translation:
     """Translation of one document: what its schemas say, and what has been written of it. `reader`: of the
-    schemas, which tells what isn't enforced. `states`: how many an automaton may have.
+    schemas, which tells what isn't enforced. `states`: how many an automaton may have. `canonical_strings`: those that
+    arrays whose items may not repeat have in common.
     """
 
     conjunctions: Conjunctions
@@ -53,6 +55,7 @@ class Translation:
     rules: Rules
     reader: FactReader
     states: int
+    canonical_strings: dict[tuple[StringFacts, ...], list[Expression]] = field(default_factory=dict)
 
 
 class Values:

@@ -354,3 +354,13 @@ def test_made_up_rules_never_take_the_name_of_another() -> None:
     assert reads(clashing, item * 3 + b"a")
     assert reads(clashing, b"z" * 40)
     assert not reads(clashing, b"z" * 40 + b"a")
+
+
+def test_repetitions_of_one_item_share_the_rules_made_for_them() -> None:
+    """An item that is repeated in many places is one rule, with one rule for each count: not so many for each place."""
+    letter = char_class([(0x61, 0x7A)])
+    counted = [Repeat(letter, 100, 100), Repeat(letter, 100, None), Repeat(letter, 0, 200)]
+    alone, several = (network(Seq((Seq(tuple(counted)), Bytes(b"-")) * times)) for times in (1, 20))
+    assert set(several.rule_names) == set(alone.rule_names)
+    assert reads(several, (b"a" * 200 + b"-") * 20)
+    assert not reads(several, (b"a" * 200 + b"-") * 19 + b"a" * 199 + b"-")

@@ -1,4 +1,4 @@
-"""Patterns that list texts, as `^open$` and `^(open|closed)$` do: schemas with them are told apart as those with `enum`."""
+"""Patterns that list texts, as `^open$` and `^(open|closed)$` do: they tell schemas apart as `enum` does."""
 
 from __future__ import annotations
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
+from grammar_cache.dialects.json_schema.compiler import parse
 from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.search import Search
@@ -12,6 +16,7 @@ from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.limits import Limits
+from tests.grammar_cache.dialects.json_schema.oracle import generates_value, is_valid
 
 _NAMED: dict[str, Json] = {
     "chain": {"$ref": "#/$defs/object"},
@@ -43,3 +48,25 @@ def test_plain_schemas_have_the_shape_that_a_search_finds(conjunction: Conjuncti
     assert list(conjunctions.shapes(conjunction)) == searched
     loose = list(Search(conjunctions, reader, 3, loose=True).alternatives(conjunction))
     assert conjunctions.empty(conjunction) is (not loose)
+
+
+def test_schemas_that_meet_in_several_orders_are_one() -> None:
+    """A member of which two schemas speak is written once, whichever of them comes first in each place."""
+    inner = {"type": "object", "required": ["x"]}
+    named = {
+        "one": {"properties": {"deep": {**inner, "properties": {"x": {"type": "integer"}, "a": {"type": "null"}}}}},
+        "other": {"properties": {"deep": {**inner, "properties": {"x": {"minimum": 3}, "b": {"type": "null"}}}}},
+    }
+    both = [{"$ref": "#/$defs/one"}, {"$ref": "#/$defs/other"}]
+    schema: Any = {
+        "properties": {"p": {"type": "object", "allOf": both}, "q": {"type": "object", "allOf": both[::-1]}},
+        "$defs": named,
+    }
+    grammar = parse(json.dumps(schema))
+    assert [name for name in grammar.rules if name.startswith("object") and "deep" in name] == [
+        "object #/$defs/one/properties/deep & #/$defs/other/properties/deep"
+    ]
+    for place in ("p", "q"):
+        for deep in ({"x": 3}, {"x": 3, "a": None, "b": None}, {"x": 2}, {"x": 3, "b": 1}, {"a": None}):
+            value = {place: {"deep": deep}}
+            assert generates_value(schema, value) is is_valid(schema, json.dumps(value)), value
