@@ -21,7 +21,7 @@ from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.numbers.numbers import Interval
 from grammar_cache.dialects.json_schema.rule_names import rule_name
 from grammar_cache.dialects.json_schema.rules import Rules, blame
-from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, pointer
+from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
@@ -84,18 +84,16 @@ class Values:
         self._arrays = 0
         self._numbers: dict[tuple[Interval, bool], Expression] = {}
         self._values: dict[Conjunction, Expression] = {}
-        self._together: dict[frozenset[str], Expression] = {}
         self._of_types: dict[frozenset[str], Expression] = {}
 
     def value(self, conjunction: Conjunction) -> Expression:
         """The values that satisfy all these schemas."""
         found = self._values.get(conjunction)
         if found is None:
-            said = tuple([atom for atom in dict.fromkeys(conjunction) if atom != TRUE])
-            together = frozenset(said)
-            if together not in self._together:
-                self._together[together] = self._new_value(said)
-            found = self._values[conjunction] = self._together[together]
+            said = self._conjunctions.first_met(conjunction)
+            if said not in self._values:
+                self._values[said] = self._new_value(said)
+            found = self._values[conjunction] = self._values[said]
         self._rules.spend(_USE)
         return found
 

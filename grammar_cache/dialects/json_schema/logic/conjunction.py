@@ -52,26 +52,36 @@ class Conjunctions:
         self._limits = limits
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
+        self._met: dict[frozenset[str], Conjunction] = {}
         self._empty: dict[tuple[Conjunction, int], bool] = {}
         self._excluded: dict[tuple[str, Conjunction], bool] = {}
         self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
         self._ends: dict[str, str] = {}
         self._members: dict[str, MemberValues] = {}
 
+    def first_met(self, conjunction: Conjunction) -> Conjunction:
+        """The schemas, each once, in the order in which they were first asked for together."""
+        said = tuple([atom for atom in dict.fromkeys(conjunction) if atom != TRUE])
+        return self._met.setdefault(frozenset(said), said) if len(said) > 1 else said
+
     def shapes(self, conjunction: Conjunction) -> tuple[Shape, ...]:
         """The alternatives, without those that are seen to exclude themselves."""
         if conjunction not in self._known:
-            plain = self._plain(conjunction, self._reader.facts)
-            if plain is not None:
-                shape = self._one_shape(*plain, _LEVELS)
-                found: tuple[Shape, ...] | None = (shape,) if shape.types else ()
-            else:
-                found = self._found(conjunction, Denials.EACH)
-            if found is None:
-                thrifty = (self._found(conjunction, way) or () for way in (Denials.GENTLEST, Denials.FIRST))
-                found = tuple({shape.key: shape for shape in chain.from_iterable(thrifty)}.values())
-            self._known[conjunction] = found
+            met = self.first_met(conjunction)
+            self._known[conjunction] = self._worked_out(met) if met == conjunction else self.shapes(met)
         return self._known[conjunction]
+
+    def _worked_out(self, conjunction: Conjunction) -> tuple[Shape, ...]:
+        plain = self._plain(conjunction, self._reader.facts)
+        if plain is not None:
+            shape = self._one_shape(*plain, _LEVELS)
+            found: tuple[Shape, ...] | None = (shape,) if shape.types else ()
+        else:
+            found = self._found(conjunction, Denials.EACH)
+        if found is None:
+            thrifty = (self._found(conjunction, way) or () for way in (Denials.GENTLEST, Denials.FIRST))
+            found = tuple({shape.key: shape for shape in chain.from_iterable(thrifty)}.values())
+        return found
 
     def _found(
         self, conjunction: Conjunction, denials: Denials, *, forgiving: bool = False
