@@ -209,6 +209,8 @@ def linked(code: Code, number: Mapping[str, int], inline: Callable[[str, bool], 
 
     Inlined rules stand behind, each once.
     """
+    if not code.names:
+        return FlatExpression(code.ops, code.root, ())
     segments, offsets = [code], [0]
     root_of: dict[tuple[str, bool], int] = {}
     called: set[int] = set()

@@ -12,7 +12,7 @@ def rule_name(kind: str, key: Conjunction) -> str:
     """Name of the rule of a kind for a conjunction, unambiguous: in the fragment form of a JSON Pointer there is no
     space.
     """
-    return f"{kind} {' & '.join('#' + quote(atom, safe='/$') for atom in key)}"
+    return f"{kind} {' & '.join('#' + quote(atom, safe='/:$') for atom in key)}"
 
 
 def pointer_of(rule: str, grammar: Grammar) -> str:

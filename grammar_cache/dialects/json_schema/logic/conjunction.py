@@ -30,7 +30,7 @@ from grammar_cache.limits import Limits
 
 _STEPS_PER_RULE = 4
 """Steps of a search per rule of the limit: 200,000 with the usual limit, which take some 0.7 s.
-Of MaskBench's 11,305 schemas those that need more than 177,000 need more than twice as many."""
+MaskBench's schemas that compile need up to 66,000."""
 _MOST_SHAPES = 2_000
 """Alternatives, but for those that list their values: each takes half a millisecond. MaskBench's schemas make up to
 729."""
@@ -48,7 +48,6 @@ class Conjunctions:
 
     def __init__(self, reader: FactReader, patterns: Patterns, limits: Limits) -> None:
         self._reader = reader
-        self._patterns = patterns
         self._limits = limits
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
@@ -58,6 +57,7 @@ class Conjunctions:
         self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
         self._ends: dict[str, str] = {}
         self._members: dict[str, MemberValues] = {}
+        self._possibility = Possibility(self.empty, patterns, self.spend)
 
     def first_met(self, conjunction: Conjunction) -> Conjunction:
         """The schemas, each once, in the order in which they were first asked for together."""
@@ -152,7 +152,7 @@ class Conjunctions:
 
     def possible(self, shape: Shape, levels: int) -> frozenset[str]:
         """Types of the shape that are not seen to be impossible so many levels deep."""
-        return Possibility(self.empty, self._patterns, self.spend).types(shape, levels)
+        return self._possibility.types(shape, levels)
 
     def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
