@@ -90,7 +90,7 @@ def reach(network: Network, readings: Readings, states: Ints, limit: int, interr
     if status == _CROWDED:
         raise LimitExceeded(f"more than {limit} configurations", limit="configurations")
     if status == STOPPED:
-        interrupt.check()
+        interrupt.check()  # raises: what was set stays set
     return found
 
 

@@ -217,7 +217,9 @@ class Inlining:
         return Seq((head, self._up_to(item, repeat.most - repeat.least)))
 
     def _named(self, item: Expression, base: str) -> Ref:
-        """A rule for what is repeated, one for all its repetitions: else each had rules of its own for its counts."""
+        """A rule for what is repeated: one for all repetitions of a class or a literal, and of what is the same object,
+        which `_rules` keeps. Else each had rules of its own for its counts.
+        """
         key = item if isinstance(item, (Bytes, CharClass)) else id(item)
         if key not in self._repeats:
             self._repeats[key] = self._define(f"{base}{self._mark}{len(self._rules)}", item)

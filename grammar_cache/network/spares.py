@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from grammar_cache.errors import UnsupportedFeature
-from grammar_cache.expression import EMPTY, Bytes, Expression, Grammar, Ref, Required, Seq, Unique, references
+from grammar_cache.errors import EmptyLanguage, UnsupportedFeature
+from grammar_cache.expression import EMPTY, NOTHING, Bytes, Expression, Grammar, Ref, Required, Seq, Unique, references
 
 Texts: TypeAlias = Callable[[Grammar, int], list[bytes]]
-"""Function that gives at most so many of the shortest texts of a grammar, of those that a bounded search finds."""
+"""Function that gives at most so many of the shortest texts of a grammar, of those that a bounded search finds. It
+raises EmptyLanguage where there are none.
+"""
 
 
 def with_spares(grammar: Grammar, texts: Texts) -> Grammar:
@@ -27,8 +29,14 @@ def with_spares(grammar: Grammar, texts: Texts) -> Grammar:
     rules, unique = dict(grammar.rules), dict(grammar.unique)
     for name, array in grammar.unique.items():
         if array.required is not None:
-            made, unique[name] = _spared(name, array, array.required, _spares(array.required, grammar, texts))
-            rules |= made
+            try:
+                spares = _spares(array.required, grammar, texts)
+            except EmptyLanguage:  # where no item can be there is no array, which may be left out
+                rules[name] = NOTHING
+                del unique[name]
+            else:
+                made, unique[name] = _spared(name, array, array.required, spares)
+                rules |= made
     return replace(grammar, rules=rules, unique=unique)
 
 

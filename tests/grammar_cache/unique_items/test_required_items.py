@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from grammar_cache import CompiledGrammar, Limits, Vocabulary
-from grammar_cache.errors import LimitExceeded, UnsupportedFeature
+from grammar_cache.errors import EmptyLanguage, LimitExceeded, UnsupportedFeature
 from tests.grammar_cache.unique_items.schemas import SHORT, compiled, judge
 
 BYTES = [bytes((byte,)) for byte in range(256)]
@@ -120,3 +120,15 @@ def test_the_searches_for_spare_items_share_their_fuel() -> None:
     with pytest.raises(UnsupportedFeature, match="of which a bounded search finds 0") as refusal:
         grammar({"type": "object", "properties": arrays})
     assert refusal.value.pointer is not None
+
+
+@pytest.mark.parametrize("least", [1, 2, 5])
+def test_an_array_whose_items_have_no_text_may_be_left_out(least: int) -> None:
+    """Where only an automaton tells that no item can be, an array that needs some is none: what is around it stays."""
+    array = several({"type": "string", "pattern": "^.$", "format": "date"}, least)
+    for schema in ({"type": "object", "properties": {"q": array}}, {"anyOf": [array, {"type": "object"}]}):
+        made = grammar(schema)
+        assert made.consume_bytes(made.start, b"{}") is not None
+        assert made.consume_bytes(made.start, b"[") is None
+    with pytest.raises(EmptyLanguage):
+        grammar(array)

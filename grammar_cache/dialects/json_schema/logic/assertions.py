@@ -95,7 +95,9 @@ class FactReader:
         value = self._document.node(atom).value if is_schema(atom) else None
         if not isinstance(value, dict):
             return False
-        return "const" in value or "enum" in value or listed_texts(value.get("pattern")) is not None
+        if "const" in value or "enum" in value:
+            return True
+        return value.get("type") == "string" and listed_texts(value.get("pattern")) is not None
 
     def _known(self, node: Node, facts: Facts) -> Facts:
         """Facts that a schema asserts by keywords that the draft knows; `facts`: those that it asserts by all."""

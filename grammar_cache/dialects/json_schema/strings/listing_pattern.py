@@ -6,6 +6,10 @@ import re
 
 from grammar_cache.dialects.json_schema.schema.loading import Json
 
+_MOST = 100
+"""Texts up to which a pattern counts as a list: each is compared by itself, where an automaton reads all of them."""
+
+# Control characters have several spellings in JSON, surrogates none. Escaped is what means something else by itself.
 _TEXT = r"(?:[^\x00-\x1f\ud800-\udfff^$\\.*+?()\[\]{}|]|\\[\^$\\.*+?()\[\]{}|/])+"
 _LISTING = re.compile(rf"\^(?:({_TEXT})|\((?:\?:)?({_TEXT}(?:\|{_TEXT})*)\))\$")
 _ALTERNATIVE = re.compile(_TEXT)
@@ -13,9 +17,9 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 def listed_texts(pattern: Json) -> tuple[str, ...] | None:
-    """The texts that a pattern matches, where it plainly lists them, each in one spelling; None for any other value."""
+    """The texts that a pattern matches, where it plainly lists a few; None for any other value."""
     listing = _LISTING.fullmatch(pattern) if isinstance(pattern, str) else None
-    if listing is None:
+    texts = [] if listing is None else _ALTERNATIVE.findall(listing[1] or listing[2])
+    if not 0 < len(texts) <= _MOST:
         return None
-    texts = _ALTERNATIVE.findall(listing[1] or listing[2])
     return tuple(dict.fromkeys(_ESCAPED.sub(r"\1", text) for text in texts))

@@ -69,6 +69,13 @@ def test_values_are_those_of_the_schema(pattern: str, beside: dict[str, Any]) ->
             assert generates_value(tried, value) is is_valid(tried, json.dumps(value)), (tried, value)
 
 
+def test_long_lists_stay_patterns() -> None:
+    """A hundred texts are a list; more are read by an automaton, where each of a list is compared by itself."""
+    few, many = ([f"w{number}" for number in range(count)] for count in (100, 101))
+    assert listed_texts(f"^({'|'.join(few)})$") == tuple(few)
+    assert listed_texts(f"^({'|'.join(many)})$") is None
+
+
 def test_many_kinds_are_told_apart_by_their_patterns() -> None:
     """A tree of nodes of forty kinds, each named by a pattern, is read: not each pair is compared, node by node."""
     kinds = [f"Kind{number}" for number in range(40)]
