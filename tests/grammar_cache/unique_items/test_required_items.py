@@ -124,7 +124,7 @@ def test_the_searches_for_spare_items_share_their_fuel() -> None:
 
 @pytest.mark.parametrize("least", [1, 2, 5])
 def test_an_array_whose_items_have_no_text_may_be_left_out(least: int) -> None:
-    """Where only an automaton tells that no item can be, an array that needs some is none: what is around it stays."""
+    """An array that needs items is none where only an automaton tells that no item can be: what is around it stays."""
     array = several({"type": "string", "pattern": "^.$", "format": "date"}, least)
     for schema in ({"type": "object", "properties": {"q": array}}, {"anyOf": [array, {"type": "object"}]}):
         made = grammar(schema)
