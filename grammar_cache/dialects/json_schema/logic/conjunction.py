@@ -48,6 +48,7 @@ class Conjunctions:
 
     def __init__(self, reader: FactReader, patterns: Patterns, limits: Limits) -> None:
         self._reader = reader
+        self._patterns = patterns
         self._limits = limits
         self._fuel = limits.rules * _STEPS_PER_RULE
         self._known: dict[Conjunction, tuple[Shape, ...]] = {}
@@ -57,7 +58,6 @@ class Conjunctions:
         self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
         self._ends: dict[str, str] = {}
         self._members: dict[str, MemberValues] = {}
-        self._possibility = Possibility(self.empty, patterns, self.spend)
 
     def first_met(self, conjunction: Conjunction) -> Conjunction:
         """The schemas, each once, in the order in which they were first asked for together."""
@@ -152,7 +152,7 @@ class Conjunctions:
 
     def possible(self, shape: Shape, levels: int) -> frozenset[str]:
         """Types of the shape that are not seen to be impossible so many levels deep."""
-        return self._possibility.types(shape, levels)
+        return Possibility(self.empty, self._patterns, self.spend).types(shape, levels)  # kept, it would be a cycle
 
     def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
