@@ -42,11 +42,6 @@ class States:
         return len(self.final)
 
     @property
-    def tail(self) -> Flags:
-        """Flags of the states that are final, with nothing after them."""
-        return self.final & ~self.live
-
-    @property
     def live(self) -> Flags:
         """Liveness of each state: whether anything follows within its rule."""
         moves, calls = self.move_first, self.call_first
