@@ -63,7 +63,8 @@ def report(items: Sequence[Item], rows: Sequence[MaskRow], missing: Sequence[str
     header = ["engine", "compiled", "valid as written", "or in the schema's order", "invalid accepted"]
     header += ["fully right as written", "or in order", "refused / timeout / memory / crash"]
     times = [_times(_label(name), by_engine[name], failed) for name in engines]
-    columns = ["engine", "compile ms p50", "p95", "max", "mask µs p50", "p99", "mean", "steps", "MB each"]
+    columns = ["engine", "compile ms p50", "p95", "max", "mask µs p50", "p99", "mean"]
+    columns += ["again p50", "p99", "steps", "MB each", "given back"]
     parts = [
         markdown(header, verdicts),
         f"Times over the {len(items) - len(failed)} schemas that every engine compiles:",
@@ -126,13 +127,17 @@ def _accepted_wrongly(item: Item, row: MaskRow) -> list[str]:
 def _times(label: str, rows: Sequence[MaskRow], failed: Collection[str]) -> list[str]:
     common = [row for row in rows if row.schema not in failed]
     compiles, steps = [row.compile_ms for row in common], [step for row in common for step in row.steps_us]
+    again = [step for row in common for step in row.again_us]
     if not compiles or not steps:
-        return [label, *["–"] * 8]
+        return [label, *["–"] * 11]
     cells = [quantile(compiles, share) for share in (0.5, 0.95, 1.0)]
     cells += [quantile(steps, 0.5), quantile(steps, 0.99), sum(steps) / len(steps)]
+    cells += [quantile(again, 0.5), quantile(again, 0.99)]
     held = [row.held for row in rows if row.held]
     each = number((held[-1] - held[0]) / (len(held) - 1) / 1e6) if len(held) > 1 else "–"
-    return [label, *map(number, cells), str(len(steps)), each]
+    returned = [row.returned for row in rows if row.returned]
+    back = number(returned[0] / len(held) / 1e6) if returned else "–"
+    return [label, *map(number, cells), str(len(steps)), each, back]
 
 
 def _share(verdicts: Sequence[bool]) -> str:

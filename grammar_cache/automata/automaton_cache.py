@@ -27,7 +27,7 @@ from grammar_cache.interrupt import Interrupt
 from grammar_cache.loops.array_types import Flags, Ints
 from grammar_cache.loops.jit import jit
 
-LARGEST = 4_000_000
+LARGEST = 2_000_000
 """Numbers (of 4 bytes) in all automata that are kept."""
 _OVERHEAD = 256
 """Numbers that one program is counted as more, and one automaton, however small."""
@@ -78,7 +78,7 @@ class AutomatonCache:
 
     def __init__(self, largest: int = LARGEST) -> None:
         self.totals = CompleteDfaCache()
-        self._programs: LruCache[bytes, CachedAutomata] = LruCache(largest, share=4)
+        self._programs: LruCache[bytes, CachedAutomata] = LruCache(largest, share=2)
         self._codes: dict[int, tuple[ref[Expression], Code]] = {}
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class AutomatonCache:
         return known
 
     def keep(self, key: bytes, known: CachedAutomata) -> None:
-        """Caches a program, again each time that it has grown, unless it takes more than a quarter of the room."""
+        """Caches a program, again each time that it has grown, unless it takes more than half of the room."""
         weight = _OVERHEAD + sum(automaton.weight for automaton in list(known.automata.values()))
         self._programs.keep(key, known, weight)
 

@@ -22,7 +22,7 @@ WORK = 32
 GROWTH = 4
 """Growth of a product, as a multiple of the larger automaton, above which it is made minimal."""
 
-LARGEST = 2_000_000
+LARGEST = 1_000_000
 """Numbers (of 4 bytes) in all tables that are kept."""
 _OVERHEAD = 256
 """Numbers that a table is counted as more, however small."""
@@ -99,10 +99,10 @@ def _minimised(total: CompleteDfa, limit: int, interrupt: Interrupt) -> Complete
 
 
 class CompleteDfaCache(LruCache[bytes, CompleteDfa]):
-    """Complete automata by what they are made of. One that takes more than a quarter of the room isn't cached."""
+    """Complete automata by what they are made of. One that takes more than half of the room isn't cached."""
 
     def __init__(self, largest: int = LARGEST) -> None:
-        super().__init__(largest, share=4)
+        super().__init__(largest, share=2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,8 @@ from grammar_cache.loops.jit import jit
 from grammar_cache.vocabulary.trie import Trie
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-CACHE_BYTES = 32 << 20
+CACHE_BYTES = 8 << 20
+"""Some eight tries of 128,256 tokens: what is found along a trie is kept, so few are asked for again."""
 MOST_CLASSES = 32
 """Classes of bytes in a trie: of 600 real schemas none has a trie of more than 30 that is small enough."""
 SHARE = 8

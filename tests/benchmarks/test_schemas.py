@@ -66,7 +66,7 @@ def test_masks_follow_every_instance(
     assert main(["schemas", "--tokenizer", "bytes", "--repeats", "2", "--out", str(corpus)]) == 0
     closed, pair, refused = rows(corpus, "schemas")
     assert (closed["written"], closed["reordered"]) == ([True, False, False], [True, False, False])
-    assert len(closed["steps_us"]) == len('{"a": 1}') + len('{"a": "')
+    assert len(closed["steps_us"]) == len(closed["again_us"]) == len('{"a": 1}') + len('{"a": "')
     assert (pair["written"], pair["reordered"]) == ([False, False], [True, False])
     assert refused["failure"] == "refused"
     printed = capsys.readouterr().out
