@@ -206,13 +206,22 @@ def _rounds(node: Repeat, item: _Measured, most: int, turns: int) -> Iterator[Ex
         count = min(count, node.most)
     if not count:
         yield EMPTY
+    before: Expression | None = None
     while count >= max(1, node.least):
-        yield repeat(_at_most(item, most // count, turns), node.least, count)
-        count = _fewer(count, most // count)
+        room = most // count
+        one = _at_most(item, room, turns)
+        if one != before:  # else more rounds of it have been there
+            yield repeat(one, node.least, count)
+        if item.longest is not None and item.longest <= room:
+            return
+        count, before = _fewer(count, room, item.longest or most, most), one
 
 
-def _fewer(count: int, room: int) -> int:
-    """Number of rounds to try next, after `count` of so much room each: every number is one more reading of a text."""
+def _fewer(count: int, room: int, longest: int, most: int) -> int:
+    """Number of rounds to try next, after `count` of so much room each: every number is one more reading of a text. No
+    fewer than those in which each may be the `longest`.
+    """
     if count == 1:
         return 0
-    return max(1, count // 4 if room >= _ROOMY else count // 2 if count > _MANY else count * 2 // 3)
+    fewer = count // 4 if room >= _ROOMY else count // 2 if count > _MANY else count * 2 // 3
+    return max(1, fewer, most // longest)

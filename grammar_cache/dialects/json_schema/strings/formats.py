@@ -67,9 +67,10 @@ def _references(more: str, private: str) -> tuple[str, str]:
     query = f"\\?(?:{pchar}|[/?{private}])*"
     tail = f"(?:{query})?(?:#(?:{pchar}|[/?])*)?"
     authority = f"(?:(?:{name}|:)*@)?(?:\\[(?:{_IPV6})\\]|{name}*)(?::[0-9]{{0,5}})?"
-    rooted = f"(?://{authority}(?:/{pchar}*)*|/(?:{pchar}+(?:/{pchar}*)*)?)"
-    absolute = f"[A-Za-z][A-Za-z0-9+.-]*:(?:{rooted}|{pchar}+(?:/{pchar}*)*)?{tail}"
-    return absolute, f"(?:{rooted}|{first_segment}(?:/{pchar}*)*)?{tail}"
+    path = f"(?:{pchar}|/)*"  # segments and slashes together: where lengths are bounded, one part is better than many
+    rooted = f"(?://{authority}(?:/{path})?|/(?:{pchar}{path})?)"
+    absolute = f"[A-Za-z][A-Za-z0-9+.-]*:(?:{rooted}|{pchar}{path})?{tail}"
+    return absolute, f"(?:{rooted}|{first_segment}(?:/{path})?)?{tail}"
 
 
 _URI, _RELATIVE = _references("", "")

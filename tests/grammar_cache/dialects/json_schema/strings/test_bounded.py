@@ -14,6 +14,7 @@ from grammar_cache.configurations.interner import Configurations
 from grammar_cache.dialects.json_schema.expressions.matching import belongs
 from grammar_cache.dialects.json_schema.strings import bounded
 from grammar_cache.dialects.regex import compiler as regex
+from grammar_cache.expression import Alt, Repeat, Seq
 from grammar_cache.limits import Limits
 from grammar_cache.network.network import Network, build
 from server.checking import member_order
@@ -57,6 +58,7 @@ def test_all_that_is_left_satisfies_both(pattern: str, least: int, most: int | N
         ({"pattern": "^data:[a-z]*$", "maxLength": 32767}, ["data:", "data:" + "x" * 32762]),
         ({"pattern": "^([a-z][0-9])+$", "minLength": 10000}, ["a1" * 5000, "b2" * 5001]),
         ({"format": "uri", "maxLength": 2000}, ["https://a.example/b/c?d=e#f", "urn:x:1", "http://h/" + "p" * 900]),
+        ({"format": "uri", "minLength": 1, "maxLength": 2083}, ["https://a.example/" + "s/" * 40 + "%C3%A9" * 90]),
     ],
 )
 def test_a_long_text_of_a_pattern_takes_few_states(keywords: dict[str, object], texts: list[str]) -> None:
@@ -84,6 +86,18 @@ def test_and_nothing_else_is_generated(keywords: dict[str, object], texts: list[
     for text in texts:
         assert not is_valid(schema, json.dumps(text))
         assert not member_order.derives(table, json.dumps(text)), text[:60]
+
+
+def test_rounds_that_others_hold_are_not_written_again() -> None:
+    """Each round has one or three characters: as many as there may be of one each, or a third as many of either."""
+    found = bounded.bounded(regex.parse("^((a|bcd)*(e|fgh)*)$", search=True, limits=Limits()), 0, 6000)
+    assert found is not None
+    todo, counts = [found], set()
+    for node in todo:  # grows while it is read
+        todo += node.items if isinstance(node, Seq | Alt) else [node.item] if isinstance(node, Repeat) else []
+        counts |= {node.most} if isinstance(node, Repeat) else set()
+    share = 6000 // 8
+    assert counts == {6000 - share, (6000 - share) // 3, share, share // 3}
 
 
 def test_short_ones_are_counted_exactly() -> None:
