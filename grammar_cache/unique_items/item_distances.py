@@ -68,6 +68,21 @@ class ItemDistances:
         found = self._leaving.distance(place) if place.may_repeat else self._within(place.configuration, left)
         return found + reserve if found <= left else INFINITE
 
+    def behind_outside(self, here: int, after: Sequence[ItemPlace | int], tokens: int) -> Ints:
+        """See `CompiledGrammar.distances_behind`, of a configuration outside of all arrays."""
+        plain, begun = np.full(len(after), DEAD, np.int32), dict[int, int]()
+        for at, place in enumerate(after):
+            if isinstance(place, int):
+                plain[at] = place
+            elif place.owes and place.spares == DEAD:
+                begun[at] = self.additive(place)
+            else:
+                plain[at] = place.configuration if place.spares == DEAD else place.spares
+        values = self._compiled.distances_behind(here, plain, tokens)
+        for at, distance in begun.items():
+            values[at] = distance if distance <= tokens else INFINITE
+        return values
+
     def behind(self, here: ItemPlace, after: Sequence[ItemPlace | int], tokens: int) -> Ints:
         """See `CompiledGrammar.distances_behind`."""
         values, spares = self._behind_item(here, after, tokens), self._places.by_spares(here)

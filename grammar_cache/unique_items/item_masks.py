@@ -61,20 +61,39 @@ class ItemMasks:
         """The mask of a place, if it is remembered."""
         return self._known.get((number, budget))
 
+    def outside(self, configuration: int, budget: int | None) -> Mask:
+        """The mask of a configuration outside of all arrays: that of the compiled grammar, and tokens that open an
+        array of required items and begin its first one.
+        """
+        openings, known = self._tokens.openings(configuration), self.known(configuration, budget)
+        if not openings:
+            return self._compiled.token_mask(configuration, budget)
+        if known is None:
+            left = INFINITE - 1 if budget is None else budget - 1
+            strings = [string for string, begun in openings.items() if self._distances.additive(begun) <= left]
+            flags = self._compiled.mask(configuration, budget).copy()
+            flags[self._strings.ids(strings)] = True
+            known = self._kept(configuration, budget, flags)
+        return known
+
     def of(self, number: int, place: ItemPlace, budget: int | None) -> Mask:
         """The mask of a place, given its number."""
         known = self.known(number, budget)
         if known is None:
-            words = np.zeros(mask_bytes(self._compiled.vocabulary.size), np.uint8)
             try:
-                packed = np.packbits(self._flags(place, budget), bitorder="little")
+                flags = self._flags(place, budget)
             finally:
                 self._leaving.forget_passing()
-            words[: len(packed)] = packed
-            bits = TokenBits.of(words)
-            known = Mask((bits,), 4 * bits.size, narrowed=None, own_bytes=bits.size_bytes)
-            self._known.keep((number, budget), known, known.size_bytes)
+            known = self._kept(number, budget, flags)
         return known
+
+    def _kept(self, number: int, budget: int | None, flags: NDArray[np.bool_]) -> Mask:
+        words, packed = np.zeros(mask_bytes(len(flags)), np.uint8), np.packbits(flags, bitorder="little")
+        words[: len(packed)] = packed
+        bits = TokenBits.of(words)
+        mask = Mask((bits,), 4 * bits.size, narrowed=None, own_bytes=bits.size_bytes)
+        self._known.keep((number, budget), mask, mask.size_bytes)
+        return mask
 
     def _flags(self, place: ItemPlace, budget: int | None) -> NDArray[np.bool_]:
         """Flags of the tokens that fit."""

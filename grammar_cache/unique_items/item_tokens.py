@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,9 @@ _LAST = frozenset(b'"}]0123456789')
 _FIRST_BYTES = frozenset(bytes((byte,)) for byte in b'"{}[],:-0123456789tfn')
 """Beginnings of tokens of a JSON text."""
 _GAP_BYTES = frozenset(GAPS)
+_OPENING = ord("[")
+_BEFORE_ITEMS = frozenset((*GAPS, *b'",:[{'))
+"""Bytes of a token that may stand before an array's first item: a key isn't among them."""
 
 
 class CompactStrings(NamedTuple):
@@ -32,7 +35,8 @@ class ItemTokens:
 
     `compact`: by the state of a text, strings with white space that doesn't count behind it. `ending`: those with a
     byte that ends an item, `leaving`: with a bracket. `commas`: those with a comma behind what may end an item, by what
-    is before it: numbers, each with what is behind it. `ends`: ids of tokens that begin with a byte that ends an item.
+    is before it: numbers, each with what is behind it. `openings`: likewise those with a bracket that may open an
+    array, and an item begun behind it. `ends`: ids of tokens that begin with a byte that ends an item.
     `unspelled`: ids of tokens with a byte that is no token by itself. `unquoted`: flags of strings without quotation
     marks and backslashes, which leave a text in a string or outside of one as it was.
     """
@@ -46,7 +50,8 @@ class ItemTokens:
         self.compact |= dict.fromkeys((Lexical.BETWEEN, Lexical.GAP), self._compacted(spaced, Lexical.GAP))
         self.ending = _with(ENDS, vocabulary)
         self.leaving = _with(b"]", vocabulary)
-        self.commas = self._commas(_with(b",", vocabulary))
+        self.commas = self._parted(_with(b",", vocabulary), _at_commas)
+        self.openings = self._parted(_with(b"[", vocabulary), _at_openings)
         self.unquoted = np.ones(len(self.strings), np.bool_)
         self.unquoted[list(quoted | _with(b"\\", vocabulary))] = False
         ends = np.array([text[0] in ENDS for text in self.strings] + [False])  # -1 is no string
@@ -93,10 +98,12 @@ class ItemTokens:
         found.sort()
         return CompactStrings([text for text, _ in found], [number for _, number in found])
 
-    def _commas(self, strings: Iterable[int]) -> dict[bytes, list[tuple[int, bytes]]]:
+    def _parted(
+        self, strings: Iterable[int], parts: Callable[[bytes], Iterator[tuple[bytes, bytes]]]
+    ) -> dict[bytes, list[tuple[int, bytes]]]:
         found: dict[bytes, list[tuple[int, bytes]]] = {}
         for string in sorted(strings):
-            for before, behind in _parted(self.strings[string]):
+            for before, behind in parts(self.strings[string]):
                 found.setdefault(before, []).append((string, behind))
         return found
 
@@ -120,7 +127,16 @@ def _with(marks: Iterable[int], vocabulary: Vocabulary) -> frozenset[int]:
     return frozenset(vocabulary.string_of[np.flatnonzero(np.diff(met))].tolist()) - {-1}
 
 
-def _parted(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _at_openings(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Bytes up to each bracket that may open an array, and an item's first bytes behind it."""
+    for place, byte in enumerate(text):
+        if byte not in _BEFORE_ITEMS:
+            break
+        if byte == _OPENING and text[place + 1 :].strip(GAPS):
+            yield text[: place + 1], text[place + 1 :]
+
+
+def _at_commas(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Bytes before and behind each comma that an item may end before."""
     place = text.find(b",")
     while place >= 0:

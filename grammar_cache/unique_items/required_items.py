@@ -32,6 +32,11 @@ class RequiredItems:
         self._nodes: dict[tuple[int, int], int] = {}
         self._after: dict[tuple[int, int], int] = {}
 
+    @property
+    def arrays(self) -> bool:
+        """Whether there are such arrays."""
+        return bool(self._rules)
+
     def after_first(self, array: OpenArray) -> int:
         """Number of the items that have to follow the first one."""
         return len(self._texts.get(array.rule, (b"",))) - 1

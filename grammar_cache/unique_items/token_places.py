@@ -1,6 +1,7 @@
 """Places behind tokens. What most tokens lead to is known of the compiled grammar, without a look at their bytes.
 
-A token may go over the comma behind an item, if all behind it is inside of the next one.
+A token may go over the comma behind an item, if all behind it is inside of the next one; and open an array of required
+items, if all behind the bracket is inside of the first one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from grammar_cache.unique_items.item_place import ItemPlace, OpenItem
 from grammar_cache.unique_items.item_sets import EMPTY
 from grammar_cache.unique_items.item_texts import NO_TEXT
 from grammar_cache.unique_items.item_tokens import ItemTokens
-from grammar_cache.unique_items.open_arrays import OpenArray
+from grammar_cache.unique_items.open_arrays import ENTRY_BYTES, OpenArray
 from grammar_cache.unique_items.places import ENDS, ItemPlaces
 
 CROSSING_BYTES = 400
@@ -49,6 +50,8 @@ class TokenPlaces:
         self._tokens = tokens
         self._crossings: dict[_Where, tuple[Crossing, ...]] = {}
         self._over: dict[_Where, dict[int, tuple[bytes, ItemPlace, bytes]]] = {}
+        self._openings: dict[int, dict[int, ItemPlace]] = {}
+        self._opening = {string for same in tokens.openings.values() for string, _ in same}
 
     def behind(self, place: ItemPlace | int, token: int, *, reserved: bool = False) -> ItemPlace | int:
         """The place behind a token, DEAD (-1) if it leads nowhere. `reserved`: also beyond the limit. Raises
@@ -78,6 +81,21 @@ class TokenPlaces:
             known = self._crossings[_where(place)] = self._found_crossings(place)
         return known
 
+    def openings(self, configuration: int) -> dict[int, ItemPlace]:
+        """Places behind the strings that open an array of required items outside of all arrays, and begin its first
+        item as none of its spare items does: by string.
+        """
+        if not self.places.required.arrays:
+            return {}
+        known = self._openings.get(configuration)
+        if known is None:
+            known = self._openings[configuration] = self._found_openings(configuration)
+        return known
+
+    def known_openings(self, configuration: int) -> dict[int, ItemPlace] | None:
+        """The same places, if they are known."""
+        return self._openings.get(configuration) if self.places.required.arrays else {}
+
     def behind_comma(self, place: ItemPlace, before: bytes, *, stays: bool) -> ItemPlace | None:
         """The place behind the comma that follows some bytes of the item of a place; None where that item was there
         before, can't end yet, or is the last one. One that doesn't stay is only looked at.
@@ -106,11 +124,15 @@ class TokenPlaces:
             return DEAD
         string = int(vocabulary.string_of[token])
         if isinstance(place, int):
+            found: ItemPlace | int
+            if after == DEAD and string in self._opening and self.places.required.arrays:
+                found = self.places.follow(place, data, reserved=reserved)
+                return found if _has_begun(found) else DEAD
             enters = after != DEAD and (not self.places.arrays.of(place).arrays or string in self._tokens.leaving)
             return self._followed(place, after, data, reserved=reserved) if enters else after
         is_special = place.spares != DEAD or place.items[-1].owed > 0
         spares = self.places.follow_spares(place, data) if is_special else DEAD
-        found: ItemPlace | int = DEAD
+        found = DEAD
         if after != DEAD:
             found = self._inside(place, string, after, data, reserved=reserved)
         elif spares == DEAD or not reserved:  # crossings may take more room than there is
@@ -142,7 +164,8 @@ class TokenPlaces:
     @property
     def size_bytes(self) -> int:
         """Bytes in use, about."""
-        return self.places.size_bytes + CROSSING_BYTES * sum(map(len, self._over.values()))
+        begun = sum(map(len, self._over.values())) + sum(map(len, self._openings.values()))
+        return self.places.size_bytes + ENTRY_BYTES * len(self._openings) + CROSSING_BYTES * begun
 
     def _followed(self, before: ItemPlace | int, after: int, data: bytes, *, reserved: bool) -> ItemPlace | int:
         """The place that a configuration is, behind a token that may have left an array, and entered another one."""
@@ -180,17 +203,29 @@ class TokenPlaces:
         for before, strings in self._tokens.commas.items():
             level = self._ended(place, before)
             if level is not None:
-                strings = self._not_taken(place, strings) if place.owes else strings
+                strings = self._not_taken(place.configuration, strings) if place.owes else strings
                 for begun, same in self._begun(place.items[: level + 1], strings).items():
                     over |= dict.fromkeys(same, (before, *begun))
                     found.setdefault(begun, {})[before] = np.array(self._tokens.ids(same), np.int32)
         self._over[_where(place)] = over
         return tuple(Crossing(*begun, ways, np.concatenate(list(ways.values()))) for begun, ways in found.items())
 
-    def _not_taken(self, place: ItemPlace, strings: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-        """Strings that an item alone doesn't go on with: what a comma is part of crosses none."""
+    def _found_openings(self, configuration: int) -> dict[int, ItemPlace]:
+        found: dict[int, ItemPlace] = {}
+        for before, strings in self._tokens.openings.items():
+            opened = self.places.follow(configuration, before)
+            if not isinstance(opened, ItemPlace) or not opened.owes:
+                continue
+            for string, data in self._not_taken(configuration, strings):
+                begun = self.places.follow(opened, data)
+                if isinstance(begun, ItemPlace) and _has_begun(begun):
+                    found[string] = begun
+        return found
+
+    def _not_taken(self, configuration: int, strings: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+        """Strings that the compiled grammar doesn't take: what a comma or a bracket is part of crosses none."""
         ids = self._tokens.first_ids([string for string, _ in strings])
-        after = self._compiled.consume_batch(np.array([place.configuration], np.int32), ids[None, :])[0]
+        after = self._compiled.consume_batch(np.array([configuration], np.int32), ids[None, :])[0]
         return [one for one, behind in zip(strings, after.tolist(), strict=True) if behind == DEAD]
 
     def _begun(
@@ -236,6 +271,13 @@ class TokenPlaces:
             return True
         last = _CLOSING.get(self.places.texts.first(item.text))
         return data[-1] == last if last else data[-1] not in _CLOSING.values()
+
+
+def _has_begun(place: ItemPlace | int) -> bool:
+    """Whether nothing but the first of required items is under way, and has begun as no spare item does."""
+    if isinstance(place, int) or not place.owes or place.spares != DEAD or len(place.items) > 1:
+        return False
+    return place.item.earlier == EMPTY and place.item.text != NO_TEXT
 
 
 def _where(place: ItemPlace) -> _Where:

@@ -189,9 +189,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         here, flat = self._place(configuration), after.ravel()
         places = [self._place(number) for number in flat.tolist()]
         if isinstance(here, int):
-            spares = np.array([place.spares if isinstance(place, ItemPlace) else DEAD for place in places], np.int32)
-            plain = np.where(spares == DEAD, self._plain(flat), spares)
-            return self.plain.distances_behind(here, plain.reshape(after.shape), tokens)
+            return self._distances_inside.behind_outside(here, places, tokens).reshape(after.shape)
         return self._distances_inside.behind(here, places, tokens).reshape(after.shape)
 
     def additives(self, configurations: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -203,7 +201,7 @@ class UniqueItemsGrammar(CompiledGrammar):
         return values
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
-        if configuration < FIRST:
+        if configuration < FIRST and not self._tokens.openings(configuration):
             return self.plain.first_viable(configuration, ranking, tokens)
         best = ranking[:1]
         after = self.consume_batch(np.array([configuration], np.int32), best[None, :])[0]
@@ -216,19 +214,22 @@ class UniqueItemsGrammar(CompiledGrammar):
     def token_mask(self, configuration: int, budget: int | None = None) -> Mask:
         place = self._place(configuration)
         if isinstance(place, int):
-            return self.plain.token_mask(configuration, budget)
+            return self._masks_inside.outside(configuration, budget)
         return self._masks_inside.of(configuration, place, budget)
 
     def known_mask(self, configuration: int, budget: int) -> Mask | None:
         if self._anew is not None:
             return None
-        if configuration < FIRST:
+        openings = self._tokens.known_openings(configuration) if configuration < FIRST else None
+        if openings is not None and not openings:
             return self.plain.known_mask(configuration, budget)
         return self._masks_inside.known(configuration, budget)
 
     def only_token(self, configuration: int, budget: int) -> int | None:
         if configuration < FIRST:
-            return self.plain.only_token(configuration, budget)
+            found = self.plain.only_token(configuration, budget)
+            if found is None or not self._tokens.openings(configuration):
+                return found
         place = self._place(configuration)
         stands_alone = isinstance(place, ItemPlace) and not place.is_apart
         if stands_alone and self.plain.only_token(_configuration(place), budget) is None:

@@ -116,7 +116,7 @@ BRACKETS = (
     b'{"',
     b" }",
 )
-LONGER = (b'{"some":[', b'  "', b'"ab', b'b"')
+LONGER = (b'{"some":[', b'  "', b'"ab', b'b"', b'["a', b"[1", b'":["', b'[{"a', b"[null", b' ["')
 LETTERS = b'abcxy0123456789.,:"[]{}nulltruefasome- \n'
 
 

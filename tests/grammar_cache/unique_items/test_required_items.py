@@ -69,6 +69,40 @@ def test_a_token_into_the_next_array_counts_its_items(least: int) -> None:
         assert fits == made.mask(at, left + 1)[256] == (left >= needed)
 
 
+@pytest.mark.parametrize(
+    ("items", "opened"),
+    [
+        ({"type": ["string", "integer"]}, [b'["', b"[1", b'["a', b': ["', b'":["']),
+        ({"type": "object"}, [b"[{", b'[{"']),
+        ({}, [b'["', b"[1", b'["a', b': ["', b'":["', b"[{", b'[{"', b"[t", b"[[", b'[["']),
+    ],
+)
+def test_a_token_that_opens_an_array_may_begin_any_item(items: dict[str, Any], opened: list[bytes]) -> None:
+    """Whether it goes along a spare item or not; with budgets as long as all required items fit behind it."""
+    tokens = (b'["', b"[1", b'["a', b': ["', b'":["', b"[{", b'[{"', b"[t", b"[[", b'[["')
+    schema = {"type": "object", "properties": {"a": several(items)}, "required": ["a"], "additionalProperties": False}
+    made = compiled(schema, Vocabulary([*BYTES, *tokens, None], [256 + len(tokens)]))
+    taken = []
+    for number, token in enumerate(tokens, 256):
+        before = b'{"a' if token.startswith(b'"') else b'{"a"' if token.startswith(b":") else b'{"a":'
+        at = made.take_bytes(made.start, before)
+        after = made.consume(at, number)
+        assert after == made.consume_bytes(at, token)
+        if after is None:
+            continue
+        taken.append(token)
+        needed = made.distance(after)
+        assert needed is not None
+        for left in (needed - 1, needed, needed + 1):
+            known = made.known_mask(at, left + 1)
+            assert made.mask(at, left + 1)[number] == (left >= needed)
+            assert known is None or known.flags(made.vocabulary.size)[number] == (left >= needed)
+            remembered = made.known_mask(at, left + 1)
+            assert remembered is not None
+            assert np.array_equal(remembered.flags(made.vocabulary.size), made.mask(at, left + 1))
+    assert taken == [token for token in tokens if token in opened]
+
+
 @pytest.mark.parametrize("items", [{"type": "string"}, {}])
 @pytest.mark.parametrize("least", [2, 4])
 def test_answers_are_completed_beyond_the_limit_of_configurations(items: dict[str, Any], least: int) -> None:
