@@ -65,9 +65,10 @@ class ItemMasks:
         """The mask of a configuration outside of all arrays: that of the compiled grammar, and tokens that open an
         array of required items and begin its first one.
         """
-        openings, known = self._tokens.openings(configuration), self.known(configuration, budget)
+        openings = self._tokens.openings(configuration)
         if not openings:
             return self._compiled.token_mask(configuration, budget)
+        known = self.known(configuration, budget)
         if known is None:
             left = INFINITE - 1 if budget is None else budget - 1
             strings = [string for string, begun in openings.items() if self._distances.additive(begun) <= left]
