@@ -33,8 +33,8 @@ class SearchedMasks(SearchedDistances):
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
         """Mask of the ids that may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
 
-        Ids without a budget: all after which a completion is known at all. A stop id is allowed iff the text is
-        complete.
+        Ids without a budget: all after which a completion is known at all. In a vocabulary that lacks single bytes, a
+        search with few tokens left may know of more. A stop id is allowed iff the text is complete.
         """
         return self.token_mask(configuration, budget).flags(self.vocabulary.size)
 
