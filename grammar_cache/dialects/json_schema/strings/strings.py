@@ -5,7 +5,7 @@ Lengths count code points, so an escape or a pair of surrogates is one character
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from grammar_cache.dialects.json_schema.expressions.combine import alt, repeat, seq
@@ -21,17 +21,22 @@ from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.strings import certainly_outside, formats
 from grammar_cache.dialects.json_schema.strings.bounded import bounded, loses_texts
-from grammar_cache.dialects.json_schema.strings.character_automaton import counting_characters
+from grammar_cache.dialects.json_schema.strings.counted_strings import (
+    Counted,
+    CountedStrings,
+    class_rule,
+    counted_strings,
+    has_rule,
+)
 from grammar_cache.dialects.json_schema.strings.counting import by_rows, characters, spelled_out
 from grammar_cache.dialects.json_schema.strings.string_facts import About, StringFacts
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarError, LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import NOTHING, Alt, And, Automaton, CharClass, Expression, Not, Ref, Repeat, text
+from grammar_cache.expression import NOTHING, Alt, And, CharClass, Expression, Not, Ref, Repeat, text
 from grammar_cache.limits import Limits
 
 RULE = "json.string"
 ANY_STRING = seq(QUOTE, Repeat(FULL_CHARACTER, 0, None), QUOTE)
-_ASCII = 0x7F
 _ANY_CONTENT = Repeat(CHARACTER, 0, None)
 _MOST_UNCOUNTED = 4
 """Characters that are spelled out, one by one, in the rule that has such a string."""
@@ -67,9 +72,8 @@ class Patterns:
         self._conditions: dict[tuple[str, About], Expression] = {}
         self._matchers: dict[str, Matcher] = {}
         self._verdicts: dict[tuple[str, str], bool] = {}
-        self._classes: dict[CharClass, int] = {}
         self._counted: dict[str, int] = {}
-        self._exact: dict[tuple[int, int, int | None], Automaton | None] = {}
+        self._exact: dict[Counted, CountedStrings | None] = {}
         self._states = 0
         self._refused = 0
 
@@ -135,52 +139,50 @@ class Patterns:
         return self._contents[pattern]
 
     def counted(self, facts: StringFacts, define: Define) -> Expression | None:
-        """The spellings of texts of one pattern alone, or with lengths, as rules that count; None where others do."""
+        """The strings of one pattern alone, or with lengths, as rules that count; None where others do."""
         conditions = facts.conditions()
         if len(conditions) == 2:
             return self._counted_through(facts, define)
         if len(conditions) == 1 and facts.patterns:
             pointer, pattern = facts.patterns[0]  # any other one is the same, from elsewhere
             number = self._counted.setdefault(pattern, len(self._counted))
-            return by_rows(self.spelling(pattern, pointer), f"part {number}", define)
+            return seq(QUOTE, by_rows(self.spelling(pattern, pointer), f"part {number}", define), QUOTE)
         return None
 
     def _counted_through(self, facts: StringFacts, define: Define) -> Expression | None:
-        """The spellings of texts of a pattern or a format between two lengths, where an automaton that counts them byte
-        by byte would be large: as one that counts characters, or as rules with divided room (see `bounded`). None where
-        it wouldn't, or where something else is asked as well."""
-        texts = [self._text(pattern, pointer) for pointer, pattern in facts.patterns]
-        texts += [formats.FORMATS[name] for name in facts.formats]
-        if len(texts) != 1:
+        """The strings of a pattern or a format between two lengths, where an automaton that counts them byte by byte
+        would be large: as one that counts characters, or as rules with divided room (see `bounded`). None where it
+        wouldn't, or where something else is asked as well."""
+        about = [pattern for _, pattern in facts.patterns] + list(facts.formats)
+        if len(about) != 1:
             return None
+        texts = self._text(about[0], facts.patterns[0][0]) if facts.patterns else formats.FORMATS[about[0]]
 
         def characters(members: CharClass) -> Expression:
             own = encoded_class(members)
-            if members.ranges[-1][1] <= _ASCII:
-                return own
-            number = self._classes.setdefault(members, len(self._classes))
-            return define(f"characters {number}", own)
+            return define(class_rule(members), own) if has_rule(members) else own
 
-        exact = self._counting(texts[0], facts.least, facts.most, characters)
+        exact = self._counting(Counted(about[0], bool(facts.patterns), facts.least, facts.most), texts)
         if exact is not None:
-            return exact
-        found = bounded(texts[0], facts.least, facts.most)
-        return None if found is None else encoded(found, characters)
+            for members in exact.classes:
+                characters(members)
+            return exact.string
+        found = bounded(texts, facts.least, facts.most)
+        return None if found is None else seq(QUOTE, encoded(found, characters), QUOTE)
 
-    def _counting(
-        self, texts: Expression, least: int, most: int | None, characters: Callable[[CharClass], Expression]
-    ) -> Automaton | None:
-        """All texts between two lengths, where dividing the room would lose some and they can be counted."""
-        key = id(texts), least, most
-        if not loses_texts(texts, least, most) or (key not in self._exact and self._refused == _MOST_REFUSED):
+    def _counting(self, asked: Counted, texts: Expression) -> CountedStrings | None:
+        """All strings between two lengths, where dividing the room would lose some and they can be counted."""
+        if not loses_texts(texts, asked.least, asked.most):
             return None
-        if key not in self._exact:
+        if asked not in self._exact:
+            if self._refused == _MOST_REFUSED:
+                return None
             room = min(_MOST_COUNTED, _MOST_COUNTED_IN_ALL - self._states)
-            found = counting_characters(texts, least, most, characters, room, self._limits)
-            self._exact[key] = found
+            found = counted_strings(asked, texts, room, self._limits)
+            self._exact[asked] = found
             self._states += 0 if found is None else found.states
             self._refused += found is None
-        return self._exact[key]
+        return self._exact[asked]
 
     def _text(self, pattern: str, pointer: str) -> Expression:
         if pattern not in self._texts:
@@ -204,10 +206,10 @@ def string(all_facts: Sequence[StringFacts], patterns: Patterns, define: Define)
         return _of_length(kept[0].least, kept[0].most, define)
     contents = [repeat(FULL_CHARACTER, facts.least, facts.most) for facts in kept if facts.about_length]
     others = [facts.conditions() for facts in kept if not facts.about_length]
-    if len(others) == 1 and len(kept) == 1:
+    if others and len(kept) == 1:
         counted = patterns.counted(kept[0], define)
-        others = [] if counted is not None else others
-        contents += [] if counted is None else [counted]
+        if counted is not None:
+            return counted
     if others:
         contents.append(_either(others, patterns))
     return seq(QUOTE, alt(contents), QUOTE) if contents else NOTHING
