@@ -93,7 +93,7 @@ class TokenPlaces:
         return known
 
     def known_openings(self, configuration: int) -> dict[int, ItemPlace] | None:
-        """The same places, if they are known."""
+        """Places as `openings` gives them, if they are known."""
         return self._openings.get(configuration) if self.places.required.arrays else {}
 
     def behind_comma(self, place: ItemPlace, before: bytes, *, stays: bool) -> ItemPlace | None:

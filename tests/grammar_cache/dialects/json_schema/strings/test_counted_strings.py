@@ -21,7 +21,7 @@ WORDS = r"^(?:\S+\s+){0,19}\S+$"
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> LruCache[Any, Any]:
-    """Nothing is kept yet."""
+    """Cache that is empty, in place of the process's own."""
     fresh: LruCache[Any, Any] = LruCache(1 << 20)
     monkeypatch.setattr(counted_strings, "_KEPT", fresh)
     return fresh
