@@ -20,7 +20,8 @@ from grammar_cache.limits import Limits
 
 _KEPT_BYTES = 8 << 20
 """Bytes of the steps of all automata that are kept: those of fifty words in 500 characters take one MB."""
-_OVERHEAD = 1_000
+_OVERHEAD, _BYTES_OF_TEXT = 1_000, 100
+"""Bytes of what is kept, however small, and for each character of a pattern, whose classes are kept too."""
 _ASCII = 0x7F
 
 
@@ -55,7 +56,7 @@ def counted_strings(asked: Counted, texts: Expression, most_states: int, limits:
     if known is None:
         found, size = _made(asked, texts, most_states, limits)
         known = (found,)
-        _KEPT.keep(key, known, _OVERHEAD + size)
+        _KEPT.keep(key, known, _OVERHEAD + _BYTES_OF_TEXT * len(asked.about) + size)
     return known[0]
 
 

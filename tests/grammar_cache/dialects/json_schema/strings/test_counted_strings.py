@@ -59,3 +59,10 @@ def test_limits_are_part_of_what_is_kept(kept: LruCache[Any, Any]) -> None:
         (100, True),
         (DEFAULT_LIMITS.rule_states, False),
     ]
+
+
+def test_long_patterns_take_room(kept: LruCache[Any, Any]) -> None:
+    """Refused ones too, or thousands of them would stay."""
+    letters = "".join(chr(0x4E00 + 2 * number) for number in range(5_000))
+    parsed({"type": "string", "pattern": rf"^([{letters}]+\s+)*x$", "maxLength": 5_000})
+    assert kept.size > 100 * len(letters)
