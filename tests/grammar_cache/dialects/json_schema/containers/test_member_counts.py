@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from grammar_cache.dialects.json_schema.compiler import parse
 from grammar_cache.errors import EmptyLanguage, GrammarError, LimitExceeded, UnsupportedFeature
 from server.checking.membership import Recogniser
+from tests.grammar_cache.dialects.json_schema.oracle import generates_value
 
 KEYS = ["a", "b", "ab", "ba", "c", ""]
 PATTERNS = ["^a", "b", "^.$", "a$", "^ab?$", ".*", "^b."]
@@ -228,3 +229,12 @@ def test_required_names_come_behind() -> None:
     judge = judge_of({**schema, "minProperties": 3, "maxProperties": 3})
     assert judge('{"c":1,"a":1,"b":1}')
     assert not judge('{"c":1,"b":1,"a":1}')
+
+
+@pytest.mark.parametrize(
+    ("names", "generated"),
+    [("ab", True), ("ca", True), ("aé", True), ("a1", False), ("qa", False), ("pé", False), ("éü", False)],
+)
+def test_two_further_names_are_told_apart_by_their_last_characters(names: str, generated: bool) -> None:
+    """Codes that are equal modulo 16 are alike, and so are `p` and all characters beyond ASCII, as the docs say."""
+    assert generates_value({"type": "object", "minProperties": 2}, dict.fromkeys(names, 1)) is generated
