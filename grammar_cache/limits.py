@@ -45,7 +45,7 @@ class Limits:
 
     byte_cost: int = 900
     """Items and edges that reading one byte may cost (less than a tenth of a millisecond), and so may those bytes of a
-    token together that cost more than a ninth of it each; JSON takes some seven a byte, at most 41 in 400 schemas,
+    token together that cost more than a sixth of it each; JSON takes some seven a byte, at most 41 in 400 schemas,
     and SQL up to 47. What costs more, as in very ambiguous grammars, is read for the witness only. So is bounded what
     all tokens cost from one place.
     """

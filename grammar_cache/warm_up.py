@@ -26,6 +26,7 @@ from grammar_cache.distances.additive import INFINITE
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.loops.compilation import compile_loops, loops, processors
+from grammar_cache.masks.byte_costs import ByteCosts, CostBound
 from grammar_cache.vocabulary.fewest_pieces import FewestPieces
 from grammar_cache.vocabulary.token_set import TokenBits, union
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -93,6 +94,9 @@ def warm_up(vocabulary: Vocabulary, report: Callable[[str], None] = lambda line:
     ordered(one, value, one, 0, one)
     log_sum(leading(value, 0.0, value, 1)[1])
     union([TokenBits.of_tokens(one, 8), TokenBits.of_tokens(one + 1, 8)], 8)
+    bound = CostBound(0)
+    bound.add(ByteCosts.all_alike(1))
+    bound.exceeded()
     FewestPieces([b"a", b"ab"]).more_than(b"aab", 1)
     for name, (constraint, beginning) in GRAMMARS.items():
         begun = perf_counter()

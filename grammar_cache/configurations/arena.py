@@ -22,13 +22,13 @@ FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
 """Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, the rows of the
 scratch have to grow, a step looks at too much."""
 
-CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, PATTERNS, CLOCK, SPENT, WIDEST = range(9)
+CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, PATTERNS, CLOCK, SPENT, BOTTOMS, WIDEST = range(10)
 SCRATCH_ROWS = 15
-PATTERN, WORK, ROW_HEAD = range(3)
+PATTERN, WORK, AT_BOTTOM, ROW_HEAD = range(4)
 """Places in a row, and where what follows begins."""
 NOTED = 4
 """Edges that are noted of a rule that is called, which take as long as one item."""
-DEAR_SHARE = 9
+DEAR_SHARE = 6
 """Part of what reading one byte may cost, above which the costs of a token's bytes add up."""
 GROUPED = np.int64(-(1 << 63))
 """The hash of nodes that are found through their group."""
@@ -90,24 +90,19 @@ class NetworkArrays(NamedTuple):
             stop,
         )
 
-    def with_tail_calls(self) -> Flags:
-        """Flags of the rules that call another one at their end, bool[rules]."""
-        flags = np.zeros(len(self.entry), np.bool_)
-        states = np.repeat(np.arange(len(self.tail)), np.diff(self.call_first))[self.tail[self.call_back]]
-        flags[np.searchsorted(self.entry, states, "right") - 1] = True
-        return flags
-
 
 class Arena(NamedTuple):
     """The arrays that grow. `used` counts configurations, nodes, items, edges, numbers in rows, patterns, and passes
-    that stamp something; then come what the step at hand has cost, and the most that any has.
+    that stamp something; then come what the step at hand has cost, how often it has met the edge below everything, and
+    the most that any has cost.
 
     The items of configuration x are `items[item_first[x] : item_first[x + 1]]`; the edges of nodes likewise. What
     follows x stands in `rows` from `row[x]` on, which is below 0 where that isn't made yet: the number of a pattern,
-    what making the row takes in items and edges, and each configuration that follows, or DEAD, once. Which of these
-    follows by a byte class is `patterns[pattern, class]`: few classes differ, and most rows share their pattern. Few
-    configurations need a row. `costs[x]` is what reading a byte from there costs at most. Row 0 leads nowhere: it is
-    that of all who would cost too much.
+    what making the row takes in items and edges, how often reading a byte meets the edge below everything at most, and
+    each configuration that follows, or DEAD, once. Which of these follows by a byte class is
+    `patterns[pattern, class]`: few classes differ, and most rows share their pattern. Few configurations need a row.
+    `costs[x]` is what reading a byte from there costs at most. Row 0 leads nowhere: it is that of all who would cost
+    too much.
     `scratch` is for whoever is at work.
     """
 

@@ -163,7 +163,7 @@ def _handed(
 
     Returns it, how many they are, and how much was looked at. `known`, false throughout, and `todo` are for its work.
     """
-    todo[0], met, done, size, looked_at = member, 1, 0, 0, len(known) // 64
+    todo[0], met, done, size, looked_at = member, 1, 0, 0, 0
     known[member] = True
     while done < met:
         at = todo[done]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.configurations.arena import (
+    AT_BOTTOM,
+    BOTTOMS,
     CRAMPED,
     DEAD,
     FULL,
@@ -91,13 +93,14 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     size = expansion(rules, arena, configuration)
     if size == WIDE:
         return _leave_out(rules, arena, configuration)
-    cost = arena.used[SPENT]
+    cost, bottoms = arena.used[SPENT], arena.used[BOTTOMS]
     count = size if size < 0 else _sorted_moves(rules, arena, size, classes)
     if count < 0:
         return int(count)
     last, codes, chosen = arena.scratch[LAST], arena.scratch[CODES], arena.scratch[CHOSEN]
     moves, older, ending = arena.scratch[MOVES], arena.scratch[MOVES_OLDER], arena.scratch[ENDING]
     pattern, work, most, kinds = arena.patterns[arena.used[PATTERNS]], cost + count, np.int64(0), 0
+    most_bottoms = np.int64(0)
     row = arena.rows[begin + ROW_HEAD :]
     for c in range(classes):
         k = kinds - 1
@@ -110,15 +113,17 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
         kinds += 1
         if last[c] < 0:
             continue
-        arena.used[SPENT] = 0
+        arena.used[SPENT] = arena.used[BOTTOMS] = 0
         number = closed_ending(rules, arena, _listed(moves, older, last[c], ending), False)
         work, most = work + arena.used[SPENT], max(most, arena.used[SPENT])
+        most_bottoms = max(most_bottoms, arena.used[BOTTOMS])
         if number == WIDE or (number >= 0 and cost + most > rules.widest):
             return _leave_out(rules, arena, configuration)
         if number < 0:
             return int(number)
         row[kinds - 1] = number
     arena.rows[begin + PATTERN], arena.rows[begin + WORK] = pattern_of(arena), work
+    arena.rows[begin + AT_BOTTOM] = bottoms + most_bottoms
     arena.row[configuration] = begin
     arena.costs[configuration] = cost + most
     arena.used[WIDEST] = max(arena.used[WIDEST], cost + most)

@@ -12,6 +12,7 @@ from grammar_cache.algorithms.heap import pop, push
 from grammar_cache.algorithms.sorting import many_distinct
 from grammar_cache.configurations.arena import (
     BOTTOM,
+    BOTTOMS,
     CLOCK,
     CRAMPED,
     NOTED,
@@ -36,7 +37,10 @@ ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, CODES, CHOS
 
 @jit_inline
 def closed_ending(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> int:
-    """The configuration of the first items in the row ENDING, what has ended popped; or a status."""
+    """The configuration of the first items in the row ENDING, what has ended popped; or a status.
+
+    SPENT grows by what that took, BOTTOMS by how many nodes were popped that text may end with.
+    """
     arena.used[CLOCK] += 1
     clock, found = arena.used[CLOCK], arena.scratch[ENDING]
     at = 0
@@ -48,6 +52,7 @@ def closed_ending(rules: NetworkArrays, arena: Arena, size: int, accepting: bool
             for e in range(arena.edge_first[node], arena.edge_first[node + 1]):
                 if arena.edges[e] == BOTTOM:
                     accepting = True
+                    arena.used[BOTTOMS] += 1
                 elif size > rules.widest:
                     return WIDE
                 elif size == len(found):
@@ -103,6 +108,7 @@ def _called(rules: NetworkArrays, arena: Arena, item: int, group: int, waiting: 
             return CRAMPED, CRAMPED
         for e in range(begin, past):
             edges[noted] = arena.edges[e] if rules.tail[back] else (np.int64(back) << 32) | node
+            arena.used[BOTTOMS] += edges[noted] == BOTTOM
             older[noted] = arena.rule_last[rule]
             arena.rule_last[rule] = noted
             noted += 1
@@ -122,11 +128,36 @@ def _own(arena: Arena, rule: int, into: Longs, begin: int) -> int:
     return begin + int(many_distinct(into[begin:], past - begin, room, counts))
 
 
+@jit_inline
+def _outside(arena: Arena, group: int, waiting: int) -> tuple[int, int, int]:
+    """Takes the rules of a component off the heap, and writes the edges that lead out of it to OUTSIDE, rule by rule.
+
+    Returns how many rules wait still, how many keys were written, or CRAMPED, and how many of them are the edge below
+    everything.
+    """
+    heap, outside = arena.scratch[RULES], arena.scratch[OUTSIDE]
+    marks = bottoms = 0
+    while waiting > 0 and heap[0] >> 32 == group:
+        rule = heap[0] & 0xFFFFFFFF
+        waiting = pop(heap, waiting)
+        if marks == len(outside):
+            return waiting, CRAMPED, 0
+        outside[marks] = -2 - rule
+        begin = marks + 1
+        marks = _own(arena, rule, outside, begin)
+        if marks < 0:
+            return waiting, CRAMPED, 0
+        for k in range(begin, marks):
+            bottoms += outside[k] == BOTTOM
+    return waiting, marks, bottoms
+
+
 @jit_no_arrays
 def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Writes the items and the entries of all rules that they may call before the next byte to READING.
 
-    Returns how many there are, or a status; SPENT is what that took.
+    Returns how many there are, or a status; SPENT is what that took, BOTTOMS how often it met the edge below everything
+    at most.
     """
     first = arena.item_first[configuration]
     size = arena.item_first[configuration + 1] - first
@@ -136,6 +167,7 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     for i in range(size):
         found[i] = arena.items[first + i]
     arena.used[CLOCK] += 1
+    arena.used[BOTTOMS] = 0
     waiting, noted, done, made = 0, 0, 0, 0
     group = -1
     while True:
@@ -163,20 +195,14 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
             found[size] = (np.int64(rules.entry[rule]) << 32) | node
             size += 1
             continue
-        marks, outside = 0, arena.scratch[OUTSIDE]
-        while waiting > 0 and heap[0] >> 32 == group:
-            rule = heap[0] & 0xFFFFFFFF
-            waiting = pop(heap, waiting)
-            if marks == len(outside):
-                return CRAMPED
-            outside[marks] = -2 - rule
-            marks = _own(arena, rule, outside, marks + 1)
-            if marks < 0:
-                return CRAMPED
+        waiting, marks, bottoms = _outside(arena, group, waiting)
+        if marks < 0:
+            return CRAMPED
         entered, node = enter(rules, arena, marks)
         if node < 0:
             return int(node)
         made += marks + arena.popped[node - 1]
+        arena.used[BOTTOMS] += bottoms * (1 + entered)  # each that is entered may have it
         if size + entered > len(found):
             return CRAMPED
         for i in range(entered):

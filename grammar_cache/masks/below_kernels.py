@@ -6,15 +6,47 @@ in `token_kernels`, a loop that can't go on returns a status below 0, and goes o
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, ArenaBlock, NetworkBlock, arena_in, rules_in
-from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.array_types import IntRows, Ints, Longs
 from grammar_cache.loops.jit import jit_inline, jit_no_arrays
+from grammar_cache.masks.byte_costs import COST
 from grammar_cache.masks.inside_kernels import REACHED, Marks, cost_once
-from grammar_cache.successors.token_kernels import TokenArrays, WordsBlock, visit, words_in, write
+from grammar_cache.successors.token_kernels import WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
 
-EXIT, NODE, COST, OUTERMOST, PLACE, LEFT = range(6)
+PLACE, NODE, LEFT, SUMMED = range(4)
 """Places of the progress of `below`."""
+
+
+class BelowWalk(NamedTuple):
+    """The `exits`, ascending, behind each of which the configuration `after_exit` is; `path` is by depth.
+
+    Nodes right `behind` exits stand by their byte: those of b from `behind_first[b]` on. See `BehindExits`.
+    """
+
+    path: Ints
+    exits: Ints
+    behind: Ints
+    behind_first: Ints
+    after_exit: int
+
+
+class BelowFound(NamedTuple):
+    """The `bits` of tokens that are alive, `marks` of the configurations on their way, and what reading a byte `costs`
+    by the first one: see `byte_costs`.
+
+    `sums`: by node, what reading a byte costs behind all exits above it, where that is counted: at the `summed` nodes.
+    """
+
+    bits: Bits
+    marks: Marks
+    costs: IntRows
+    sums: Ints
+    summed: Ints
 
 
 @jit_no_arrays
@@ -22,77 +54,64 @@ def below(
     rules_block: NetworkBlock,
     arena_block: ArenaBlock,
     words_block: WordsBlock,
-    path: Ints,
-    exits: Ints,
-    after_exit: int,
+    walk: BelowWalk,
+    found: BelowFound,
     progress: Longs,
-    bits: Bits,
-    marks: Marks,
-    sums: Ints,
 ) -> int:
     """Sets the bits of the tokens below the exits that are alive, and notes where they lead.
 
-    Progress: the number of the exit and the node below it to go on at (0: the exit itself), what reading a byte costs
-    at most, the outermost exit with its place in `sums`: see `_weigh`, and the fuel that is left.
-    Returns 0, or a status below it, after which it goes on, unless that is WIDE: a byte is dear, or no fuel is left.
+    Progress: the place of a node behind exits and the node below it to go on at (0: that one itself), the fuel that is
+    left, and how many nodes are summed. Returns 0, or a status below it, after which it goes on, unless that is WIDE: a
+    byte is dear, or no fuel is left.
     """
+    path = walk.path
     rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
-    while progress[EXIT] < len(exits):
-        leaving, node = exits[progress[EXIT]], progress[NODE]
-        if leaving >= words.skip[progress[OUTERMOST]]:
-            progress[PLACE] += words.skip[progress[OUTERMOST]] - progress[OUTERMOST]
-            progress[OUTERMOST] = leaving
+    while progress[PLACE] < len(walk.behind):
+        begin, node, alive = walk.behind[progress[PLACE]], progress[NODE], True
         if node == 0:
-            node = leaving + 1
-            path[words.depth[leaving]] = after_exit
-        while node < words.skip[leaving]:
+            node = begin
+            path[words.depth[begin] - 1] = walk.after_exit
+        while node < words.skip[begin]:
             here = node
             after, node = visit(rules, arena, words, path, here)
             if after < UNKNOWN:
                 progress[NODE] = here
                 return int(after)
-            _weigh(arena, words, path, here, leaving, after_exit, progress, sums)
-            progress[LEFT] -= cost_once(arena, path[words.depth[here] - 1], marks)
-            if progress[COST] > rules.dear or progress[LEFT] < 0:
+            before = path[words.depth[here] - 1]
+            if here == begin:
+                alive = after >= 0
+                progress[LEFT] -= cost_once(arena, before, found.marks)
+            elif words.depth[here] > words.depth[here - 1]:  # the first one behind the node before
+                progress[LEFT] -= cost_once(arena, before, found.marks)
+                cost = _summed(arena, before, here - 1, walk, found, progress)
+                found.costs[COST, words.first[here]] = max(found.costs[COST, words.first[here]], cost)
+                if cost > rules.dear:
+                    return WIDE
+            if progress[LEFT] < 0:
                 return WIDE
             if after >= 0 and words.string[here] >= 0:
-                write(words, words.string[here], bits, True)
-                marks[after] |= REACHED
-        progress[EXIT] += 1
+                write(words, words.string[here], found.bits, True)
+                found.marks[after] |= REACHED
+        progress[PLACE] = progress[PLACE] + 1 if alive else np.int64(walk.behind_first[np.int64(words.byte[begin]) + 1])
         progress[NODE] = 0
     return 0
 
 
 @jit_inline
-def _weigh(
-    arena: Arena,
-    words: TokenArrays,
-    path: Ints,
-    here: int,
-    leaving: int,
-    after_exit: int,
-    progress: Longs,
-    sums: Ints,
-) -> None:
-    """Counts what reading a byte costs below the node before, which is read behind all exits above it together.
-
-    `sums`, zeros at first, are that cost behind all exits but the node itself, for each node from an outermost exit on;
-    the nodes of the outermost exits, which aren't below another one, stand one behind the other.
+def _summed(arena: Arena, before: int, node: int, walk: BelowWalk, found: BelowFound, progress: Longs) -> int:
+    """Counts what reading a byte costs behind one more exit above a node, from the configuration `before` that byte:
+    what it costs behind all of them that are counted, the node itself among them if it is one.
     """
-    before = progress[PLACE] + here - 1 - progress[OUTERMOST]
-    if here != leaving + 1:
-        if words.depth[here] <= words.depth[here - 1]:  # not the first node below the one before: that one is counted
-            return
-        sums[before] += arena.costs[path[words.depth[here] - 1]]
-    progress[COST] = max(progress[COST], sums[before] + arena.costs[after_exit])
-
-
-@jit_no_arrays
-def room_below(skip: Ints, exits: Ints) -> int:
-    """Length of `sums`: nodes of the outermost exits, and all below them, which are before the `skip` of each."""
-    room, past = 0, 0
-    for leaving in exits:
-        if leaving >= past:
-            past = skip[leaving]
-            room += past - leaving
-    return room
+    if found.sums[node] == 0 and arena.costs[before] > 0:
+        found.summed[progress[SUMMED]] = node
+        progress[SUMMED] += 1
+    found.sums[node] += arena.costs[before]
+    low, past = 0, len(walk.exits)
+    while low < past:
+        middle = (low + past) // 2
+        if walk.exits[middle] < node:
+            low = middle + 1
+        else:
+            past = middle
+    is_exit = low < len(walk.exits) and walk.exits[low] == node
+    return int(found.sums[node] + (arena.costs[walk.after_exit] if is_exit else 0))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from grammar_cache.configurations.arena import UNKNOWN, WIDE, ArenaBlock, NetworkBlock, arena_in, rules_in
 from grammar_cache.loops.array_types import IntRows, Ints, Longs
 from grammar_cache.loops.jit import jit_no_arrays
-from grammar_cache.masks.inside_kernels import NODE, NUMBER, InsideFound, is_dear, note
+from grammar_cache.masks.inside_kernels import NODE, NUMBER, InsideFound, is_dear, note, weigh
 from grammar_cache.successors.class_walk_kernels import WideStates, is_wide
 from grammar_cache.successors.token_kernels import TokenArrays, visit
 
@@ -26,7 +26,8 @@ def inside_by_class(
 ) -> int:
     """Notes what `inside` does of the tokens of a trie of classes, the path's first configuration being that of the
     root. Below nodes behind which some state isn't `wide` nothing is walked: these, and where they lead, are
-    `parted`, two rows. Progress: how many those are, and the others as for `inside`, whose statuses it has.
+    `parted`, two rows. Costs are noted as if all tokens began with byte 0. Progress: how many nodes are parted, and the
+    others as for `inside`, whose statuses it has.
     """
     rules, arena = rules_in(rules_block), arena_in(arena_block)
     node = max(progress[NODE], 1)
@@ -38,6 +39,8 @@ def inside_by_class(
             return int(after)
         if is_dear(rules, arena, path[words.depth[here] - 1], found.marks, progress):
             return WIDE
+        if words.depth[here] > 1:
+            weigh(arena, path[words.depth[here] - 1], 0, found.costs)
         if after < 0:
             continue
         note(arena, words, here, after, found, progress)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.configurations.arena import (
+    AT_BOTTOM,
     BOTTOM,
     DEAD,
     UNKNOWN,
@@ -28,6 +29,7 @@ from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.cost_kernels import CostsBlock, costs_in
 from grammar_cache.loops.array_types import IntRows, Ints, Longs
 from grammar_cache.loops.jit import jit_inline, jit_no_arrays
+from grammar_cache.masks.byte_costs import BOTTOMS, COST
 from grammar_cache.successors.distinct_kernels import row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
@@ -64,11 +66,14 @@ class InsideWalk(NamedTuple):
 
 
 class InsideFound(NamedTuple):
-    """The `bits` of tokens that are alive, `marks` of the configurations on their way, and the `exits`."""
+    """The `bits` of tokens that are alive, `marks` of the configurations on their way, the `exits`, and what reading a
+    byte `costs` by the first one: see `byte_costs`.
+    """
 
     bits: Bits
     marks: Marks
     exits: Ints
+    costs: IntRows
 
 
 NUMBER, NODE, EXITS, PASSED, DEARER, WIDEST, LEFT, CHANGED = range(8)
@@ -114,10 +119,13 @@ def inside(
         if min(after, other) < UNKNOWN:
             progress[NUMBER], progress[NODE] = number, here
             return int(min(after, other))
-        if walk.beside[words.depth[here] - 1] >= 0:
-            progress[LEFT] -= cost_once(arena, walk.beside[words.depth[here] - 1], found.marks)
-        if is_dear(rules, arena, walk.path[words.depth[here] - 1], found.marks, progress):
-            return WIDE
+        if here == walk.begin[number] or words.depth[here] > words.depth[here - 1]:  # the first one behind another
+            if walk.beside[words.depth[here] - 1] >= 0:
+                progress[LEFT] -= cost_once(arena, walk.beside[words.depth[here] - 1], found.marks)
+            if is_dear(rules, arena, walk.path[words.depth[here] - 1], found.marks, progress):
+                return WIDE
+            if words.depth[here] > 1:
+                weigh(arena, walk.path[words.depth[here] - 1], words.first[here], found.costs)
         if _stays(arena, words, likeness, here, after, other, progress):
             node = words.skip[here]
             _pass_exits(known, here, node, after >= 0, found.exits, progress)
@@ -144,6 +152,13 @@ def is_dear(rules: NetworkArrays, arena: Arena, before: int, marks: Marks, progr
 
 
 @jit_inline
+def weigh(arena: Arena, before: int, first: int, costs: IntRows) -> None:
+    """Notes what reading a byte costs from a configuration, behind the first byte of a token."""
+    costs[COST, first] = max(costs[COST, first], arena.costs[before])
+    costs[BOTTOMS, first] = max(costs[BOTTOMS, first], arena.rows[arena.row[before] + AT_BOTTOM])
+
+
+@jit_inline
 def cost_once(arena: Arena, configuration: int, marks: Marks) -> int:
     """Fuel for going on from a configuration, whoever has made its row: nothing where this walk has done so before."""
     if marks[configuration] & WALKED:
@@ -157,8 +172,8 @@ def _stays(
     arena: Arena, words: TokenArrays, likeness: Likeness, node: int, after: int, other: int, progress: Longs
 ) -> bool:
     """Whether all tokens below a node go on as beside, where it may be less dear."""
-    if after == other:
-        return True
+    if min(after, other) < 0:
+        return after == other
     levels, level = likeness.levels, 0
     while level < len(levels) and levels[level] < likeness.deepest[node] - words.depth[node]:
         level += 1
@@ -202,7 +217,7 @@ def _alike(arena: Arena, likeness: Likeness, level: int, one: int, other: int) -
     """
     if one == other:
         return True, 0
-    if min(one, other) < 0 or arena.accepts[one] != arena.accepts[other]:
+    if arena.accepts[one] != arena.accepts[other]:
         return False, 0
     i, j = arena.item_first[one], arena.item_first[other]
     count = arena.item_first[one + 1] - i
@@ -234,16 +249,18 @@ def _places(arena: Arena, item: int) -> tuple[int, int]:
 
 
 @jit_no_arrays
-def dearest(rules_block: NetworkBlock, arena_block: ArenaBlock, configurations: Ints) -> int:
-    """The most that reading a byte costs from one of some configurations; or a status, and nothing is lost."""
-    rules, arena, most = rules_in(rules_block), arena_in(arena_block), 0
+def dearest(rules_block: NetworkBlock, arena_block: ArenaBlock, configurations: Ints, costs: IntRows) -> int:
+    """Writes the most that reading a byte costs from one of some configurations to `costs`, int32[2, 1], as in
+    `byte_costs`: 0; or a status, and nothing is lost.
+    """
+    rules, arena = rules_in(rules_block), arena_in(arena_block)
     for configuration in configurations:
         if arena.row[configuration] < 0:
             status = expanded(rules, arena, configuration)
             if status < 0:
                 return status
-        most = max(most, arena.costs[configuration])
-    return int(most)
+        weigh(arena, configuration, 0, costs)
+    return 0
 
 
 @jit_no_arrays

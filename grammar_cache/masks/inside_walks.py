@@ -14,7 +14,9 @@ from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.masks.byte_costs import ByteCosts
 from grammar_cache.masks.class_kernels import inside_by_class
+from grammar_cache.masks.exits import NO_EXITS, SharedExits
 from grammar_cache.masks.inside_kernels import (
     CHANGED,
     DEARER,
@@ -83,6 +85,7 @@ class InsideWalks:
         self._insides = vocabulary.cache(InsideCache)
         self._kinds = vocabulary.cache(KindsCache)
         self._sets = vocabulary.cache(SharedSets)
+        self._exits = vocabulary.cache(SharedExits)
         self._behind = np.empty(_BEHIND, np.int32)
         self._dear = configurations.rules.dear
         self._classes = classes
@@ -91,7 +94,8 @@ class InsideWalks:
         self._looping: dict[int, bool] = {}
         self._by_class: dict[int, bytes] = {}  # by state without a loop: key of the classes that it may be walked by
         self._bytes = mask_bytes(vocabulary.size)
-        self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, _NONE)
+        self._too_dear = ByteCosts.all_alike(self._dear + 1)
+        self._nothing = Inside(TokenBits.of_tokens(_NONE, self._bytes), -1, NO_EXITS, ByteCosts.all_alike(0))
 
     def of(self, state: int) -> Inside:
         """Tokens inside of a state's rule from there on."""
@@ -100,10 +104,6 @@ class InsideWalks:
             known = self._walked_inside(state)
             self._insides.keep(self._key(state), known, known.size_bytes)
         return known
-
-    def least(self, state: int) -> int:
-        """No more than what reading a byte of a token inside of a state's rule costs at most."""
-        return self._configurations.cost(self._outlook(state)[0])
 
     def weight(self, state: int) -> int:
         """Weight of the vocabulary that begins with bytes that lead on from a state in its rule: no more is walked."""
@@ -162,14 +162,11 @@ class InsideWalks:
         found = region(loop, self._vocabulary)
         self._beside[:] = DEAD
         inside = table.alone(loop.states, ROOT)
-        while (widest := dearest(*table.blocks, inside)) < 0:
-            table.outcome(widest)
-        like = Inside(
-            found.tokens,
-            self._dearest(loop.states[(found.shortest >= 0).any(axis=0)]),
-            _NONE,
-            widest,
-        )
+        costs = np.zeros((2, 1), np.int32)
+        while (status := dearest(*table.blocks, inside, costs)) < 0:
+            table.outcome(status)
+        farthest = self._dearest(loop.states[(found.shortest >= 0).any(axis=0)])
+        like = Inside(found.tokens, farthest, NO_EXITS, ByteCosts.all_alike(*costs[:, 0].tolist()))
         before = inside[found.leaving]
         return self._walked(like, 0, _NO_KINDS, found.exits, self._words.values.skip[found.exits], before)
 
@@ -188,23 +185,24 @@ class InsideWalks:
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         exits, parted = np.empty(trie.size, np.int32), np.empty((2, trie.size), np.int32)
         progress, status = np.zeros(CHANGED + 1, np.int64), -1
+        costs = np.zeros((2, 256), np.int32)
         progress[LEFT] = PART_FUEL
         self._path[0] = origin
         while status < 0 and status != WIDE:
-            found = InsideFound(bits, reached.with_room(), exits)
+            found = InsideFound(bits, reached.with_room(), exits, costs)
             status = inside_by_class(*table.blocks, words, within, self._path, found, parted, progress)
             if status < 0 and status != WIDE:
                 table.outcome(status)
-        farthest, widest = reached.farthest(-1), int(progress[WIDEST])
-        like = Inside(TokenBits.of(bits), farthest, _NONE, widest)
+        alike = self._too_dear if status == WIDE else ByteCosts.all_alike(*costs[:, 0].tolist())
+        like = Inside(TokenBits.of(bits), reached.farthest(-1), NO_EXITS, alike)
         if status == WIDE:
             return like
         nodes, before = by_class.listed(*parted[:, : progress[NUMBER]])
         self._beside[:] = DEAD
         rest = self._walked(like, 0, _NO_KINDS, nodes + 1, skip[nodes], before)
         own, _ = by_class.listed(exits[: progress[EXITS]], exits[: progress[EXITS]])
-        exits = np.sort(np.append(own, rest.exits))
-        return Inside(rest.tokens, rest.farthest, exits, rest.widest)
+        exits = np.sort(np.append(own, rest.exits.nodes))
+        return Inside(rest.tokens, rest.farthest, self._exits.of(exits), rest.costs)
 
     def _outlook(self, state: int) -> tuple[int, int]:
         """The configuration of a state by itself, and how much of the vocabulary begins with bytes that lead on."""
@@ -223,12 +221,12 @@ class InsideWalks:
         table, likeness = self._configurations, self._likeness(first, kinds)
         walk = InsideWalk(begin, past, before, self._path, self._beside)
         bits, reached = like.tokens.copy(), Reached(table, self._distances)
-        exits = np.empty(len(self._words.values.byte), np.int32)
+        exits, costs = np.empty(len(self._words.values.byte), np.int32), like.costs.by_byte()
         progress = np.zeros(CHANGED + 1, np.int64)
-        progress[WIDEST], progress[LEFT] = like.widest, PART_FUEL
+        progress[WIDEST], progress[LEFT] = like.costs.most, PART_FUEL
         while progress[NUMBER] < len(begin):
-            found = InsideFound(bits, reached.with_room(), exits)
-            status = inside(*table.blocks, self._words.block, likeness, walk, like.exits, found, progress)
+            found = InsideFound(bits, reached.with_room(), exits, costs)
+            status = inside(*table.blocks, self._words.block, likeness, walk, like.exits.nodes, found, progress)
             if status == WIDE:
                 break
             if status < 0:
@@ -237,8 +235,8 @@ class InsideWalks:
         return Inside(
             self._sets.shared(TokenBits.of(bits)) if progress[CHANGED] else like.tokens,
             reached.farthest(farthest),
-            exits[: progress[EXITS]].copy(),
-            int(progress[WIDEST]),
+            self._exits.of(exits[: progress[EXITS]]),
+            self._too_dear if progress[WIDEST] > self._dear else ByteCosts.of(costs),
         )
 
     def _loop(self, state: int) -> Loop | None:

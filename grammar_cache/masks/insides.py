@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.masks.byte_costs import ByteCosts
+from grammar_cache.masks.exits import Exits
 from grammar_cache.vocabulary.token_set import TokenBits
 
 CACHE_BYTES = 64 << 20
@@ -26,18 +28,18 @@ that its walk may go by, which depend on what else is in that grammar: walks tha
 class Inside:
     """Tokens that a state's rule is still in, or ends with; `farthest`: no less than any of them leaves to its end.
 
-    `exits`: trie nodes, ascending, at which the rule has ended and longer tokens begin. `widest`: the most that reading
-    any of their bytes costs by itself; where that is dear, nothing else is known.
+    `exits`: at which the rule has ended and longer tokens begin. `costs`: of reading any of their bytes but the first
+    one, by itself; where that is dear, nothing else is known.
     """
 
     tokens: TokenBits
     farthest: int
-    exits: Ints
-    widest: int = 0
+    exits: Exits
+    costs: ByteCosts
 
     @property
     def size_bytes(self) -> int:
-        return self.tokens.size_bytes + self.exits.nbytes + 200
+        return self.tokens.size_bytes + self.exits.nbytes + self.costs.nbytes + 300
 
 
 class InsideCache(LruCache[InsideKey, Inside]):

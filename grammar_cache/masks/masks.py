@@ -11,40 +11,25 @@ distances, but no request.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from hashlib import blake2b
-
 import numpy as np
 
 from grammar_cache.algorithms.lru import LruCache
 from grammar_cache.configurations.arena import WIDE
 from grammar_cache.configurations.interner import Configurations, Item
 from grammar_cache.distances.additive import INFINITE, Distances
-from grammar_cache.loops.array_types import Ints
-from grammar_cache.masks.below_kernels import COST, EXIT, LEFT, OUTERMOST, below, room_below
+from grammar_cache.masks.below_walks import BelowWalks
+from grammar_cache.masks.byte_costs import CostBound
 from grammar_cache.masks.few_tokens import FOUND, MANY, SPELLINGS, FewFound, Spellings, few, few_words
-from grammar_cache.masks.inside_kernels import PART_FUEL
 from grammar_cache.masks.inside_walks import InsideWalks
 from grammar_cache.masks.mask import Mask
-from grammar_cache.masks.reached import Reached
 from grammar_cache.masks.shared_sets import SharedSets
 from grammar_cache.successors.rule_classes import RuleClasses
-from grammar_cache.successors.token_kernels import PackedWords
 from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 _NONE = np.empty(0, np.int32)
 _WALKS = 6
 """Walks over the whole vocabulary that a mask's parts may take where nothing is known: Python takes four, SQL five."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Some:
-    """Tokens behind which no more than `farthest` tokens are needed. A byte of theirs costs `widest` at most."""
-
-    tokens: TokenBits
-    farthest: int
-    widest: int
 
 
 class Masks:
@@ -66,28 +51,25 @@ class Masks:
         self._configurations = configurations
         self._distances = distances
         self._vocabulary = vocabulary
-        self._words = vocabulary.cache(PackedWords).of(vocabulary)
         self._spellings = SPELLINGS.packed(Spellings.of(vocabulary))
         self._found = FOUND.packed(FewFound.room(vocabulary.longest, len(vocabulary.stop_ids)))
-        self._path = np.empty(vocabulary.longest + 1, np.int32)
         self._sets = vocabulary.cache(SharedSets)
         self._weight = vocabulary.trie.size - 1
         weights = np.bincount(configurations.network.classes, vocabulary.byte_weights)
         self._class_weights = weights.astype(np.int64)
-        self._tail_calls = configurations.rules.with_tail_calls()
         self._insides = InsideWalks(configurations, distances, vocabulary, self._class_weights, classes)
         self._bytes = mask_bytes(vocabulary.size)
         self._dear = Mask((), self._bytes, INFINITE)
         self._stop_ids = np.array(vocabulary.stop_ids, np.int32)
         self._stops = TokenBits.of_tokens(self._stop_ids, self._bytes)
         self._wide: set[int] = set()
-        self._below: LruCache[tuple[bytes, int], _Some] = LruCache(limit_bytes // 2)
+        self._belows = BelowWalks(configurations, distances, vocabulary, limit_bytes // 2)
         self._masks: LruCache[int, Mask] = LruCache(limit_bytes // 2)
 
     @property
     def held_bytes(self) -> int:
         """Bytes of masks and of their parts, but for those that grammars share."""
-        return self._below.size + self._masks.size
+        return self._belows.held_bytes + self._masks.size
 
     def known(self, configuration: int, tokens: int) -> Mask | None:
         """Mask that `of` would return, if it is there."""
@@ -125,32 +107,26 @@ class Masks:
         """
         parts: list[TokenBits] = []
         table, farthest = self._configurations, 0
-        dear = table.rules.dear
+        dear, first = table.rules.dear, table.arena.edge_first
+        bound = CostBound(dear)
+        if table.cost(configuration) > dear:
+            return self._dear
         self._distances.update()
-        factors = [self._factor(state, node) for state, node in items]
-        insides = [self._insides.known(state) for state, _ in items]
-        least = [
-            factor * (self._insides.least(state) if known is None else known.widest)
-            for factor, (state, _), known in zip(factors, items, insides, strict=True)
-        ]
-        widest = sum(least)
-        for factor, (state, node), own, known in zip(factors, items, least, insides, strict=True):
-            if widest > dear:
+        for state, node in items:
+            known = self._insides.of(state)
+            bound.add(known.costs, int(first[node + 1] - first[node]), table.pops(node, dear))
+            parts.append(known.tokens)
+            if known.farthest >= 0:
+                farthest = max(farthest, known.farthest + self._distances.node_cost(node))
+            if len(known.exits) and not bound.exceeded():
+                under = self._belows.of(known.exits, table.popped(node))
+                bound.add(under.costs)
+                parts.append(under.tokens)
+                farthest = max(farthest, under.farthest)
+            if bound.exceeded():
                 return self._dear
             if farthest > tokens:
                 return Mask((), self._bytes, farthest)
-            known = self._insides.of(state) if known is None else known
-            parts.append(known.tokens)
-            widest += factor * known.widest - own + table.pops(node, dear)
-            if known.farthest >= 0:
-                farthest = max(farthest, known.farthest + self._distances.node_cost(node))
-            if len(known.exits) and widest <= dear:
-                under = self._under(known.exits, table.popped(node))
-                widest += under.widest
-                parts.append(under.tokens)
-                farthest = max(farthest, under.farthest)
-        if widest > dear:
-            return self._dear
         if table.accepts(configuration):
             parts.append(self._stops)
         return Mask(tuple(parts), self._bytes, farthest).readily(self._sets)
@@ -158,17 +134,6 @@ class Masks:
     def _walks_much(self, items: list[Item]) -> bool:
         """Whether finding parts for some items may take more walks than it should, where nothing is known."""
         return len(items) > _WALKS and sum(self._insides.weight(state) for state, _ in items) > _WALKS * self._weight
-
-    def _factor(self, state: int, node: int) -> int:
-        """Factor by which reading a byte may cost more over a node than by itself, the end of its rule not counted.
-
-        A call at the end of a rule returns to all that the rule itself returns to, which is one thing by itself, and
-        isn't counted there where text ends.
-        """
-        if not self._tail_calls[self._configurations.network.states.rule[state]]:
-            return 1
-        first = self._configurations.arena.edge_first
-        return max(2, int(first[node + 1] - first[node]))
 
     def _few(self, configuration: int) -> Mask | None:
         """Mask of a configuration by its tokens, one by one; None if there are many."""
@@ -189,24 +154,3 @@ class Masks:
         size, farthest = few_words(found.block, self._distances.block, count, stops)
         own = TokenBits(found.values.words[:size].copy(), found.values.places[:size].copy(), self._bytes // 4)
         return Mask((own,), self._bytes, farthest, own_bytes=own.size_bytes)
-
-    def _under(self, exits: Ints, after: int) -> _Some:
-        key = blake2b(exits.tobytes(), digest_size=16).digest(), after  # many states of a text have the same exits
-        known = self._below.get(key)
-        if known is None:
-            known = self._walked_below(exits, after)
-            self._below.keep(key, known, known.tokens.size_bytes + 250)
-        return known
-
-    def _walked_below(self, exits: Ints, after: int) -> _Some:
-        table = self._configurations
-        bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
-        progress, sums = np.zeros(LEFT + 1, np.int64), np.zeros(room_below(self._words.values.skip, exits), np.int32)
-        progress[OUTERMOST], progress[LEFT], status = exits[0], PART_FUEL, 0
-        while progress[EXIT] < len(exits) and status != WIDE:
-            flags = reached.with_room()
-            status = below(*table.blocks, self._words.block, self._path, exits, after, progress, bits, flags, sums)
-            if status < 0 and status != WIDE:
-                table.outcome(status)
-        widest = INFINITE if status == WIDE else int(progress[COST])
-        return _Some(TokenBits.of(bits), reached.farthest(0), widest)

@@ -34,6 +34,7 @@ class TokenArrays(NamedTuple):
     """The arrays of a vocabulary that the loops read; see `Trie` and `Vocabulary`."""
 
     byte: NDArray[np.uint8]
+    first: NDArray[np.uint8]
     depth: Ints
     skip: Ints
     string: Ints
@@ -49,6 +50,7 @@ class TokenArrays(NamedTuple):
         trie = vocabulary.trie
         return TokenArrays(
             trie.byte,
+            vocabulary.first_bytes,
             trie.depth,
             trie.skip,
             trie.string,

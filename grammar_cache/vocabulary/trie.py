@@ -48,6 +48,11 @@ class Trie:
         weights[self.byte[first]] = self.skip[first] - first
         return weights
 
+    def first_bytes(self) -> NDArray[np.uint8]:
+        """[nodes] The byte that the node's string begins with; that of the root means nothing."""
+        first = np.flatnonzero(self.depth <= 1)
+        return np.repeat(self.byte[first], np.diff(first, append=self.size))
+
     def deepest(self) -> NDArray[np.int32]:
         """[nodes] The length of the longest string that begins with the node's."""
         found: NDArray[np.int32] = _deepest(self.depth, self.skip)

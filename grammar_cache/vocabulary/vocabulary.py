@@ -57,6 +57,7 @@ class Vocabulary:
         "data_offsets",
         "deepest",
         "fingerprint",
+        "first_bytes",
         "lengths",
         "longest",
         "markers",
@@ -103,6 +104,8 @@ class Vocabulary:
     """The bytes of the longest token."""
     deepest: NDArray[np.int32]
     """Bytes of the longest string that begins with the node's, by node of the trie."""
+    first_bytes: NDArray[np.uint8]
+    """The byte that each node of the trie begins with."""
     single_bytes: NDArray[np.int32]
     """Tokens of one byte, one for each such byte."""
     fingerprint: str
@@ -149,6 +152,7 @@ class Vocabulary:
         self.children = Children.of(self.trie)
         self.byte_weights = self.trie.byte_weights()
         self.deepest = self.trie.deepest()
+        self.first_bytes = self.trie.first_bytes()
         self._caches: dict[Callable[[], object], object] = {}
         self._spelled: Vocabulary | None = None
         self._suffixes: SuffixTrie | None = None

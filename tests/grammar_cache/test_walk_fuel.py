@@ -10,11 +10,13 @@ import pytest
 
 from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
 from grammar_cache.hosts.cursor import Cursor
-from grammar_cache.masks import inside_walks, masks
+from grammar_cache.masks import below_walks, inside_walks, masks
 from grammar_cache.masks.inside_kernels import PART_FUEL
 
 LETTERS = "abcdefghijkl"
 LITTLE = Limits(walk_fuel=60_000)
+MANY = 90
+"""Rules of which so many are dear to read together that masks aren't made from parts."""
 
 
 def vocabulary(seed: int) -> Vocabulary:
@@ -47,7 +49,7 @@ def texts(known: Vocabulary, count: int, seed: int) -> list[list[int]]:
 
 def test_a_place_is_narrow_whatever_was_asked_before() -> None:
     """Each place by itself in a grammar of its own, and all places in one grammar, in two orders."""
-    known, constraint, rng = vocabulary(1), wide(30), random.Random(1)
+    known, constraint, rng = vocabulary(1), wide(MANY), random.Random(1)
     grammar = compile_grammar(constraint, known, LITTLE)
     alone: dict[tuple[int, ...], bool] = {}
     for tokens in texts(known, 12, 2):
@@ -66,11 +68,11 @@ def test_a_place_is_narrow_whatever_was_asked_before() -> None:
 
 def test_little_is_made_where_a_place_is_narrow() -> None:
     """Fuel bounds what is made: each configuration takes more than a unit of it."""
-    grammar = compile_grammar(wide(40), vocabulary(2), replace(LITTLE, start_fuel=0))
+    grammar = compile_grammar(wide(MANY), vocabulary(2), replace(LITTLE, start_fuel=0))
     before = grammar._configurations.count
     assert is_narrow(grammar, grammar.start)
     assert grammar._configurations.count - before < LITTLE.walk_fuel // 8
-    unlimited = compile_grammar(wide(40), vocabulary(2), Limits(start_fuel=0))
+    unlimited = compile_grammar(wide(MANY), vocabulary(2), Limits(start_fuel=0))
     assert unlimited.mask(unlimited.start).sum() > 350
     assert unlimited._configurations.count - before > 2 * (grammar._configurations.count - before)
 
@@ -79,7 +81,7 @@ def test_little_is_made_where_a_place_is_narrow() -> None:
 def test_answers_are_complete(seed: int) -> None:
     """A host that draws from masks gets a whole text within its budget, in any place."""
     rng = random.Random(seed)
-    grammar = compile_grammar(wide(rng.choice((3, 16, 30)), seed), vocabulary(seed), LITTLE)
+    grammar = compile_grammar(wide(rng.choice((3, 16, MANY)), seed), vocabulary(seed), LITTLE)
     cursor = Cursor(grammar, grammar.minimum.tokens + rng.randint(0, 12))
     while not cursor.is_ended:
         bits = np.unpackbits(cursor.bitmask(), bitorder="little")
@@ -100,7 +102,7 @@ def test_a_narrow_place_allows_bytes_and_the_completion(seed: int, without_bytes
     if without_bytes:
         spelling = [data if data is None or len(data) > 1 or data == b"#" else None for data in known.spelling]
         known = Vocabulary(spelling, known.stop_ids)
-    grammar = compile_grammar(wide(30, seed), known, LITTLE)
+    grammar = compile_grammar(wide(MANY, seed), known, LITTLE)
     assert is_narrow(grammar, grammar.start)
     single = [token for token, data in enumerate(known.spelling) if data is not None and len(data) == 1]
     for budget in (grammar.minimum.tokens, grammar.minimum.tokens + 1, 40):
@@ -120,7 +122,7 @@ def test_masks_are_the_same_where_walks_stop(most: int, walks: int, monkeypatch:
     known, constraint = vocabulary(4), wide(4)
     whole = compile_grammar(constraint, known)
     monkeypatch.setattr(inside_walks, "PART_FUEL", most)
-    monkeypatch.setattr(masks, "PART_FUEL", most)
+    monkeypatch.setattr(below_walks, "PART_FUEL", most)
     monkeypatch.setattr(masks, "_WALKS", walks)
     stopped = compile_grammar(constraint, vocabulary(4))
     for tokens in texts(known, 30, 5):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
-from grammar_cache.masks import inside_walks, masks
+from grammar_cache.masks import below_walks, inside_walks, masks
 from grammar_cache.successors import rule_classes
 from tests.grammar_cache.masks.test_wide_masks import TOKENS, random_grammar
 
@@ -29,7 +29,7 @@ def stopping(rng: random.Random) -> Iterator[Limits]:
     with pytest.MonkeyPatch.context() as patch:
         most = rng.randint(400, 4_000)
         patch.setattr(inside_walks, "PART_FUEL", most)
-        patch.setattr(masks, "PART_FUEL", most)
+        patch.setattr(below_walks, "PART_FUEL", most)
         patch.setattr(masks, "_WALKS", rng.choice((0, 2, 6)))
         yield Limits(walk_fuel=rng.choice((4_000, 8_000, 16_000)))
 
@@ -106,7 +106,7 @@ LARGER = """c ::= "{" [a-y]{20} "}"
 def dearest(grammar: CompiledGrammar) -> dict[tuple[bytes, int], int]:
     """Costs of reading a byte from each state, as parts of masks know them: too much where a walk was too long."""
     states = range(grammar.network.states.count)
-    return {grammar._distances.place(state): grammar._masks._insides.of(state).widest for state in states}
+    return {grammar._distances.place(state): grammar._masks._insides.of(state).costs.most for state in states}
 
 
 def test_parts_are_not_those_of_a_grammar_that_walks_them_another_way(monkeypatch: pytest.MonkeyPatch) -> None:

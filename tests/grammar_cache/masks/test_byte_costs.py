@@ -1,0 +1,126 @@
+"""Bounds on what reading a byte costs, from all parts of a mask together: no less than what it takes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
+from grammar_cache.distances.additive import INFINITE
+from grammar_cache.loops.array_types import Longs
+from grammar_cache.masks import masks
+from grammar_cache.masks.byte_costs import ByteCosts, CostBound
+from tests.grammar_cache.masks import test_wide_masks
+from tests.grammar_cache.masks.test_dear_masks import ending, handing_on
+from tests.grammar_cache.masks.test_wide_masks import reached
+
+LETTERS = b"ab("
+STRINGS = [bytes(one) for length in (1, 2, 3, 4) for one in product(LETTERS, repeat=length)]
+SMALL = Vocabulary([*STRINGS, None], [len(STRINGS)])
+NOTHING_DEAR = Limits(byte_cost=1 << 24)
+
+
+def calling(rng: random.Random) -> str:
+    """Rules that call each other anywhere, first and last too, so that some of them do so before they read a byte."""
+    names = [f"r{number}" for number in range(rng.randint(2, 7))]
+
+    def sequence() -> str:
+        return " ".join(rng.choice([*names, '"a"', '"b"', '"("', "[ab]", "[a(]*"]) for _ in range(rng.randint(1, 3)))
+
+    rules = [
+        f'{name} ::= {" | ".join(sequence() for _ in range(rng.randint(1, 3)))} | "{rng.choice("ab(")}"'
+        for name in names
+    ]
+    return "\n".join([f"root ::= {' | '.join(rng.sample(names, 2))}", *rules])
+
+
+def bounds(grammar: CompiledGrammar, configuration: int, monkeypatch: pytest.MonkeyPatch) -> Longs:
+    """The bound that a mask made from parts goes by."""
+    made: list[CostBound] = []
+
+    class Kept(CostBound):
+        def __init__(self, dear: int) -> None:
+            super().__init__(dear)
+            made.append(self)
+
+    monkeypatch.setattr(masks, "CostBound", Kept)
+    items = grammar._configurations.items(configuration)
+    assert grammar._masks._of_parts(configuration, items, INFINITE - 1).parts or not items
+    return made[0].by_byte()
+
+
+def taken(grammar: CompiledGrammar, configuration: int) -> Longs:
+    """The most that reading a byte of a token behind the first one costs, by the first one."""
+    found, table = np.zeros(256, np.int64), grammar._configurations
+    for token in grammar.vocabulary.spelling:
+        at = configuration
+        for place, byte in enumerate(token or b""):
+            if at < 0:
+                break
+            if place:
+                found[token[0]] = max(found[token[0]], table.cost(at))
+            at = table.step(at, byte)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["calling", "wide"])
+@pytest.mark.parametrize("seed", range(60))
+def test_no_byte_costs_more_than_parts_say(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    text = calling(rng) if kind == "calling" else test_wide_masks.random_grammar(rng)
+    vocabulary = SMALL if kind == "calling" else test_wide_masks.VOCABULARY
+    try:
+        grammar = compile_grammar(Constraint("gbnf", text), vocabulary, NOTHING_DEAR)
+    except GrammarError:
+        return  # no text belongs
+    for configuration in reached(grammar, rng):
+        least, bound = taken(grammar, configuration), bounds(grammar, configuration, monkeypatch)
+        assert (least <= bound).all(), (text, configuration)
+
+
+def ending_together() -> tuple[Constraint, Vocabulary]:
+    """Forty rules, each of which may end where the one that it calls does."""
+    rules = [f'r{number} ::= r{number + 1} "{chr(0x41 + number % 26)}"* | "(" r{number} ")"' for number in range(40)]
+    text = "\n".join(["root ::= r0", *rules, 'r40 ::= "d" "d" "d"'])
+    return Constraint("gbnf", text), Vocabulary([b"d", b"dd", b"A", b"B", None], [4])
+
+
+@pytest.mark.parametrize("case", [handing_on, ending, ending_together])
+def test_no_byte_costs_more_where_rules_have_many_callers(
+    case: Callable[[], tuple[Constraint, Vocabulary]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grammar = compile_grammar(*case(), NOTHING_DEAR)
+    for configuration in (*reached(grammar, random.Random(0)), *grammar.followed([0])):
+        if configuration < 0:
+            continue
+        assert (taken(grammar, configuration) <= bounds(grammar, configuration, monkeypatch)).all()
+
+
+def test_costs_by_byte_are_what_they_were_made_of() -> None:
+    rng = np.random.default_rng(1)
+    for kinds in (1, 2, 300):
+        costs = rng.integers(0, kinds, (2, 256)).astype(np.int32)
+        made = ByteCosts.of(costs)
+        assert (made.by_byte() == costs).all()
+        assert (made.most, made.bottoms) == (costs[0].max(), costs[1].max())
+
+
+def test_bounds_are_sums_by_the_first_byte() -> None:
+    """Two parts that different bytes lead on to aren't dear together; what is read only there counts a rule's end."""
+    costs = np.zeros((2, 256), np.int32)
+    costs[0, :128] = 60
+    costs[1, 7] = 3
+    first, second = ByteCosts.of(costs), ByteCosts.of(np.ascontiguousarray(costs[:, ::-1]))
+    bound = CostBound(80)
+    bound.add(first)
+    assert not bound.exceeded()
+    bound.add(second, pops=5)
+    assert not bound.exceeded()
+    assert bound.by_byte()[[0, 7, 200, 248]].tolist() == [60, 63, 65, 68]
+    bound.add(first, edges=4, pops=1)
+    assert bound.exceeded()
+    assert bound.by_byte()[[0, 7, 200, 248]].tolist() == [121, 136, 65, 68]
