@@ -9,11 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from benchmarks.core.lark_grammars import lark_grammar
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.loops.array_types import Longs
 from grammar_cache.masks import masks
 from grammar_cache.masks.byte_costs import ByteCosts, CostBound
+from grammar_cache.warm_up import letters
 from tests.grammar_cache.masks import test_wide_masks
 from tests.grammar_cache.masks.test_dear_masks import ending, handing_on
 from tests.grammar_cache.masks.test_wide_masks import reached
@@ -98,6 +100,23 @@ def test_no_byte_costs_more_where_rules_have_many_callers(
         if configuration < 0:
             continue
         assert (taken(grammar, configuration) <= bounds(grammar, configuration, monkeypatch)).all()
+
+
+@pytest.mark.parametrize("name", ["lark_python", "lark_sql"])
+def test_masks_of_a_programming_language_are_made_from_parts(name: str) -> None:
+    """Ten kinds of operators may follow a value: what reading them costs at most adds up to more than is dear, behind
+    no single byte.
+    """
+    grammar = compile_grammar(lark_grammar(name), letters())
+    texts = {
+        "lark_python": b"abc = de(fg[1], h) + [i.jk]",
+        "lark_sql": b"SELECT ab FROM cd AS e WHERE f = 12 AND g < 3",
+    }
+    made = 0
+    for configuration in grammar.followed([*texts[name]]):
+        assert configuration >= 0
+        made += grammar._masks.of(configuration, INFINITE - 1) is not None
+    assert made == len(texts[name])
 
 
 def test_costs_by_byte_are_what_they_were_made_of() -> None:
