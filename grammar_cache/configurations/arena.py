@@ -22,10 +22,12 @@ FULL, CROWDED, STOPPED, CRAMPED, WIDE = -3, -4, -5, -6, -7
 """Instead of a configuration: the store has to grow, the limit is hit, the work was told to stop, the rows of the
 scratch have to grow, a step looks at too much."""
 
-CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, PATTERNS, CLOCK, SPENT, BOTTOMS, WIDEST = range(10)
+CONFIGURATIONS, NODES, ITEMS, EDGES, ROWS, PATTERNS, CLOCK, SPENT, BOTTOMS, MERGED, WIDEST = range(11)
 SCRATCH_ROWS = 15
-PATTERN, WORK, AT_BOTTOM, ROW_HEAD = range(4)
+PATTERN, WORK, AT_BOTTOM, CALLING, ROW_HEAD = range(5)
 """Places in a row, and where what follows begins."""
+CALLS, MERGES = 1, 2
+"""Values of CALLING: rules are called before the next byte; what comes of different calls may be one on the way."""
 NOTED = 4
 """Edges that are noted of a rule that is called, which take as long as one item."""
 DEAR_SHARE = 6
@@ -93,14 +95,14 @@ class NetworkArrays(NamedTuple):
 
 class Arena(NamedTuple):
     """The arrays that grow. `used` counts configurations, nodes, items, edges, numbers in rows, patterns, and passes
-    that stamp something; then come what the step at hand has cost, how often it has met the edge below everything, and
-    the most that any has cost.
+    that stamp something; then come what the step at hand has cost, how often it has met the edge below everything, how
+    much that was there already, and the most that any has cost.
 
     The items of configuration x are `items[item_first[x] : item_first[x + 1]]`; the edges of nodes likewise. What
     follows x stands in `rows` from `row[x]` on, which is below 0 where that isn't made yet: the number of a pattern,
-    what making the row takes in items and edges, how often reading a byte meets the edge below everything at most, and
-    each configuration that follows, or DEAD, once. Which of these follows by a byte class is
-    `patterns[pattern, class]`: few classes differ, and most rows share their pattern. Few configurations need a row.
+    what making the row takes in items and edges, how often reading a byte meets the edge below everything at most,
+    whether that calls rules (see CALLS), and each configuration that follows, or DEAD, once. Which of these follows by
+    a byte class is `patterns[pattern, class]`: few classes differ, and most rows share their pattern. Few need a row.
     `costs[x]` is what reading a byte from there costs at most. Row 0 leads nowhere: it is that of all who would cost
     too much.
     `scratch` is for whoever is at work.

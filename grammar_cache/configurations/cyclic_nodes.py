@@ -44,8 +44,8 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
     """The rules of a component that are called from outside, directly or not, and the first of their nodes; FULL, WIDE.
 
     The edges from outside are the first so many keys of OUTSIDE; the rules, of which it returns the number, go into
-    ENTERED. CRAMPED if they don't fit. What it costs to make the nodes, in edges, is `popped` of the node before them,
-    which nobody pops.
+    ENTERED. CRAMPED if they don't fit. What it costs to make the nodes, in edges, and how many edges come to a node
+    repeatedly, times 2 ** 32, is `popped` of the node before them, which nobody pops.
     """
     outside = arena.scratch[OUTSIDE, :marks]
     entered = _entered(rules, outside)
@@ -65,7 +65,7 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
     members, keys, callers, callees = _inside(rules, outside, entered, key + 1)
     first, own = _by_place(members, keys, len(entered))
     calling, before = _by_place(callees, callers, len(entered))
-    handed, work = np.empty(len(keys), np.int64), 0
+    handed, work, merged = np.empty(len(keys), np.int64), 0, np.int64(0)
     known, todo = np.zeros(len(entered), np.bool_), np.empty(len(entered), np.int64)
     for i in range(len(entered)):
         handed, size, looked_at = _handed(i, first, own, calling, before, known, todo, handed)
@@ -73,12 +73,14 @@ def enter(rules: NetworkArrays, arena: Arena, marks: int) -> tuple[int, int]:
         if work > rules.widest:
             forget(arena, key)
             return 0, WIDE
+        several = size
         size = many_distinct(handed, size, arena.scratch[SEEN], arena.scratch[COUNTS])
+        merged += several - size
         node = grouped_node(arena, handed[:size])
         if node == FULL:
             forget(arena, key)
             return 0, FULL
-    arena.popped[key] = work
+    arena.popped[key] = merged << 32 | work
     return len(entered), key + 1
 
 

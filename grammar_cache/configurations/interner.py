@@ -24,6 +24,7 @@ from grammar_cache.configurations import row_kernels, step_kernels
 from grammar_cache.configurations.arena import (
     ARENA,
     BOTTOM,
+    CALLING,
     CONFIGURATIONS,
     CRAMPED,
     CROWDED,
@@ -189,6 +190,11 @@ class Configurations:
         """Items and edges that reading a byte from there costs. Raises LimitExceeded(configurations), Interrupted."""
         self.make_row(configuration)
         return int(self.arena.costs[configuration])
+
+    def calling(self, configuration: int) -> int:
+        """What is called before the next byte, as rows tell it. Raises LimitExceeded(configurations), Interrupted."""
+        self.make_row(configuration)
+        return int(self.arena.rows[self.arena.row[configuration] + CALLING])
 
     def left_out(self, configuration: int) -> bool:
         """Whether a byte from there would cost too much. Raises LimitExceeded(configurations), Interrupted."""

@@ -10,9 +10,13 @@ import numpy as np
 from grammar_cache.configurations.arena import (
     AT_BOTTOM,
     BOTTOMS,
+    CALLING,
+    CALLS,
     CRAMPED,
     DEAD,
     FULL,
+    MERGED,
+    MERGES,
     PATTERN,
     PATTERNS,
     ROW_HEAD,
@@ -124,6 +128,8 @@ def expand(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
         row[kinds - 1] = number
     arena.rows[begin + PATTERN], arena.rows[begin + WORK] = pattern_of(arena), work
     arena.rows[begin + AT_BOTTOM] = bottoms + most_bottoms
+    calls = size > arena.item_first[configuration + 1] - arena.item_first[configuration]
+    arena.rows[begin + CALLING] = MERGES if arena.used[MERGED] else CALLS if calls else 0
     arena.row[configuration] = begin
     arena.costs[configuration] = cost + most
     arena.used[WIDEST] = max(arena.used[WIDEST], cost + most)

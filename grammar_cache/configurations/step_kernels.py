@@ -15,6 +15,7 @@ from grammar_cache.configurations.arena import (
     BOTTOMS,
     CLOCK,
     CRAMPED,
+    MERGED,
     NOTED,
     SPENT,
     WIDE,
@@ -39,7 +40,8 @@ ENDING, READING, EDGES, OLDER, RULES, OWN, MOVES, MOVES_OLDER, LAST, CODES, CHOS
 def closed_ending(rules: NetworkArrays, arena: Arena, size: int, accepting: bool) -> int:
     """The configuration of the first items in the row ENDING, what has ended popped; or a status.
 
-    SPENT grows by what that took, BOTTOMS by how many nodes were popped that text may end with.
+    SPENT grows by what that took, BOTTOMS by how many nodes were popped that text may end with, MERGED by what was met
+    more than once.
     """
     arena.used[CLOCK] += 1
     clock, found = arena.used[CLOCK], arena.scratch[ENDING]
@@ -47,7 +49,9 @@ def closed_ending(rules: NetworkArrays, arena: Arena, size: int, accepting: bool
     while at < size:
         state, node = found[at] >> 32, found[at] & 0xFFFFFFFF
         at += 1
-        if rules.final[state] and arena.popped[node] != clock:
+        if rules.final[state] and arena.popped[node] == clock:
+            arena.used[MERGED] += 1
+        elif rules.final[state]:
             arena.popped[node] = clock
             for e in range(arena.edge_first[node], arena.edge_first[node + 1]):
                 if arena.edges[e] == BOTTOM:
@@ -66,7 +70,9 @@ def closed_ending(rules: NetworkArrays, arena: Arena, size: int, accepting: bool
         if rules.live[found[i] >> 32]:
             found[kept] = found[i]
             kept += 1
+    several = kept
     kept = many_distinct(found, kept, arena.scratch[SEEN], arena.scratch[COUNTS])
+    arena.used[MERGED] += several - kept
     number: int = configuration_of(arena, found[:kept], accepting, rules.limit)
     return number
 
@@ -125,7 +131,9 @@ def _own(arena: Arena, rule: int, into: Longs, begin: int) -> int:
         into[past] = arena.scratch[EDGES, k]
         past, k = past + 1, arena.scratch[OLDER, k]
     room, counts = arena.scratch[SEEN], arena.scratch[COUNTS]
-    return begin + int(many_distinct(into[begin:], past - begin, room, counts))
+    distinct = int(many_distinct(into[begin:], past - begin, room, counts))
+    arena.used[MERGED] += past - begin - distinct
+    return begin + distinct
 
 
 @jit_inline
@@ -157,7 +165,7 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     """Writes the items and the entries of all rules that they may call before the next byte to READING.
 
     Returns how many there are, or a status; SPENT is what that took, BOTTOMS how often it met the edge below everything
-    at most.
+    at most, MERGED how many edges were noted more than once.
     """
     first = arena.item_first[configuration]
     size = arena.item_first[configuration + 1] - first
@@ -167,7 +175,7 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
     for i in range(size):
         found[i] = arena.items[first + i]
     arena.used[CLOCK] += 1
-    arena.used[BOTTOMS] = 0
+    arena.used[BOTTOMS] = arena.used[MERGED] = 0
     waiting, noted, done, made = 0, 0, 0, 0
     group = -1
     while True:
@@ -201,7 +209,8 @@ def expansion(rules: NetworkArrays, arena: Arena, configuration: int) -> int:
         entered, node = enter(rules, arena, marks)
         if node < 0:
             return int(node)
-        made += marks + arena.popped[node - 1]
+        made += marks + (arena.popped[node - 1] & 0xFFFFFFFF)
+        arena.used[MERGED] += arena.popped[node - 1] >> 32
         arena.used[BOTTOMS] += bottoms * (1 + entered)  # each that is entered may have it
         if size + entered > len(found):
             return CRAMPED

@@ -10,10 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grammar_cache.configurations.arena import UNKNOWN, WIDE, Arena, ArenaBlock, NetworkBlock, arena_in, rules_in
+from grammar_cache.configurations.arena import (
+    CALLING,
+    UNKNOWN,
+    WIDE,
+    Arena,
+    ArenaBlock,
+    NetworkBlock,
+    arena_in,
+    rules_in,
+)
 from grammar_cache.loops.array_types import IntRows, Ints, Longs
 from grammar_cache.loops.jit import jit_inline, jit_no_arrays
-from grammar_cache.masks.byte_costs import COST
+from grammar_cache.masks.byte_costs import CALLED, COST
 from grammar_cache.masks.inside_kernels import REACHED, Marks, cost_once
 from grammar_cache.successors.token_kernels import WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
@@ -84,7 +93,9 @@ def below(
             elif words.depth[here] > words.depth[here - 1]:  # the first one behind the node before
                 progress[LEFT] -= cost_once(arena, before, found.marks)
                 cost = _summed(arena, before, here - 1, walk, found, progress)
-                found.costs[COST, words.first[here]] = max(found.costs[COST, words.first[here]], cost)
+                first, calls = words.first[here], arena.rows[arena.row[before] + CALLING]
+                found.costs[COST, first] = max(found.costs[COST, first], cost)
+                found.costs[CALLED, first] = max(found.costs[CALLED, first], calls)
                 if cost > rules.dear:
                     return WIDE
             if progress[LEFT] < 0:

@@ -14,7 +14,7 @@ from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.below_kernels import LEFT, SUMMED, BelowFound, BelowWalk, below
-from grammar_cache.masks.byte_costs import COST, ByteCosts
+from grammar_cache.masks.byte_costs import CALLED, COST, ROWS, ByteCosts
 from grammar_cache.masks.exits import BehindExitsCache, Exits
 from grammar_cache.masks.inside_kernels import PART_FUEL
 from grammar_cache.masks.reached import Reached
@@ -86,7 +86,7 @@ class BelowWalks:
     def _walked(self, exits: Exits, after: int) -> Below:
         table, behind = self._configurations, self._behind_exits.of(exits, self._words.block)
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
-        costs, progress, status = np.zeros((2, 256), np.int32), np.zeros(SUMMED + 1, np.int64), -1
+        costs, progress, status = np.zeros((ROWS, 256), np.int32), np.zeros(SUMMED + 1, np.int64), -1
         progress[LEFT] = PART_FUEL
         walk = BelowWalk(self._path, exits.nodes, behind.nodes, behind.first, after)
         sums = self._sums.borrow(self._nodes)
@@ -99,4 +99,5 @@ class BelowWalks:
         if status == WIDE:
             return Below(TokenBits.of(bits), INFINITE, ByteCosts.all_alike(table.rules.dear + 1))
         costs[COST, behind.begins] = np.maximum(costs[COST, behind.begins], table.cost(after))
+        costs[CALLED, behind.begins] = np.maximum(costs[CALLED, behind.begins], table.calling(after))
         return Below(TokenBits.of(bits), reached.farthest(0), ByteCosts.of(costs))

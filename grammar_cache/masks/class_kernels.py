@@ -39,8 +39,7 @@ def inside_by_class(
             return int(after)
         if is_dear(rules, arena, path[words.depth[here] - 1], found.marks, progress):
             return WIDE
-        if words.depth[here] > 1:
-            weigh(arena, path[words.depth[here] - 1], 0, found.costs)
+        weigh(arena, path[words.depth[here] - 1], 0, words.depth[here] > 1, found.costs)
         if after < 0:
             continue
         note(arena, words, here, after, found, progress)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from grammar_cache.configurations.arena import (
     AT_BOTTOM,
     BOTTOM,
+    CALLING,
     DEAD,
     UNKNOWN,
     WIDE,
@@ -29,7 +30,7 @@ from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.cost_kernels import CostsBlock, costs_in
 from grammar_cache.loops.array_types import IntRows, Ints, Longs
 from grammar_cache.loops.jit import jit_inline, jit_no_arrays
-from grammar_cache.masks.byte_costs import BOTTOMS, COST
+from grammar_cache.masks.byte_costs import BOTTOMS, CALLED, COST
 from grammar_cache.successors.distinct_kernels import row_cost
 from grammar_cache.successors.token_kernels import TokenArrays, WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
@@ -124,8 +125,7 @@ def inside(
                 progress[LEFT] -= cost_once(arena, walk.beside[words.depth[here] - 1], found.marks)
             if is_dear(rules, arena, walk.path[words.depth[here] - 1], found.marks, progress):
                 return WIDE
-            if words.depth[here] > 1:
-                weigh(arena, walk.path[words.depth[here] - 1], words.first[here], found.costs)
+            weigh(arena, walk.path[words.depth[here] - 1], words.first[here], words.depth[here] > 1, found.costs)
         if _stays(arena, words, likeness, here, after, other, progress):
             node = words.skip[here]
             _pass_exits(known, here, node, after >= 0, found.exits, progress)
@@ -152,10 +152,15 @@ def is_dear(rules: NetworkArrays, arena: Arena, before: int, marks: Marks, progr
 
 
 @jit_inline
-def weigh(arena: Arena, before: int, first: int, costs: IntRows) -> None:
-    """Notes what reading a byte costs from a configuration, behind the first byte of a token."""
-    costs[COST, first] = max(costs[COST, first], arena.costs[before])
-    costs[BOTTOMS, first] = max(costs[BOTTOMS, first], arena.rows[arena.row[before] + AT_BOTTOM])
+def weigh(arena: Arena, before: int, first: int, behind: bool, costs: IntRows) -> None:
+    """Notes what reading a byte costs from a configuration, if that is `behind` the first byte of a token, and what is
+    called there.
+    """
+    row = arena.row[before]
+    if behind:
+        costs[COST, first] = max(costs[COST, first], arena.costs[before])
+        costs[BOTTOMS, first] = max(costs[BOTTOMS, first], arena.rows[row + AT_BOTTOM])
+    costs[CALLED, first] = max(costs[CALLED, first], arena.rows[row + CALLING])
 
 
 @jit_inline
@@ -250,7 +255,7 @@ def _places(arena: Arena, item: int) -> tuple[int, int]:
 
 @jit_no_arrays
 def dearest(rules_block: NetworkBlock, arena_block: ArenaBlock, configurations: Ints, costs: IntRows) -> int:
-    """Writes the most that reading a byte costs from one of some configurations to `costs`, int32[2, 1], as in
+    """Writes the most that reading a byte costs from one of some configurations to `costs`, int32[3, 1], as in
     `byte_costs`: 0; or a status, and nothing is lost.
     """
     rules, arena = rules_in(rules_block), arena_in(arena_block)
@@ -259,7 +264,7 @@ def dearest(rules_block: NetworkBlock, arena_block: ArenaBlock, configurations: 
             status = expanded(rules, arena, configuration)
             if status < 0:
                 return status
-        weigh(arena, configuration, 0, costs)
+        weigh(arena, configuration, 0, True, costs)
     return 0
 
 

@@ -14,7 +14,7 @@ from grammar_cache.configurations.arena import DEAD, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.loops.array_types import Ints, Longs
-from grammar_cache.masks.byte_costs import ByteCosts
+from grammar_cache.masks.byte_costs import ROWS, ByteCosts
 from grammar_cache.masks.class_kernels import inside_by_class
 from grammar_cache.masks.exits import NO_EXITS, SharedExits
 from grammar_cache.masks.inside_kernels import (
@@ -162,7 +162,7 @@ class InsideWalks:
         found = region(loop, self._vocabulary)
         self._beside[:] = DEAD
         inside = table.alone(loop.states, ROOT)
-        costs = np.zeros((2, 1), np.int32)
+        costs = np.zeros((ROWS, 1), np.int32)
         while (status := dearest(*table.blocks, inside, costs)) < 0:
             table.outcome(status)
         farthest = self._dearest(loop.states[(found.shortest >= 0).any(axis=0)])
@@ -185,7 +185,7 @@ class InsideWalks:
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         exits, parted = np.empty(trie.size, np.int32), np.empty((2, trie.size), np.int32)
         progress, status = np.zeros(CHANGED + 1, np.int64), -1
-        costs = np.zeros((2, 256), np.int32)
+        costs = np.zeros((ROWS, 256), np.int32)
         progress[LEFT] = PART_FUEL
         self._path[0] = origin
         while status < 0 and status != WIDE:

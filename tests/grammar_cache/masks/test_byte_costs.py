@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -18,7 +19,7 @@ from grammar_cache.masks.byte_costs import ByteCosts, CostBound
 from grammar_cache.warm_up import letters
 from tests.grammar_cache.masks import test_wide_masks
 from tests.grammar_cache.masks.test_dear_masks import ending, handing_on
-from tests.grammar_cache.masks.test_wide_masks import reached
+from tests.grammar_cache.masks.test_wide_masks import consumed, reached
 
 LETTERS = b"ab("
 STRINGS = [bytes(one) for length in (1, 2, 3, 4) for one in product(LETTERS, repeat=length)]
@@ -48,6 +49,9 @@ def bounds(grammar: CompiledGrammar, configuration: int, monkeypatch: pytest.Mon
         def __init__(self, dear: int) -> None:
             super().__init__(dear)
             made.append(self)
+
+        def exceeded(self) -> bool:
+            return False
 
     monkeypatch.setattr(masks, "CostBound", Kept)
     items = grammar._configurations.items(configuration)
@@ -91,7 +95,31 @@ def ending_together() -> tuple[Constraint, Vocabulary]:
     return Constraint("gbnf", text), Vocabulary([b"d", b"dd", b"A", b"B", None], [4])
 
 
-@pytest.mark.parametrize("case", [handing_on, ending, ending_together])
+def merging(callers: int) -> tuple[Constraint, Vocabulary]:
+    """Rules that are each called by all of some others, as one thing, and by one more each beside them: together they
+    end in as many ways as the product of both.
+    """
+    rules = [f'r{i} ::= "a" ("\\x{0x80 + i:02x}" r{i} | "a")' for i in range(callers)]
+    rules += [f'p{i} ::= (any) ("b" | "\\x{0xB0 + i:02x}" p{i})' for i in range(callers)]
+    rules += [f'q{i} ::= r{i} ("b" | "\\x{0xD8 + i:02x}" q{i})' for i in range(callers)]
+    for name, called, end in (("any", "r", ""), ("anyp", "p", ""), ("anyq", "q", "")):
+        rules.append(f"{name} ::= " + " | ".join(f"{called}{i}{end}" for i in range(callers)))
+    rules += ['one ::= "!" anyp (one | "e" | "(" one ")")', 'other ::= "!" anyq (other | "f" | "[" other "]")']
+    tokens = [b"!", *((b"aab!" * times)[:-1] for times in range(1, 13)), *(bytes([one]) for one in b"abef()[].,")]
+    return Constraint("gbnf", "\n".join(['root ::= one "." | other ","', *rules])), Vocabulary(
+        [*tokens, None], [len(tokens)]
+    )
+
+
+@pytest.mark.parametrize("callers", [6, 11, 13, 16])
+def test_masks_are_what_may_be_consumed_where_calls_merge(callers: int) -> None:
+    """Tokens that cost too much were in masks: parts that called the same rules counted them as one each."""
+    grammar = compile_grammar(*merging(callers))
+    for configuration in grammar.followed([0, 0])[:1]:
+        assert grammar.mask(configuration).tolist() == consumed(grammar, configuration)
+
+
+@pytest.mark.parametrize("case", [handing_on, ending, ending_together, partial(merging, 9), partial(merging, 13)])
 def test_no_byte_costs_more_where_rules_have_many_callers(
     case: Callable[[], tuple[Constraint, Vocabulary]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,15 +150,15 @@ def test_masks_of_a_programming_language_are_made_from_parts(name: str) -> None:
 def test_costs_by_byte_are_what_they_were_made_of() -> None:
     rng = np.random.default_rng(1)
     for kinds in (1, 2, 300):
-        costs = rng.integers(0, kinds, (2, 256)).astype(np.int32)
+        costs = rng.integers(0, kinds, (3, 256)).astype(np.int32)
         made = ByteCosts.of(costs)
         assert (made.by_byte() == costs).all()
-        assert (made.most, made.bottoms) == (costs[0].max(), costs[1].max())
+        assert (made.most, made.bottoms, made.calling) == tuple(costs.max(axis=1))
 
 
 def test_bounds_are_sums_by_the_first_byte() -> None:
     """Two parts that different bytes lead on to aren't dear together; what is read only there counts a rule's end."""
-    costs = np.zeros((2, 256), np.int32)
+    costs = np.zeros((3, 256), np.int32)
     costs[0, :128] = 60
     costs[1, 7] = 3
     first, second = ByteCosts.of(costs), ByteCosts.of(np.ascontiguousarray(costs[:, ::-1]))
