@@ -69,7 +69,8 @@ class Limits:
     """Cost of one search for what may follow at the horizon, of all tokens together: two for a trie
     node that is visited, one for one that stays in a loop and is looked up, eight for each item and edge that it takes
     to go on from a configuration, as if nothing were known. A level that this doesn't last for isn't looked at, nor
-    one more than 96 tokens ahead; what the additive distance lets in fits anyway.
+    one more than 96 tokens ahead; what the additive distance lets in fits anyway. A search has
+    `walk_fuel` at most, too.
     """
 
     table_bytes: int = 64 << 20

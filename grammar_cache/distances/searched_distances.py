@@ -52,6 +52,7 @@ class SearchedDistances:
         """Raises LimitExceeded, Interrupted."""
         self.vocabulary = vocabulary
         self.limits = limits
+        self._step_fuel = min(limits.step_fuel, limits.walk_fuel)  # searches go on from no narrow place
         self._configurations = Configurations(network, limits.configurations, interrupt, widest=limits.byte_cost)
         self._tables = SuccessorTables(
             self._configurations, vocabulary, limits.table_bytes // 4, interrupt, limits.walk_fuel
@@ -148,7 +149,7 @@ class SearchedDistances:
         """Searches with few tokens left go over the tables that the grammar has now, and know nothing yet."""
         cache_bytes, bounds = self.limits.table_bytes // 16, self._lower_bounds.of_cheap
         self._horizon_search = HorizonSearch(
-            self._tables, bounds, self.vocabulary, self.limits.step_fuel, cache_bytes, claims
+            self._tables, bounds, self.vocabulary, self._step_fuel, cache_bytes, claims
         )
         self._horizons: LruCache[tuple[int, int], Horizon] = LruCache(self.limits.table_bytes // 8)
         self._on_the_way: Completion = {}
@@ -227,7 +228,7 @@ class SearchedDistances:
         if fits.any() or tokens < 0 or self._tables.accepts(configuration):
             return horizon
         distance, string = self._horizon_search.vouched(configuration)
-        if self._tightening.within(configuration, tokens + 1, self.limits.step_fuel):
+        if self._tightening.within(configuration, tokens + 1, self._step_fuel):
             string = self._tightening.witness(configuration)
             distance = 1 + (self._tightening.known(self._tables.after(configuration, string)) or 0)
         if distance <= min(tokens + 1, INFINITE - 1):
@@ -239,7 +240,7 @@ class SearchedDistances:
     def _tighten_unknown(self, configuration: int) -> None:
         _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
         if self._additive(configuration) >= INFINITE:
-            self._tightening.within(configuration, INFINITE - 1, self.limits.step_fuel)
+            self._tightening.within(configuration, INFINITE - 1, self._step_fuel)
 
     def _searched(self) -> Minimum:
         """The minimum: proved by the exact search, or as far as it came, and what a descent then finds."""
@@ -266,9 +267,9 @@ class SearchedDistances:
             return known
         if tokens < 0:
             return INFINITE
-        if self._tightening.within(configuration, tokens, self.limits.step_fuel):
+        if self._tightening.within(configuration, tokens, self._step_fuel):
             return self._tightening.known(configuration) or 0
-        if not self._tables.expand([configuration], self.limits.step_fuel):
+        if not self._tables.expand([configuration], self._step_fuel):
             return INFINITE
         return self._horizon(configuration, tokens - 1).nearest()[0]
 

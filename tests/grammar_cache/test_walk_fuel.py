@@ -12,6 +12,7 @@ from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compi
 from grammar_cache.hosts.cursor import Cursor
 from grammar_cache.masks import below_walks, inside_walks, masks
 from grammar_cache.masks.inside_kernels import PART_FUEL
+from tests.grammar_cache.masks.test_wide_masks import VOCABULARY, reached
 
 LETTERS = "abcdefghijkl"
 LITTLE = Limits(walk_fuel=60_000)
@@ -114,6 +115,33 @@ def test_a_narrow_place_allows_bytes_and_the_completion(seed: int, without_bytes
         assert set(allowed) == {*fit, grammar.witness(grammar.start, budget)[0]}
         for token in allowed:
             assert len(grammar.witness(grammar.take(grammar.start, token), budget - 1)) < budget
+
+
+BEHIND_NARROW = (
+    (
+        Limits(walk_fuel=40_000),
+        r'''root ::= [a-z]{3,200} | (" " | [^z]) ([a-z0-9 ]{1,40} | "z") b [st]
+b ::= ("the" [^z] | [a-z]{3,200}) | [a-y] | "(" b ")"''',
+    ),
+    (
+        Limits(byte_cost=60, walk_fuel=8_000),
+        r'''root ::= (a [^q"])? | "(" "z" "e" [^e"]* a
+a ::= [st] | c | "(" a ")"
+c ::= ([a-z ])? | [a-z0-9 ]* [^a ] [a-z0-9_]{2,70} ("e")? | "(" c ")"''',
+    ),
+)
+
+
+@pytest.mark.parametrize(("limits", "text"), BEHIND_NARROW)
+def test_what_fits_behind_a_narrow_place_is_completed(limits: Limits, text: str) -> None:
+    """Searches went on from narrow places, where a completion then wasn't found."""
+    grammar, rng = compile_grammar(Constraint("gbnf", text), VOCABULARY, limits), random.Random(1)
+    for configuration in reached(grammar, rng):
+        for budget in (2, 3, 4, 5):
+            for token in np.flatnonzero(grammar.mask(configuration, budget)).tolist():
+                if token not in VOCABULARY.stop_ids:
+                    after = grammar.take(configuration, token)
+                    assert len(grammar.witness(after, budget - 1)) < budget
 
 
 @pytest.mark.parametrize(("most", "walks"), [(0, 6), (3_000, 6), (PART_FUEL, 0)])
