@@ -120,12 +120,14 @@ def inside(
         if min(after, other) < UNKNOWN:
             progress[NUMBER], progress[NODE] = number, here
             return int(min(after, other))
-        if here == walk.begin[number] or words.depth[here] > words.depth[here - 1]:  # the first one behind another
+        first = here == walk.begin[number] or words.depth[here] > words.depth[here - 1]  # of those behind another node
+        if first or words.depth[here] == 1:
+            weigh(arena, walk.path[words.depth[here] - 1], words.first[here], words.depth[here] > 1, found.costs)
+        if first:
             if walk.beside[words.depth[here] - 1] >= 0:
                 progress[LEFT] -= cost_once(arena, walk.beside[words.depth[here] - 1], found.marks)
             if is_dear(rules, arena, walk.path[words.depth[here] - 1], found.marks, progress):
                 return WIDE
-            weigh(arena, walk.path[words.depth[here] - 1], words.first[here], words.depth[here] > 1, found.costs)
         if _stays(arena, words, likeness, here, after, other, progress):
             node = words.skip[here]
             _pass_exits(known, here, node, after >= 0, found.exits, progress)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grammar_cache.configurations.arena import DEAD, WIDE
+from grammar_cache.configurations.arena import DEAD, MERGES, WIDE
 from grammar_cache.configurations.interner import ROOT, Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.loops.array_types import Ints, Longs
@@ -152,6 +152,8 @@ class InsideWalks:
         is too much.
         """
         like, beside = (self._nothing, DEAD) if other is None else (self.of(other), self._outlook(other)[0])
+        if like.costs.calling == MERGES:
+            kinds = _NO_KINDS  # what is one thing there may be several here, where states are alike but not the same
         self._beside[0] = beside
         whole = np.array([[1], [len(self._words.values.byte)], [origin]], np.int32)
         return self._walked(like, first, kinds, *whole)
