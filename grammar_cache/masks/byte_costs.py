@@ -17,7 +17,7 @@ import numpy as np
 
 from grammar_cache.configurations.arena import CALLS, MERGES
 from grammar_cache.distances.additive import INFINITE
-from grammar_cache.loops.array_types import IntRows, LongRows, Longs
+from grammar_cache.loops.array_types import IntRows, Ints, LongRows, Longs
 from grammar_cache.loops.jit import jit_no_arrays
 
 COST, BOTTOMS, CALLED, ROWS = range(4)
@@ -44,9 +44,9 @@ class ByteCosts:
     @staticmethod
     def of(by_byte: IntRows) -> ByteCosts:
         """Costs, int32[3, 256], by the first byte."""
-        runs = np.empty((ROWS + 1, 256), np.int32)
-        count = _write_runs(by_byte, runs)
-        return ByteCosts(runs[:, :count].copy(), *by_byte.max(axis=1).tolist())
+        runs, most = np.empty((ROWS + 1, 256), np.int32), np.zeros(ROWS, np.int32)
+        count = _write_runs(by_byte, runs, most)
+        return ByteCosts(runs[:, :count].copy(), *most.tolist())
 
     @staticmethod
     def all_alike(cost: int, bottoms: int = 0, calling: int = 0) -> ByteCosts:
@@ -59,8 +59,9 @@ class ByteCosts:
 
     def by_byte(self) -> IntRows:
         """Costs, int32[3, 256], by the first byte."""
-        lengths = np.diff(self.runs[_BEGIN], append=np.int32(256))
-        return np.ascontiguousarray(np.repeat(self.runs[:ROWS], lengths, axis=1))
+        found = np.empty((ROWS, 256), np.int32)
+        _spread(self.runs, found)
+        return found
 
 
 class CostBound:
@@ -99,19 +100,29 @@ class CostBound:
 
 
 @jit_no_arrays
-def _write_runs(by_byte: IntRows, runs: IntRows) -> int:
-    """Writes the runs of equal costs: how many there are."""
+def _write_runs(by_byte: IntRows, runs: IntRows, most: Ints) -> int:
+    """Writes the runs of equal costs, and the most of each row: how many runs there are."""
     count = 0
     for byte in range(256):
         differs = count == 0
         for row in range(ROWS):
             differs |= count > 0 and runs[row, count - 1] != by_byte[row, byte]
+            most[row] = max(most[row], by_byte[row, byte])
         if differs:
             for row in range(ROWS):
                 runs[row, count] = by_byte[row, byte]
             runs[_BEGIN, count] = byte
             count += 1
     return count
+
+
+@jit_no_arrays
+def _spread(runs: IntRows, by_byte: IntRows) -> None:
+    """Writes costs by byte."""
+    for k in range(runs.shape[1]):
+        past = runs[_BEGIN, k + 1] if k + 1 < runs.shape[1] else 256
+        for row in range(ROWS):
+            by_byte[row, runs[_BEGIN, k] : past] = runs[row, k]
 
 
 @jit_no_arrays
