@@ -192,7 +192,7 @@ class Configurations:
         return int(self.arena.costs[configuration])
 
     def calling(self, configuration: int) -> int:
-        """What is called before the next byte, as rows tell it. Raises LimitExceeded(configurations), Interrupted."""
+        """CALLS, MERGES or 0: what rows tell of calls before the next byte. Raises LimitExceeded(configurations), Interrupted."""
         self.make_row(configuration)
         return int(self.arena.rows[self.arena.row[configuration] + CALLING])
 
