@@ -111,6 +111,32 @@ def merging(callers: int) -> tuple[Constraint, Vocabulary]:
     )
 
 
+def alike(calls: int) -> tuple[Constraint, Vocabulary]:
+    """States that read short texts alike, behind `1` and `2`: behind one of them calls return to one state, behind the
+    other each to its own, from which as many rules are called.
+    """
+    numbers = range(calls)
+    rules = [f'p{i} ::= "b" ("\\x{0x80 + i:02x}" p{i} | "b")' for i in numbers]
+    rules += [f'q{i} ::= "c" ("\\x{0x80 + i:02x}" q{i} | "c")' for i in numbers]
+    one = f'({" | ".join(f"p{i}" for i in numbers)}) ({" | ".join(f"q{i}" for i in numbers)}) "a"{{0,45}} "z"'
+    each = [f'q{j} "a"{{0,{46 + i + j}}} "z"' for i in numbers for j in numbers]
+    several = " | ".join(f"p{i} ({' | '.join(each[calls * i : calls * (i + 1)])})" for i in numbers)
+    rules += ['one ::= "1" | "(" one ")"', 'two ::= "2" | "[" two "]"', f"r ::= one ({one}) | two ({several})"]
+    tokens = [
+        *(bytes([letter]) for letter in b"12abcz."),
+        *(b"bbcc" + b"a" * times for times in range(8)),
+        b"bb",
+        b"bbc",
+    ]
+    tokens += [
+        *(b"b" + bytes([0x80 + i, 98]) for i in numbers),
+        b"cc",
+        *(b"cc" + b"a" * times for times in range(1, 8)),
+    ]
+    tokens += [b"a" * times for times in range(2, 9)]
+    return Constraint("gbnf", "\n".join(['root ::= r "."', *rules])), Vocabulary([*tokens, None], [len(tokens)])
+
+
 @pytest.mark.parametrize("callers", [6, 11, 13, 16])
 def test_masks_are_what_may_be_consumed_where_calls_merge(callers: int) -> None:
     """Tokens that cost too much were in masks: parts that called the same rules counted them as one each."""
@@ -119,12 +145,14 @@ def test_masks_are_what_may_be_consumed_where_calls_merge(callers: int) -> None:
         assert grammar.mask(configuration).tolist() == consumed(grammar, configuration)
 
 
-@pytest.mark.parametrize("case", [handing_on, ending, ending_together, partial(merging, 9), partial(merging, 13)])
+@pytest.mark.parametrize(
+    "case", [handing_on, ending, ending_together, partial(merging, 9), partial(merging, 13), partial(alike, 12)]
+)
 def test_no_byte_costs_more_where_rules_have_many_callers(
     case: Callable[[], tuple[Constraint, Vocabulary]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grammar = compile_grammar(*case(), NOTHING_DEAR)
-    for configuration in (*reached(grammar, random.Random(0)), *grammar.followed([0])):
+    for configuration in (*reached(grammar, random.Random(0)), *grammar.followed([0]), *grammar.followed([1])):
         if configuration < 0:
             continue
         assert (taken(grammar, configuration) <= bounds(grammar, configuration, monkeypatch)).all()
