@@ -24,7 +24,6 @@ from grammar_cache.configurations import row_kernels, step_kernels
 from grammar_cache.configurations.arena import (
     ARENA,
     BOTTOM,
-    CALLING,
     CONFIGURATIONS,
     CRAMPED,
     CROWDED,
@@ -190,11 +189,6 @@ class Configurations:
         """Items and edges that reading a byte from there costs. Raises LimitExceeded(configurations), Interrupted."""
         self.make_row(configuration)
         return int(self.arena.costs[configuration])
-
-    def calling(self, configuration: int) -> int:
-        """CALLS, MERGES or 0: what rows tell of calls before the next byte. Raises LimitExceeded(configurations), Interrupted."""
-        self.make_row(configuration)
-        return int(self.arena.rows[self.arena.row[configuration] + CALLING])
 
     def left_out(self, configuration: int) -> bool:
         """Whether a byte from there would cost too much. Raises LimitExceeded(configurations), Interrupted."""

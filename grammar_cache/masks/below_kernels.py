@@ -20,10 +20,10 @@ from grammar_cache.configurations.arena import (
     arena_in,
     rules_in,
 )
-from grammar_cache.loops.array_types import IntRows, Ints, Longs
+from grammar_cache.loops.array_types import Flags, IntRows, Ints, Longs
 from grammar_cache.loops.jit import jit_inline, jit_no_arrays
 from grammar_cache.masks.byte_costs import CALLED, COST
-from grammar_cache.masks.inside_kernels import REACHED, Marks, cost_once
+from grammar_cache.masks.inside_kernels import REACHED, Marks, cost_once, weigh
 from grammar_cache.successors.token_kernels import WordsBlock, visit, words_in, write
 from grammar_cache.vocabulary.token_set import Bits
 
@@ -34,13 +34,15 @@ PLACE, NODE, LEFT, SUMMED = range(4)
 class BelowWalk(NamedTuple):
     """The `exits`, ascending, behind each of which the configuration `after_exit` is; `path` is by depth.
 
-    Nodes right `behind` exits stand by their byte: those of b from `behind_first[b]` on. See `BehindExits`.
+    Nodes right `behind` exits stand by their byte: those of b from `behind_first[b]` on. An exit begins with each byte
+    that `begins` says. See `BehindExits`.
     """
 
     path: Ints
     exits: Ints
     behind: Ints
     behind_first: Ints
+    begins: Flags
     after_exit: int
 
 
@@ -105,6 +107,9 @@ def below(
                 found.marks[after] |= REACHED
         progress[PLACE] = progress[PLACE] + 1 if alive else np.int64(walk.behind_first[np.int64(words.byte[begin]) + 1])
         progress[NODE] = 0
+    for first in range(256):
+        if walk.begins[first]:
+            weigh(arena, walk.after_exit, first, True, found.costs)
     return 0
 
 

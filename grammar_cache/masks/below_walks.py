@@ -14,7 +14,7 @@ from grammar_cache.configurations.interner import Configurations
 from grammar_cache.distances.additive import INFINITE, Distances
 from grammar_cache.loops.array_types import Ints
 from grammar_cache.masks.below_kernels import LEFT, SUMMED, BelowFound, BelowWalk, below
-from grammar_cache.masks.byte_costs import CALLED, COST, ROWS, ByteCosts
+from grammar_cache.masks.byte_costs import ROWS, ByteCosts
 from grammar_cache.masks.exits import BehindExitsCache, Exits
 from grammar_cache.masks.inside_kernels import PART_FUEL
 from grammar_cache.masks.reached import Reached
@@ -84,11 +84,11 @@ class BelowWalks:
         return known
 
     def _walked(self, exits: Exits, after: int) -> Below:
-        table, behind = self._configurations, self._behind_exits.of(exits, self._words.block)
+        table, behind = self._configurations, self._behind_exits.of(exits, self._words.block, self._nodes)
         bits, reached = np.zeros(self._bytes, np.uint8), Reached(table, self._distances)
         costs, progress, status = np.zeros((ROWS, 256), np.int32), np.zeros(SUMMED + 1, np.int64), -1
         progress[LEFT] = PART_FUEL
-        walk = BelowWalk(self._path, exits.nodes, behind.nodes, behind.first, after)
+        walk = BelowWalk(self._path, exits.nodes, behind.nodes, behind.first, behind.begins, after)
         sums = self._sums.borrow(self._nodes)
         while status < 0 and status != WIDE:
             found = BelowFound(bits, reached.with_room(), costs, *sums)
@@ -98,6 +98,4 @@ class BelowWalks:
         self._sums.give_back(*sums, int(progress[SUMMED]))
         if status == WIDE:
             return Below(TokenBits.of(bits), INFINITE, ByteCosts.all_alike(table.rules.dear + 1))
-        costs[COST, behind.begins] = np.maximum(costs[COST, behind.begins], table.cost(after))
-        costs[CALLED, behind.begins] = np.maximum(costs[CALLED, behind.begins], table.calling(after))
         return Below(TokenBits.of(bits), reached.farthest(0), ByteCosts.of(costs))

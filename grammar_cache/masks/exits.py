@@ -80,41 +80,38 @@ class BehindExitsCache(LruCache[int, BehindExits]):
     def __init__(self) -> None:
         super().__init__(_CACHE_BYTES)
 
-    def of(self, exits: Exits, words: WordsBlock) -> BehindExits:
-        """Nodes behind some exits of the vocabulary whose `words` these are."""
+    def of(self, exits: Exits, words: WordsBlock, size: int) -> BehindExits:
+        """Nodes behind some exits of the vocabulary whose `words` these are, a trie of `size` nodes."""
         known = self.get(exits.key)
         if known is None:
             first, begins = np.zeros(257, np.int32), np.zeros(256, np.bool_)
-            nodes = np.empty(_count(words, exits.nodes, first, begins), np.int32)
-            _place(words, exits.nodes, first.copy(), nodes)
-            known = BehindExits(first, nodes, begins)
+            nodes = np.empty(size, np.int32)
+            count = _list_behind(words, exits.nodes, np.empty(256, np.int32), first, nodes, begins)
+            known = BehindExits(first, nodes[:count].copy(), begins)
             self.keep(exits.key, known, known.size_bytes)
         return known
 
 
 @jit_no_arrays
-def _count(words_block: WordsBlock, exits: Ints, first: Ints, begins: Flags) -> int:
-    """Writes where the nodes of each byte will begin, and the bytes that exits begin with: how many nodes there are."""
+def _list_behind(words_block: WordsBlock, exits: Ints, at: Ints, first: Ints, nodes: Ints, begins: Flags) -> int:
+    """Writes the nodes behind exits by byte, where those of each byte begin, and the bytes that exits begin with: how
+    many nodes there are. `at`, int32[256], is for its work.
+    """
     words = words_in(words_block)
-    for leaving in exits:
-        begins[words.first[leaving]] = True
-        node = leaving + 1
-        while node < words.skip[leaving]:
-            first[words.byte[node] + 1] += 1
-            node = words.skip[node]
-    for byte in range(256):
-        first[byte + 1] += first[byte]
+    for placing in range(2):  # counts, then places
+        for leaving in exits:
+            begins[words.first[leaving]] = True
+            node = leaving + 1
+            while node < words.skip[leaving]:
+                byte = np.int64(words.byte[node])
+                if placing:
+                    nodes[at[byte]] = node
+                    at[byte] += 1
+                else:
+                    first[byte + 1] += 1
+                node = words.skip[node]
+        if not placing:
+            for place in range(256):
+                at[place] = first[place]
+                first[place + 1] += first[place]
     return int(first[256])
-
-
-@jit_no_arrays
-def _place(words_block: WordsBlock, exits: Ints, at: Ints, nodes: Ints) -> None:
-    """Writes the nodes behind exits, by byte; `at`: where those of each byte begin."""
-    words = words_in(words_block)
-    for leaving in exits:
-        node = leaving + 1
-        while node < words.skip[leaving]:
-            byte = words.byte[node]
-            nodes[at[byte]] = node
-            at[byte] += 1
-            node = words.skip[node]

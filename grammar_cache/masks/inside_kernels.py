@@ -106,6 +106,7 @@ def inside(
     """
     rules, arena, words = rules_in(rules_block), arena_in(arena_block), words_in(words_block)
     number, node = progress[NUMBER], progress[NODE]
+    weighed, behind = DEAD, -1  # the last configuration that was weighed, and the byte that it is behind
     while number < len(walk.begin):
         if max(node, walk.begin[number]) >= walk.past[number]:
             number, node = number + 1, 0
@@ -120,14 +121,14 @@ def inside(
         if min(after, other) < UNKNOWN:
             progress[NUMBER], progress[NODE] = number, here
             return int(min(after, other))
-        first = here == walk.begin[number] or words.depth[here] > words.depth[here - 1]  # of those behind another node
-        if first or words.depth[here] == 1:
-            weigh(arena, walk.path[words.depth[here] - 1], words.first[here], words.depth[here] > 1, found.costs)
-        if first:
-            if walk.beside[words.depth[here] - 1] >= 0:
-                progress[LEFT] -= cost_once(arena, walk.beside[words.depth[here] - 1], found.marks)
-            if is_dear(rules, arena, walk.path[words.depth[here] - 1], found.marks, progress):
+        before = walk.path[words.depth[here] - 1]
+        if before != weighed or words.first[here] != behind:
+            weighed, behind = before if words.depth[here] > 1 else DEAD, words.first[here]
+            weigh(arena, before, behind, words.depth[here] > 1, found.costs)
+            if is_dear(rules, arena, before, found.marks, progress):
                 return WIDE
+        if walk.beside[words.depth[here] - 1] >= 0:
+            progress[LEFT] -= cost_once(arena, walk.beside[words.depth[here] - 1], found.marks)
         if _stays(arena, words, likeness, here, after, other, progress):
             node = words.skip[here]
             _pass_exits(known, here, node, after >= 0, found.exits, progress)
@@ -179,8 +180,10 @@ def _stays(
     arena: Arena, words: TokenArrays, likeness: Likeness, node: int, after: int, other: int, progress: Longs
 ) -> bool:
     """Whether all tokens below a node go on as beside, where it may be less dear."""
+    if after == other:
+        return True
     if min(after, other) < 0:
-        return after == other
+        return False
     levels, level = likeness.levels, 0
     while level < len(levels) and levels[level] < likeness.deepest[node] - words.depth[node]:
         level += 1
@@ -222,8 +225,6 @@ def _alike(arena: Arena, likeness: Likeness, level: int, one: int, other: int) -
 
     A rule called at the end of this one returns to the root too: its states are another rule's.
     """
-    if one == other:
-        return True, 0
     if arena.accepts[one] != arena.accepts[other]:
         return False, 0
     i, j = arena.item_first[one], arena.item_first[other]

@@ -120,7 +120,7 @@ class Masks:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
             if len(known.exits) and not bound.exceeded():
                 under = self._belows.of(known.exits, table.popped(node))
-                bound.add(under.costs, callers=2)  # of two exits, one below the other
+                bound.add(under.costs, edges=0, callers=2)  # of two exits, one below the other
                 parts.append(under.tokens)
                 farthest = max(farthest, under.farthest)
             if bound.exceeded():
