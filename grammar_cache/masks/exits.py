@@ -86,8 +86,8 @@ class BehindExitsCache(LruCache[int, BehindExits]):
         if known is None:
             first, begins = np.zeros(257, np.int32), np.zeros(256, np.bool_)
             nodes = np.empty(size, np.int32)
-            count = _list_behind(words, exits.nodes, np.empty(256, np.int32), first, nodes, begins)
-            known = BehindExits(first, nodes[:count].copy(), begins)
+            listed = _list_behind(words, exits.nodes, np.empty(256, np.int32), first, nodes, begins)
+            known = BehindExits(first, nodes[:listed].copy(), begins)
             self.keep(exits.key, known, known.size_bytes)
         return known
 

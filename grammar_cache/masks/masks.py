@@ -107,14 +107,14 @@ class Masks:
         """
         parts: list[TokenBits] = []
         table, farthest = self._configurations, 0
-        dear, first = table.rules.dear, table.arena.edge_first
+        dear, edge_first = table.rules.dear, table.arena.edge_first
         bound = CostBound(dear)
         if table.cost(configuration) > dear:
             return self._dear
         self._distances.update()
         for state, node in items:
             known = self._insides.of(state)
-            bound.add(known.costs, int(first[node + 1] - first[node]), table.pops(node, dear))
+            bound.add(known.costs, int(edge_first[node + 1] - edge_first[node]), table.pops(node, dear))
             parts.append(known.tokens)
             if known.farthest >= 0:
                 farthest = max(farthest, known.farthest + self._distances.node_cost(node))
