@@ -30,7 +30,6 @@ from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from grammar_cache.grammars.shipped import shipped
 from grammar_cache.warm_up import warm_up
-from server.commands.garbage import keep_what_is_loaded
 
 TEXTS = {
     "sql": (Path("spider", "questions.jsonl"), "query"),
@@ -114,8 +113,7 @@ def measure(
 ) -> list[GrammarRow]:
     """Rows of ours by two measures, and of every peer by the time of its masks."""
     constraint = lark_grammars.lark_grammar(grammar) if grammar in lark_grammars.FILES else shipped(grammar)
-    warm_up(vocabulary)
-    keep_what_is_loaded()  # both as a server does
+    warm_up(vocabulary)  # as a server does
     rows: list[GrammarRow] = []
     for label, follow in ((f"swyb: {CANDIDATES} candidates", _candidates), ("swyb: full mask", _masks)):
         best = float("inf")
