@@ -102,8 +102,8 @@ class Masks:
         return self._dear if self._walks_much(items) else self._of_parts(configuration, items, tokens)
 
     def _of_parts(self, configuration: int, items: list[Item], tokens: int) -> Mask:
-        """Mask of what each item may read. What reading a byte costs from all items is no more than from each over its
-        node, and what rules that end lead to.
+        """Mask of what each item may read, if no byte may be dear: `CostBound` says what reading one costs at most from
+        all items together.
         """
         parts: list[TokenBits] = []
         table, farthest = self._configurations, 0
