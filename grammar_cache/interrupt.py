@@ -1,4 +1,4 @@
-"""Interruption of work that nobody waits for any more. nobody waits for it any more."""
+"""Interruption of work that nobody waits for any more."""
 
 from __future__ import annotations
 

@@ -20,8 +20,9 @@ from grammar_cache.automata.complete_dfa import (
     standing,
 )
 from grammar_cache.automata.dfa import determinise, too_many_states
-from grammar_cache.automata.flat_expression import AND, NOT, Code, FlatExpression, encoded, linked
+from grammar_cache.automata.flat_expression import AND, NOT, Code, encoded
 from grammar_cache.automata.nfa import Nfa, byte_classes
+from grammar_cache.automata.program import Program, linked
 from grammar_cache.automata.subexpressions import booleans, excerpt
 from grammar_cache.automata.subset_kernels import STOPPED, TOO_LARGE
 from grammar_cache.automata.thompson import Embedded, construct
@@ -69,7 +70,7 @@ class Builder:
         nfa.calls[:, 1] = np.array(program.called, np.int32)[nfa.calls[:, 1]]
         return nfa
 
-    def program(self, code: Code) -> FlatExpression:
+    def program(self, code: Code) -> Program:
         """A rule and all that it inlines."""
         self._interrupt.check()
         return linked(code, self.called, self._code)
@@ -79,9 +80,9 @@ class Builder:
             self._codes[name, inside] = encoded(self.body(name), _ANY, self._interrupt, inside=inside)
         return self._codes[name, inside]
 
-    def construct(self, program: FlatExpression) -> Nfa:
+    def construct(self, program: Program) -> Nfa:
         """Calls by their place in `program.called`. Raises LimitExceeded(rule_states, nesting), Interrupted."""
-        return self._nfa(program.ops, program.root, 0)
+        return self._nfa(program.ops(), program.root, 0)
 
     def _nfa(self, ops: NDArray[np.int32], root: int, depth: int) -> Nfa:
         places = booleans(ops, root)

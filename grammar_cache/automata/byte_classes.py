@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.automata.subset_kernels import CALL
-from grammar_cache.loops.array_types import Ints, OctetRows, Octets
+from grammar_cache.loops.array_types import Ints, Longs, OctetRows, Octets
 from grammar_cache.loops.jit import jit, jit_inline
 
 
@@ -81,61 +81,56 @@ def joined(
     states to return to; the rule of each state.
     """
     together, begins = common(classes)
-    group_first, group = np.empty(258, np.int32), np.empty(len(begins), np.int32)
+    own, own_low, own_high = np.empty(len(begins), np.int64), np.empty(256, np.int64), np.empty(256, np.int64)
     move_first, call_first = np.zeros(entry[-1] + 1, np.int32), np.zeros(entry[-1] + 1, np.int32)
     rule_of = np.empty(entry[-1], np.int32)
-    t = moves = calls = 0
-    for rule in range(len(classes)):
-        _group(classes[rule], begins, group_first, group)
-        for state in range(entry[rule], entry[rule + 1]):
-            for _ in range(first[state + rule], first[state + rule + 1]):
-                if labels[t] < CALL:
-                    moves += group_first[labels[t] + 1] - group_first[labels[t]]
-                else:
-                    calls += 1
-                t += 1
-            call_first[state + 1], rule_of[state] = calls, rule
-    move_low, move_high, move_to = np.empty(moves, np.uint8), np.empty(moves, np.uint8), np.empty(moves, np.int32)
+    room = len(labels) + len(begins)  # mostly far too much: labels next to each other are one move
+    move_low, move_high, move_to = np.empty(room, np.uint8), np.empty(room, np.uint8), np.empty(room, np.int32)
+    calls = (labels >= CALL).sum()
     call_rule, call_back = np.empty(calls, np.int32), np.empty(calls, np.int32)
-    after = np.full(len(begins), -1, np.int32)
-    t = moves = calls = 0
+    after = np.full(256, -1, np.int32)  # by class of the rule's own
+    end = moves = calls = 0
     for rule in range(len(classes)):
-        _group(classes[rule], begins, group_first, group)
+        _compare(classes[rule], begins, own, own_low, own_high)
         for state in range(entry[rule], entry[rule + 1]):
-            reads = False
-            for _ in range(first[state + rule], first[state + rule + 1]):
+            low, high = len(begins), -1
+            begin, end = end, end + first[state + rule + 1] - first[state + rule]
+            for t in range(begin, end):
                 if labels[t] < CALL:
-                    reads = True
-                    for k in range(group_first[labels[t]], group_first[labels[t] + 1]):
-                        after[group[k]] = heads[t] + entry[rule]
+                    after[labels[t]] = heads[t] + entry[rule]
+                    low, high = min(low, own_low[labels[t]]), max(high, own_high[labels[t]])
                 else:
                     call_rule[calls] = called[called_first[rule] + labels[t] - CALL]
                     call_back[calls] = heads[t] + entry[rule]
                     calls += 1
-                t += 1
-            last = -1
-            for c in range(len(begins) if reads else 0):
-                if after[c] >= 0 and after[c] == last:
+            if moves + len(begins) > room:
+                move_low = np.concatenate((move_low, np.empty(room, np.uint8)))
+                move_high = np.concatenate((move_high, np.empty(room, np.uint8)))
+                move_to = np.concatenate((move_to, np.empty(room, np.int32)))
+                room = len(move_low)
+            last = np.int32(-1)
+            for c in range(low, high + 1):
+                if after[own[c]] != last:
+                    last = after[own[c]]
+                    move_low[moves], move_to[moves] = c, last
+                    moves += last >= 0
+                if last >= 0:
                     move_high[moves - 1] = c
-                elif after[c] >= 0:
-                    move_low[moves], move_high[moves], move_to[moves] = c, c, after[c]
-                    moves += 1
-                last, after[c] = after[c], -1
-            move_first[state + 1] = moves
+            for t in range(begin, end):
+                if labels[t] < CALL:
+                    after[labels[t]] = -1
+            move_first[state + 1], call_first[state + 1], rule_of[state] = moves, calls, rule
     move_low, move_high, move_to = move_low[:moves].copy(), move_high[:moves].copy(), move_to[:moves].copy()
     columns = move_first, move_low, move_high, move_to, call_first, call_rule, call_back, rule_of
     return len(begins), together, *columns
 
 
 @jit_inline
-def _group(classes: Octets, begins: Ints, group_first: Ints, group: Ints) -> None:
-    """Groups the common classes by a rule's own: those of class c are `group[group_first[c] : group_first[c + 1]]`."""
-    group_first[:] = 0
-    for byte in begins:
-        group_first[classes[byte] + 2] += 1
-    for of in range(257):
-        group_first[of + 1] += group_first[of]
+def _compare(classes: Octets, begins: Ints, own: Longs, own_low: Longs, own_high: Longs) -> None:
+    """Notes a rule's own class for each common one, and for each of its own the first and the last common one."""
+    own_low[:] = len(begins)
+    own_high[:] = -1
     for c in range(len(begins)):
-        of = classes[begins[c]] + 1
-        group[group_first[of]] = c
-        group_first[of] += 1
+        own[c] = classes[begins[c]]
+        own_low[own[c]] = min(own_low[own[c]], c)
+        own_high[own[c]] = c

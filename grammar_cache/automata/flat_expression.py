@@ -7,9 +7,10 @@ This module knows no automaton.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from typing import TypeAlias
 
 import numpy as np
@@ -29,7 +30,6 @@ edge, one for each final state, three for each step.
 
 AUTOMATON_HEAD = 6
 """Numbers before the distances of an automaton's items."""
-LEAVES = (Bytes, CharClass, Ref)
 _Holder: TypeAlias = Seq | Alt | Repeat | And | Not | Automaton
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
 
@@ -42,13 +42,14 @@ class Code:
     """A rule before it is linked: the rules it names, and where `ops` names them.
 
     `names` are in the order of their first mention, `called` are those outside And and Not, `inlined` those inside.
-    Row (place, number of the name) of `outer` or `inner` says where. `parts` counts what stands outside And and Not;
-    `counts` says whether anything there is a large repetition. `size` is that of the expression, see
-    `expression_size`, where it is known because no rules are named.
+    Row (place, number of the name) of `outer` or `inner` says where. `digest` is that of `ops` and `root`. `parts`
+    counts what stands outside And and Not; `counts` says whether anything there is a large repetition. `size` is that
+    of the expression, see `expression_size`, where it is known because no rules are named.
     """
 
     ops: Ints
     root: int
+    digest: bytes
     names: tuple[str, ...]
     called: tuple[str, ...]
     inlined: tuple[str, ...]
@@ -57,15 +58,6 @@ class Code:
     parts: int
     counts: bool
     size: int | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FlatExpression:
-    """A rule with what it inlines. Called rules are numbered by their place in `called`, which ascends."""
-
-    ops: Ints
-    root: int
-    called: tuple[int, ...]
 
 
 def encoded(
@@ -102,9 +94,11 @@ class _Encoder:
 
     def of(self, expression: Expression, *, inside: bool) -> Code:
         root = self._written(expression, inside=inside)
+        ops = np.array(self._ops, np.int32)
         return Code(
-            np.array(self._ops, np.int32),
+            ops,
             root,
+            blake2b(b"%d " % root + ops.tobytes(), digest_size=16).digest(),
             tuple(self._names),
             tuple(self._called),
             tuple(self._inlined),
@@ -116,76 +110,68 @@ class _Encoder:
 
     def _written(self, expression: Expression, *, inside: bool) -> int:
         """Post-order with an explicit stack: where the expression is. Calls itself once, for And and Not."""
-        place = self._places[inside]
-        if id(expression) in place:
-            return place[id(expression)]
-        if isinstance(expression, LEAVES):
-            return self._leaf(expression, inside=inside)
-        waiting: list[tuple[_Holder, Iterator[Expression], list[int]]] = []
-        node, left, parts = expression, iter(_held(expression)), list[int]()
+        place, ops = self._places[inside], self._ops
+        waiting: list[tuple[_Holder | None, Iterator[Expression], list[int]]] = []
+        node: _Holder | None = None
+        left, parts = iter((expression,)), list[int]()
         while True:
-            if isinstance(node, (And, Not)) and not inside:
-                parts = [self._written(item, inside=True) for item in left]
             for item in left:
                 at = place.get(id(item))
-                if at is not None:
-                    parts.append(at)
-                elif isinstance(item, LEAVES):
-                    parts.append(self._leaf(item, inside=inside))
-                else:
-                    waiting.append((node, left, parts))
-                    node, left, parts = item, iter(_held(item)), []
-                    break
+                if at is None:
+                    at = len(ops)
+                    if isinstance(item, Bytes):
+                        ops += (BYTES, len(item.data))
+                        ops += item.data
+                    elif isinstance(item, Ref):
+                        self._name(item.name, at, inside=inside)
+                    elif isinstance(item, CharClass):
+                        ops += _class(item.ranges)
+                    else:
+                        waiting.append((node, left, parts))
+                        node, left, parts = item, iter(_held(item)), []
+                        if not inside and isinstance(item, (And, Not)):
+                            parts = [self._written(part, inside=True) for part in left]
+                        break
+                    place[id(item)] = at
+                parts.append(at)
             else:
-                at = self._join(node, parts, inside=inside)
-                if not waiting:
-                    return at
+                if node is None:
+                    return parts[0]
+                at = place[id(node)] = len(ops)
+                self._join(node, [at - part for part in parts], inside=inside)
                 node, left, parts = waiting.pop()
                 parts.append(at)
 
-    def _join(self, node: _Holder, parts: list[int], *, inside: bool) -> int:
-        """Writes an expression whose parts are there."""
-        ops = self._ops
-        at = self._places[inside][id(node)] = len(ops)
-        distances = [at - part for part in parts]
+    def _join(self, node: _Holder, distances: list[int], *, inside: bool) -> None:
+        """Writes an expression whose parts are there, so far back."""
+        ops, count = self._ops, len(distances)
         if isinstance(node, (Seq, Alt, And)):
-            ops += (_KINDS[type(node)], len(parts), *distances)
+            ops += (_KINDS[type(node)], count)
+            ops += distances
         elif isinstance(node, Repeat):
             most = -1 if node.most is None else min(node.most, _HUGE)
             ops += (REPEAT, *distances, min(node.least, _HUGE), most)
             if not inside and self._large is not None and not self._counts:
                 self._counts = self._large(node)
         elif isinstance(node, Automaton):
-            ops += (AUTOMATON, node.states, len(parts), len(node.edges), len(node.ends), len(node.steps), *distances)
+            ops += (AUTOMATON, node.states, count, len(node.edges), len(node.ends), len(node.steps), *distances)
             for rows in (node.edges, node.ends, node.steps):
                 ops += rows.ravel().tolist()
-            if not inside:
-                self._count(len(node.edges) + len(node.steps))
+            count += len(node.edges) + len(node.steps)
         else:
             ops += (NOT, *distances)
-        if parts and not inside:
-            self._count(1 + len(parts))
-        return at
+        if count and not inside:
+            self._interrupt.check()
+            self._parts += 1 + count
+            if self._parts > self._limit:
+                raise too_many_parts(self._limit)
 
-    def _leaf(self, node: Bytes | CharClass | Ref, *, inside: bool) -> int:
-        ops = self._ops
-        at = self._places[inside][id(node)] = len(ops)
-        if isinstance(node, Bytes):
-            ops += (BYTES, len(node.data), *node.data)
-        elif isinstance(node, Ref):
-            number = self._names.setdefault(node.name, len(self._names))
-            (self._inlined if inside else self._called)[node.name] = None
-            (self._inner if inside else self._outer).extend((at, number))
-            ops += (INLINED if inside else CALL_OF, 0)
-        else:
-            ops += _class(node.ranges)
-        return at
-
-    def _count(self, parts: int) -> None:
-        self._interrupt.check()
-        self._parts += parts
-        if self._parts > self._limit:
-            raise too_many_parts(self._limit)
+    def _name(self, rule: str, at: int, *, inside: bool) -> None:
+        """Writes what stands for a rule."""
+        number = self._names.setdefault(rule, len(self._names))
+        (self._inlined if inside else self._called)[rule] = None
+        (self._inner if inside else self._outer).extend((at, number))
+        self._ops += (INLINED if inside else CALL_OF, 0)
 
 
 def _held(node: _Holder) -> tuple[Expression, ...]:
@@ -202,39 +188,3 @@ def _class(ranges: tuple[Range, ...]) -> tuple[int, ...]:
     sequences = [sequence for low, high in ranges for sequence in utf8_sequences(low, high)]
     flat = [number for sequence in sequences for number in (len(sequence), *(b for pair in sequence for b in pair))]
     return (CLASS, len(sequences), *flat)
-
-
-def linked(code: Code, number: Mapping[str, int], inline: Callable[[str, bool], Code]) -> FlatExpression:
-    """Calls of rules that have a number, and all others inlined: `inline` gives the code of a rule, outside or inside.
-
-    Inlined rules stand behind, each once.
-    """
-    if not code.names:
-        return FlatExpression(code.ops, code.root, ())
-    segments, offsets = [code], [0]
-    root_of: dict[tuple[str, bool], int] = {}
-    called: set[int] = set()
-    for segment in segments:  # grows meanwhile
-        wanted = [(name, True) for name in segment.inlined]
-        for name in segment.called:
-            if name in number:
-                called.add(number[name])
-            else:
-                wanted.append((name, False))
-        for want in wanted:
-            if want not in root_of:
-                offsets.append(offsets[-1] + len(segments[-1].ops))
-                segments.append(inline(*want))
-                root_of[want] = offsets[-1] + segments[-1].root
-    order = sorted(called)
-    rank = {rule: i for i, rule in enumerate(order)}
-    ops = np.concatenate([segment.ops for segment in segments])
-    for segment, offset in zip(segments, offsets, strict=True):
-        for rows, inside in ((segment.outer, False), (segment.inner, True)):
-            for place, name in rows.tolist():
-                at, rule = place + offset, None if inside else number.get(segment.names[name])
-                if rule is None:
-                    ops[at], ops[at + 1] = INLINED, at - root_of[segment.names[name], inside]
-                else:
-                    ops[at], ops[at + 1] = CALL_OF, rank[rule]
-    return FlatExpression(ops, code.root, tuple(order))

@@ -41,7 +41,7 @@ def merged(
         named_before.update(other for other in code.names if other not in stands_for)
         own = _renamed(code, stands_for)
         kind = kinds.get(name), tuple(stands_for.get(other, other) for other in beside.get(name, ()))
-        content = (kind, own.root, own.names, own.ops.tobytes(), own.outer.tobytes(), own.inner.tobytes())
+        content = (kind, own.digest, own.names, own.outer.tobytes(), own.inner.tobytes())
         equal = first.setdefault(content, name)
         stands_for[name] = name if name in named_before else equal
         if stands_for[name] == name:

@@ -19,7 +19,7 @@ from grammar_cache.dialects.json_schema.expressions.encoding import (
 from grammar_cache.dialects.json_schema.expressions.matching import Matcher, belongs
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
-from grammar_cache.dialects.json_schema.strings import certainly_outside, formats
+from grammar_cache.dialects.json_schema.strings import certainly_outside, formats, pattern_languages
 from grammar_cache.dialects.json_schema.strings.bounded import bounded, loses_texts
 from grammar_cache.dialects.json_schema.strings.counted_strings import (
     Counted,
@@ -28,9 +28,8 @@ from grammar_cache.dialects.json_schema.strings.counted_strings import (
     counted_strings,
     has_rule,
 )
-from grammar_cache.dialects.json_schema.strings.counting import by_rows, characters, spelled_out
+from grammar_cache.dialects.json_schema.strings.counting import by_rows, characters
 from grammar_cache.dialects.json_schema.strings.string_facts import About, StringFacts
-from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.errors import GrammarError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import NOTHING, Alt, And, CharClass, Expression, Not, Ref, Repeat, text
 from grammar_cache.limits import Limits
@@ -135,7 +134,8 @@ class Patterns:
     def spelling(self, pattern: str, pointer: str) -> Expression:
         """The spellings of the texts in which a pattern matches; `pointer`: the keyword that names it."""
         if pattern not in self._contents:
-            self._contents[pattern] = spelled_out(encoded(self._text(pattern, pointer)), self._limits)
+            self._text(pattern, pointer)  # whatever can't be read is refused there
+            self._contents[pattern] = pattern_languages.spellings(pattern, self._limits)
         return self._contents[pattern]
 
     def counted(self, facts: StringFacts, define: Define) -> Expression | None:
@@ -187,7 +187,7 @@ class Patterns:
     def _text(self, pattern: str, pointer: str) -> Expression:
         if pattern not in self._texts:
             try:
-                self._texts[pattern] = regex.parse(pattern, search=True, limits=self._limits)
+                self._texts[pattern] = pattern_languages.texts(pattern, self._limits)
             except GrammarError as error:
                 error.pointer = pointer
                 # places under patternProperties end with the regex, and are never dropped
