@@ -7,6 +7,7 @@ This module knows no automaton.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -82,7 +83,7 @@ class _Encoder:
         self._limit = limit
         self._interrupt = interrupt
         self._large = large
-        self._ops = list[int]()
+        self._ops = array("i")
         self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._names: dict[str, int] = {}
         self._called: dict[str, None] = {}
@@ -94,7 +95,7 @@ class _Encoder:
 
     def of(self, expression: Expression, *, inside: bool) -> Code:
         root = self._written(expression, inside=inside)
-        ops = np.array(self._ops, np.int32)
+        ops = np.frombuffer(self._ops, np.int32)
         return Code(
             ops,
             root,
@@ -120,12 +121,11 @@ class _Encoder:
                 if at is None:
                     at = len(ops)
                     if isinstance(item, Bytes):
-                        ops += (BYTES, len(item.data))
-                        ops += item.data
+                        ops.fromlist([BYTES, len(item.data), *item.data])
                     elif isinstance(item, Ref):
                         self._name(item.name, at, inside=inside)
                     elif isinstance(item, CharClass):
-                        ops += _class(item.ranges)
+                        ops.frombytes(_class(item.ranges))
                     else:
                         waiting.append((node, left, parts))
                         node, left, parts = item, iter(_held(item)), []
@@ -146,20 +146,20 @@ class _Encoder:
         """Writes an expression whose parts are there, so far back."""
         ops, count = self._ops, len(distances)
         if isinstance(node, (Seq, Alt, And)):
-            ops += (_KINDS[type(node)], count)
-            ops += distances
+            ops.fromlist([_KINDS[type(node)], count, *distances])
         elif isinstance(node, Repeat):
             most = -1 if node.most is None else min(node.most, _HUGE)
-            ops += (REPEAT, *distances, min(node.least, _HUGE), most)
+            ops.fromlist([REPEAT, *distances, min(node.least, _HUGE), most])
             if not inside and self._large is not None and not self._counts:
                 self._counts = self._large(node)
         elif isinstance(node, Automaton):
-            ops += (AUTOMATON, node.states, count, len(node.edges), len(node.ends), len(node.steps), *distances)
+            sizes = len(node.edges), len(node.ends), len(node.steps)
+            ops.fromlist([AUTOMATON, node.states, count, *sizes, *distances])
             for rows in (node.edges, node.ends, node.steps):
-                ops += rows.ravel().tolist()
+                ops.frombytes(rows.astype(np.int32, copy=False).tobytes())
             count += len(node.edges) + len(node.steps)
         else:
-            ops += (NOT, *distances)
+            ops.fromlist([NOT, *distances])
         if count and not inside:
             self._interrupt.check()
             self._parts += 1 + count
@@ -171,7 +171,7 @@ class _Encoder:
         number = self._names.setdefault(rule, len(self._names))
         (self._inlined if inside else self._called)[rule] = None
         (self._inner if inside else self._outer).extend((at, number))
-        self._ops += (INLINED if inside else CALL_OF, 0)
+        self._ops.fromlist([INLINED if inside else CALL_OF, 0])
 
 
 def _held(node: _Holder) -> tuple[Expression, ...]:
@@ -184,7 +184,7 @@ def too_many_parts(limit: int) -> LimitExceeded:
 
 
 @lru_cache(maxsize=1024)
-def _class(ranges: tuple[Range, ...]) -> tuple[int, ...]:
+def _class(ranges: tuple[Range, ...]) -> bytes:
     sequences = [sequence for low, high in ranges for sequence in utf8_sequences(low, high)]
     flat = [number for sequence in sequences for number in (len(sequence), *(b for pair in sequence for b in pair))]
-    return (CLASS, len(sequences), *flat)
+    return np.array([CLASS, len(sequences), *flat], np.int32).tobytes()

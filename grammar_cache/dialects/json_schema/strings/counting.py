@@ -7,6 +7,8 @@ and the masks of two differ only in tokens that are longer than the rest of the 
 
 from __future__ import annotations
 
+from operator import is_
+
 from grammar_cache.automata.builder import minimal_automaton
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
@@ -65,14 +67,16 @@ def spelled_out(pattern: Expression, limits: Limits) -> Expression:
 def by_rows(pattern: Expression, name: str, define: Define) -> Expression:
     """The pattern with counts as rows of calls, as far as all before them is of fixed length: each begins in one place.
 
-    `name` begins the names of rules of what is counted.
+    `name` begins the names of rules of what is counted. Where nothing is, that is the same object.
     """
-    if isinstance(pattern, Alt):
-        return alt(by_rows(item, f"{name}.{number}", define) for number, item in enumerate(pattern.items))
-    if isinstance(pattern, Seq):
-        fixed = 1 + next((place for place, item in enumerate(pattern.items) if not _fixed(item)), len(pattern.items))
-        rows = [by_rows(item, f"{name}.{number}", define) for number, item in enumerate(pattern.items[:fixed])]
-        return seq(*rows, *pattern.items[fixed:])
+    if isinstance(pattern, Seq | Alt):
+        fixed = len(pattern.items)
+        if isinstance(pattern, Seq):
+            fixed = 1 + next((place for place, item in enumerate(pattern.items) if not _fixed(item)), fixed)
+        items = [by_rows(item, f"{name}.{number}", define) for number, item in enumerate(pattern.items[:fixed])]
+        if all(map(is_, items, pattern.items)):
+            return pattern
+        return seq(*items, *pattern.items[fixed:]) if isinstance(pattern, Seq) else alt(items)
     if isinstance(pattern, Repeat) and pattern.most and pattern.most > _FEW and _reads(pattern.item):
         return characters(define(name, pattern.item), pattern.least, pattern.most, define)
     return pattern

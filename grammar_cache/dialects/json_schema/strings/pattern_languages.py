@@ -6,10 +6,11 @@ What is kept equals what reading a pattern again would give: nothing but time de
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.dialects.json_schema.expressions.encoding import encoded
+from grammar_cache.dialects.json_schema.expressions.combine import seq
+from grammar_cache.dialects.json_schema.expressions.encoding import QUOTE, encoded
 from grammar_cache.dialects.json_schema.strings.counting import spelled_out
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.expression import Automaton, Bytes, CharClass, Expression, Not, Ref, Repeat
@@ -22,18 +23,23 @@ _SHARE = 8
 _OVERHEAD, _NODE, _RANGE = 500, 150, 150
 """Bytes of what is kept, however small; and for each part of a language, and for each range of characters."""
 
-_Key: TypeAlias = tuple[str, Limits, bool]
+_Key: TypeAlias = tuple[str, Limits, Literal["texts", "spellings", "strings"]]
 _KEPT: LruCache[_Key, Expression] = LruCache(_KEPT_BYTES, _SHARE)
 
 
 def texts(pattern: str, limits: Limits) -> Expression:
     """The texts in which a pattern matches. Raises what `regex.compiler.parse` does."""
-    return _kept((pattern, limits, False), lambda: regex.parse(pattern, search=True, limits=limits))
+    return _kept((pattern, limits, "texts"), lambda: regex.parse(pattern, search=True, limits=limits))
 
 
 def spellings(pattern: str, limits: Limits) -> Expression:
     """The same texts as JSON spells them between quotation marks."""
-    return _kept((pattern, limits, True), lambda: spelled_out(encoded(texts(pattern, limits)), limits))
+    return _kept((pattern, limits, "spellings"), lambda: spelled_out(encoded(texts(pattern, limits)), limits))
+
+
+def strings(pattern: str, limits: Limits) -> Expression:
+    """The spellings with quotation marks: the same object for many schemas, so that what is made of it is kept."""
+    return _kept((pattern, limits, "strings"), lambda: seq(QUOTE, spellings(pattern, limits), QUOTE))
 
 
 def _kept(key: _Key, made: Callable[[], Expression]) -> Expression:

@@ -57,6 +57,12 @@ def _spelled(named: str) -> Expression:
 
 
 @cache
+def _of_format(named: str) -> Expression:
+    """The strings of a format, the same object for every schema, so that what is made of it is kept."""
+    return seq(QUOTE, _spelled(named), QUOTE)
+
+
+@cache
 def _spelled_widely(named: str) -> Expression:
     return encoded(certainly_outside.WIDER[named])
 
@@ -138,15 +144,22 @@ class Patterns:
             self._contents[pattern] = pattern_languages.spellings(pattern, self._limits)
         return self._contents[pattern]
 
-    def counted(self, facts: StringFacts, define: Define) -> Expression | None:
-        """The strings of one pattern alone, or with lengths, as rules that count; None where others do."""
+    def alone(self, facts: StringFacts, define: Define) -> Expression | None:
+        """The strings of one pattern or format alone, or with lengths, as rules where they are counted; None where
+        they aren't, or where something else is asked as well."""
         conditions = facts.conditions()
         if len(conditions) == 2:
             return self._counted_through(facts, define)
+        if len(conditions) == 1 and facts.formats:
+            return _of_format(facts.formats[0])
         if len(conditions) == 1 and facts.patterns:
             pointer, pattern = facts.patterns[0]  # any other one is the same, from elsewhere
             number = self._counted.setdefault(pattern, len(self._counted))
-            return seq(QUOTE, by_rows(self.spelling(pattern, pointer), f"part {number}", define), QUOTE)
+            spelled = self.spelling(pattern, pointer)
+            counted = by_rows(spelled, f"part {number}", define)
+            if counted is spelled:
+                return pattern_languages.strings(pattern, self._limits)
+            return seq(QUOTE, counted, QUOTE)
         return None
 
     def _counted_through(self, facts: StringFacts, define: Define) -> Expression | None:
@@ -207,9 +220,9 @@ def string(all_facts: Sequence[StringFacts], patterns: Patterns, define: Define)
     contents = [repeat(FULL_CHARACTER, facts.least, facts.most) for facts in kept if facts.about_length]
     others = [facts.conditions() for facts in kept if not facts.about_length]
     if others and len(kept) == 1:
-        counted = patterns.counted(kept[0], define)
-        if counted is not None:
-            return counted
+        alone = patterns.alone(kept[0], define)
+        if alone is not None:
+            return alone
     if others:
         contents.append(_either(others, patterns))
     return seq(QUOTE, alt(contents), QUOTE) if contents else NOTHING
