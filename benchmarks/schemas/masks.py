@@ -108,21 +108,27 @@ class _OurSession(Session):
 
 
 def measure(
-    items: Sequence[Item], engine: str, *, tokenizer: str, count: int, repeats: int, caps: Caps
+    items: Sequence[Item], engines: Sequence[str], *, tokenizer: str, count: int, repeats: int, caps: Caps
 ) -> list[MaskRow]:
-    """Rows of one engine; `items` are those that `read_items(count)` gives."""
-    words = [engine, "--tokenizer", tokenizer, "--n", str(count), "--repeats", str(repeats)]
-    worker = Worker("benchmarks.schemas.masks", words, caps)
-    rows = []
+    """Rows of all engines, one engine behind the other; `items` are those that `read_items(count)` gives.
+
+    Each schema is given to all engines before the next one, so that a machine that gets slower does so for all.
+    """
+    words = ["--tokenizer", tokenizer, "--n", str(count), "--repeats", str(repeats)]
+    workers = {engine: Worker("benchmarks.schemas.masks", [engine, *words], caps) for engine in engines}
+    rows: dict[str, list[MaskRow]] = {engine: [] for engine in engines}
     try:
         for place, item in enumerate(items):
-            try:
-                rows.append(MaskRow(**worker.ask(place)))
-            except Failed as failure:
-                rows.append(MaskRow(item.name, engine, str(failure), "", 0.0, (), (), (), (), 0, 0))
+            for engine, worker in workers.items():
+                try:
+                    rows[engine].append(MaskRow(**worker.ask(place)))
+                except Failed as failure:
+                    failed = MaskRow(item.name, engine, str(failure), "", 0.0, (), (), (), (), 0, 0)
+                    rows[engine].append(failed)
     finally:
-        worker.close()
-    return rows
+        for worker in workers.values():
+            worker.close()
+    return [row for engine in engines for row in rows[engine]]
 
 
 class Judge:

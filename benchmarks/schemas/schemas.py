@@ -40,13 +40,12 @@ def run(arguments: Namespace) -> int:
         return 0
     tokenizer_folder(arguments.tokenizer)
     caps = Caps(seconds=arguments.seconds, bytes=int(arguments.gigabytes * (1 << 30)))
-    rows: list[MaskRow] = []
     missing = [name for name in arguments.peers if find_spec(name.partition("-")[0]) is None]
-    for engine in (OURS, *(name for name in arguments.peers if name not in missing)):
-        rows += masks.measure(
-            items, engine, tokenizer=arguments.tokenizer, count=arguments.n, repeats=arguments.repeats, caps=caps
-        )
-        write_rows(arguments.out, "schemas", rows)
+    engines = [OURS, *(name for name in arguments.peers if name not in missing)]
+    rows = masks.measure(
+        items, engines, tokenizer=arguments.tokenizer, count=arguments.n, repeats=arguments.repeats, caps=caps
+    )
+    write_rows(arguments.out, "schemas", rows)
     print(f"{len(items)} schemas, {arguments.tokenizer}, best of {arguments.repeats}\n")
     print(report(items, rows, missing))
     print(f"\n{machine()}")

@@ -144,10 +144,10 @@ class Conjunctions:
             if plain is None:
                 search = Search(self, self._reader, levels, loose=True)
                 self._empty[known] = next(search.alternatives(conjunction), None) is None
-            else:
-                _, facts = plain
-                types = self._one_shape(*plain, levels).types if facts.asks else facts.types
-                self._empty[known] = not types
+            elif plain[1].asks:
+                self._empty[known] = not self._one_shape(*plain, levels).types
+            else:  # the same, however deep one looks
+                self._empty |= {(conjunction, depth): not plain[1].types for depth in range(_LEVELS + 1)}
         return self._empty[known]
 
     def possible(self, shape: Shape, levels: int) -> frozenset[str]:

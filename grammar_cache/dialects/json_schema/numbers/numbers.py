@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
 
 from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, seq
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
@@ -170,7 +171,7 @@ def _unsigned_in(
     sign = -1 if name.endswith("-") else 1
     excluded = [abs(value) for value in interval.excluded if value * sign > 0 or (value == 0 and sign > 0)]
     if not interval.multiples and not interval.not_multiples:
-        return _magnitudes(low, high, excluded, integral)
+        return _magnitudes(low, high, excluded, integral) if excluded else _between(low, high, integral)
     reduced = multiples.reduced(interval.multiples, interval.not_multiples)
     if reduced is None:
         return NOTHING
@@ -186,6 +187,12 @@ def _unsigned_in(
     conditions += [Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < _LONGEST_BOUND]
     largest = None if high is None else min(high.value.adjusted() + 1, _LONGEST_BOUND)
     return digits.magnitudes(conditions, (low.value.adjusted() + 1, largest), define, name, integral=integral)
+
+
+@lru_cache(maxsize=128)
+def _between(low: Bound, high: Bound | None, integral: bool) -> Expression:
+    """Numbers without sign between bounds: many schemas have the same few, and what is made of one object is kept."""
+    return _magnitudes(low, high, [], integral)
 
 
 def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integral: bool) -> Expression:
