@@ -18,9 +18,8 @@ from grammar_cache.automata.builder import Builder
 from grammar_cache.automata.byte_classes import merged
 from grammar_cache.automata.complete_dfa import CompleteDfaCache
 from grammar_cache.automata.dfa import Dfa, determinise
-from grammar_cache.automata.flat_expression import Code
+from grammar_cache.automata.flat_expression import Code, FlatExpression
 from grammar_cache.automata.nfa import Nfa, byte_classes
-from grammar_cache.automata.program import Program
 from grammar_cache.automata.subset_kernels import CALL
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression
@@ -112,7 +111,7 @@ class CachedRule:
     """One rule of a grammar that is being compiled: looked up, or made and kept."""
 
     def __init__(
-        self, name: str, program: Program, builder: Builder, automata: AutomatonCache, limits: tuple[int, int]
+        self, name: str, program: FlatExpression, builder: Builder, automata: AutomatonCache, limits: tuple[int, int]
     ) -> None:
         """`name`: for messages. `limits`: states of a rule, nesting of intersections."""
         self._name = name

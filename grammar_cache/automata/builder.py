@@ -20,9 +20,8 @@ from grammar_cache.automata.complete_dfa import (
     standing,
 )
 from grammar_cache.automata.dfa import determinise, too_many_states
-from grammar_cache.automata.flat_expression import AND, NOT, Code, encoded
+from grammar_cache.automata.flat_expression import AND, NOT, Code, FlatExpression, encoded, linked
 from grammar_cache.automata.nfa import Nfa, byte_classes
-from grammar_cache.automata.program import Program, linked
 from grammar_cache.automata.subexpressions import booleans, excerpt
 from grammar_cache.automata.subset_kernels import STOPPED, TOO_LARGE
 from grammar_cache.automata.thompson import Embedded, construct
@@ -70,7 +69,7 @@ class Builder:
         nfa.calls[:, 1] = np.array(program.called, np.int32)[nfa.calls[:, 1]]
         return nfa
 
-    def program(self, code: Code) -> Program:
+    def program(self, code: Code) -> FlatExpression:
         """A rule and all that it inlines."""
         self._interrupt.check()
         return linked(code, self.called, self._code)
@@ -80,7 +79,7 @@ class Builder:
             self._codes[name, inside] = encoded(self.body(name), _ANY, self._interrupt, inside=inside)
         return self._codes[name, inside]
 
-    def construct(self, program: Program) -> Nfa:
+    def construct(self, program: FlatExpression) -> Nfa:
         """Calls by their place in `program.called`. Raises LimitExceeded(rule_states, nesting), Interrupted."""
         return self._nfa(program.ops(), program.root, 0)
 

@@ -8,10 +8,11 @@ This module knows no automaton.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -59,6 +60,41 @@ class Code:
     parts: int
     counts: bool
     size: int | None = None
+
+
+_Name: TypeAlias = tuple[str, bool]
+"""A rule that is named, and whether inside And and Not."""
+_Target: TypeAlias = tuple[int, int]
+"""Meaning of a name: CALL_OF and the place in `called`, or INLINED and the segment."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlatExpression:
+    """A rule with what it inlines, in segments, the first of which is its own code. Called rules are numbered by their
+    place in `called`, which ascends. Equal `digest`s mean equal `ops`.
+
+    Most are only looked up, so the segments are put together for those that are made.
+    """
+
+    segments: Sequence[Code]
+    targets: Mapping[_Name, _Target]
+    called: tuple[int, ...]
+    digest: bytes
+
+    @property
+    def root(self) -> int:
+        return self.segments[0].root
+
+    def ops(self) -> Ints:
+        """All operations, those of inlined rules behind, each once."""
+        ops = np.concatenate([segment.ops for segment in self.segments])
+        begins = [0, *accumulate(len(segment.ops) for segment in self.segments)]
+        for begin, segment in zip(begins, self.segments, strict=False):
+            for rows, inside in ((segment.outer, False), (segment.inner, True)):
+                for place, name in rows.tolist():
+                    at, (op, of) = begin + place, self.targets[segment.names[name], inside]
+                    ops[at], ops[at + 1] = op, of if op == CALL_OF else at - begins[of] - self.segments[of].root
+        return ops
 
 
 def encoded(
@@ -188,3 +224,31 @@ def _class(ranges: tuple[Range, ...]) -> bytes:
     sequences = [sequence for low, high in ranges for sequence in utf8_sequences(low, high)]
     flat = [number for sequence in sequences for number in (len(sequence), *(b for pair in sequence for b in pair))]
     return np.array([CLASS, len(sequences), *flat], np.int32).tobytes()
+
+
+def linked(code: Code, number: Mapping[str, int], inline: Callable[[str, bool], Code]) -> FlatExpression:
+    """Calls of rules that have a number; all others are inlined, and `inline` gives their code, outside or inside."""
+    if not code.names:
+        return FlatExpression((code,), {}, (), code.digest)
+    segments = [code]
+    targets: dict[_Name, _Target] = {}
+    called: dict[str, int] = {}
+    for segment in segments:  # grows meanwhile
+        for name, inside in (*((name, True) for name in segment.inlined), *((name, False) for name in segment.called)):
+            if not inside and name in number:
+                called[name] = number[name]
+            elif (name, inside) not in targets:
+                targets[name, inside] = INLINED, len(segments)
+                segments.append(inline(name, inside))
+    place_of = {rule: place for place, rule in enumerate(sorted(called.values()))}
+    targets |= {(name, False): (CALL_OF, place_of[rule]) for name, rule in called.items()}
+    return FlatExpression(segments, targets, tuple(place_of), _digest(segments, targets))
+
+
+def _digest(segments: Sequence[Code], targets: Mapping[_Name, _Target]) -> bytes:
+    hashed = blake2b(digest_size=16)
+    for segment in segments:
+        meant = [(targets.get((name, False)), targets.get((name, True))) for name in segment.names]
+        names = b"%d %r" % (len(segment.outer), meant)
+        hashed.update(segment.digest + segment.outer.tobytes() + segment.inner.tobytes() + names)
+    return hashed.digest()

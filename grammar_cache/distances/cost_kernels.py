@@ -225,16 +225,10 @@ class KnownWays(NamedTuple):
 @jit_inline
 def _on_way(ways: KnownWays, place: int, left: int) -> int:
     """The first string of the way that is known from a configuration; -1 where there is none of `left` tokens."""
-    low, high = 0, len(ways.places)
-    while low < high:
-        middle = (low + high) // 2
-        if ways.places[middle] < place:
-            low = middle + 1
-        else:
-            high = middle
-    if low == len(ways.places) or ways.places[low] != place or ways.distances[low] > left:
+    at = np.searchsorted(ways.places, place)
+    if at == len(ways.places) or ways.places[at] != place or ways.distances[at] > left:
         return -1
-    return int(ways.strings[low])
+    return int(ways.strings[at])
 
 
 @jit

@@ -122,12 +122,6 @@ def _summed(arena: Arena, before: int, node: int, walk: BelowWalk, found: BelowF
         found.summed[progress[SUMMED]] = node
         progress[SUMMED] += 1
     found.sums[node] += arena.costs[before]
-    low, past = 0, len(walk.exits)
-    while low < past:
-        middle = (low + past) // 2
-        if walk.exits[middle] < node:
-            low = middle + 1
-        else:
-            past = middle
-    is_exit = low < len(walk.exits) and walk.exits[low] == node
+    at = np.searchsorted(walk.exits, node)
+    is_exit = at < len(walk.exits) and walk.exits[at] == node
     return int(found.sums[node] + (arena.costs[walk.after_exit] if is_exit else 0))

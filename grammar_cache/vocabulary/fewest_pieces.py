@@ -62,15 +62,9 @@ class FewestPieces:
 @jit
 def _child(children: Children, node: int, byte: int) -> int:
     """Place of a node's child by its byte, or -1."""
-    low, past = children.first[node], children.first[node + 1]
-    high = past
-    while low < high:
-        middle = (low + high) // 2
-        if children.byte[middle] < byte:
-            low = middle + 1
-        else:
-            high = middle
-    return -1 if low == past or children.byte[low] != byte else low
+    first, past = children.first[node], children.first[node + 1]
+    at = first + np.searchsorted(children.byte[first:past], byte)
+    return -1 if at == past or children.byte[at] != byte else int(at)
 
 
 @jit

@@ -33,7 +33,7 @@ def texts(pattern: str, limits: Limits) -> Expression:
 
 
 def spellings(pattern: str, limits: Limits) -> Expression:
-    """The same texts as JSON spells them between quotation marks."""
+    """These texts as JSON spells them between quotation marks."""
     return _kept((pattern, limits, "spellings"), lambda: spelled_out(encoded(texts(pattern, limits)), limits))
 
 
