@@ -33,7 +33,7 @@ def texts(pattern: str, limits: Limits) -> Expression:
 
 
 def spellings(pattern: str, limits: Limits) -> Expression:
-    """These texts as JSON spells them between quotation marks."""
+    """Spellings, between quotation marks, of the texts in which a pattern matches."""
     return _kept((pattern, limits, "spellings"), lambda: spelled_out(encoded(texts(pattern, limits)), limits))
 
 
