@@ -193,12 +193,12 @@ class _Encoder:
             ops.fromlist([AUTOMATON, node.states, count, *sizes, *distances])
             for rows in (node.edges, node.ends, node.steps):
                 ops.frombytes(rows.astype(np.int32, copy=False).tobytes())
-            count += len(node.edges) + len(node.steps)
         else:
             ops.fromlist([NOT, *distances])
-        if count and not inside:
+        if not inside:
             self._interrupt.check()
-            self._parts += 1 + count
+            self._parts += 1 + count if count else 0
+            self._parts += len(node.edges) + len(node.steps) if isinstance(node, Automaton) else 0
             if self._parts > self._limit:
                 raise too_many_parts(self._limit)
 

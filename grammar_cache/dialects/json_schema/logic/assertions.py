@@ -30,6 +30,7 @@ from grammar_cache.dialects.json_schema.schema.atoms import (
 from grammar_cache.dialects.json_schema.schema.atoms import pointer as pointer_of
 from grammar_cache.dialects.json_schema.schema.contents import Contents
 from grammar_cache.dialects.json_schema.schema.document import Document, Node
+from grammar_cache.dialects.json_schema.schema.listed_alternatives import listed_alternatives
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.dialects.json_schema.schema.resources import REFERENCES
@@ -95,7 +96,7 @@ class FactReader:
         value = self._document.node(atom).value if is_schema(atom) else None
         if not isinstance(value, dict):
             return False
-        if "const" in value or "enum" in value:
+        if "const" in value or "enum" in value or listed_alternatives(value, self._document.node(atom).draft):
             return True
         return value.get("type") == "string" and listed_texts(value.get("pattern")) is not None
 
@@ -187,8 +188,12 @@ class FactReader:
     def _asserted(self, keywords: Keywords) -> Facts:
         if keywords.none_of(_BEYOND_TYPE):
             return _all_of(stated_types(keywords))
+        listed = listed_alternatives(keywords.values, keywords.draft)
+        for name in listed:
+            keywords = keywords.without(name)
         alternatives = keywords.schemas("oneOf")
         types, values, strings = stated_types(keywords), stated_values(keywords), StringFacts.read(keywords)
+        values = (*values, *listed.values())
         if types == _STRING and (texts := listed_texts(keywords.values.get("pattern"))) is not None:
             values, strings = (*values, texts), replace(strings, patterns=())
         own = (

@@ -97,11 +97,15 @@ def _deepest(text: str) -> int:
     return int(np.max(opened - closed, initial=0))
 
 
+_ZERO = Decimal("0.0")
+"""Zero, however it is written: by its exponent 0E70 would count as a large number, and by its sign -0.0 as negative."""
+
+
 def _decimal(literal: str) -> Decimal:
     if len(literal) > _LONGEST_NUMBER:
         raise _Unreadable(f"holds a number of more than {_LONGEST_NUMBER} characters", literal)
     try:
-        return Decimal(literal)
+        return Decimal(literal) or _ZERO
     except InvalidOperation as error:
         raise _Unreadable(f"holds a number out of range: {literal}", literal) from error
 

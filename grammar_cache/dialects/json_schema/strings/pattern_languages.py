@@ -32,14 +32,14 @@ def texts(pattern: str, limits: Limits) -> Expression:
     return _kept((pattern, limits, "texts"), lambda: regex.parse(pattern, search=True, limits=limits))
 
 
-def spellings(pattern: str, limits: Limits) -> Expression:
-    """Spellings, between quotation marks, of the texts in which a pattern matches."""
-    return _kept((pattern, limits, "spellings"), lambda: spelled_out(encoded(texts(pattern, limits)), limits))
+def spellings(pattern: str, limits: Limits, read: Expression) -> Expression:
+    """Spellings, between quotation marks, of the texts that were `read`."""
+    return _kept((pattern, limits, "spellings"), lambda: spelled_out(encoded(read), limits))
 
 
-def strings(pattern: str, limits: Limits) -> Expression:
-    """The spellings with quotation marks: the same object for many schemas, so that what is made of it is kept."""
-    return _kept((pattern, limits, "strings"), lambda: seq(QUOTE, spellings(pattern, limits), QUOTE))
+def strings(pattern: str, limits: Limits, spelled: Expression) -> Expression:
+    """Strings of these spellings: the same object for many schemas, so that what is made of it is kept."""
+    return _kept((pattern, limits, "strings"), lambda: seq(QUOTE, spelled, QUOTE))
 
 
 def _kept(key: _Key, made: Callable[[], Expression]) -> Expression:

@@ -140,8 +140,8 @@ class Patterns:
     def spelling(self, pattern: str, pointer: str) -> Expression:
         """The spellings of the texts in which a pattern matches; `pointer`: the keyword that names it."""
         if pattern not in self._contents:
-            self._text(pattern, pointer)  # whatever can't be read is refused there
-            self._contents[pattern] = pattern_languages.spellings(pattern, self._limits)
+            texts = self._text(pattern, pointer)
+            self._contents[pattern] = pattern_languages.spellings(pattern, self._limits, texts)
         return self._contents[pattern]
 
     def alone(self, facts: StringFacts, define: Define) -> Expression | None:
@@ -158,7 +158,7 @@ class Patterns:
             spelled = self.spelling(pattern, pointer)
             counted = by_rows(spelled, f"part {number}", define)
             if counted is spelled:
-                return pattern_languages.strings(pattern, self._limits)
+                return pattern_languages.strings(pattern, self._limits, spelled)
             return seq(QUOTE, counted, QUOTE)
         return None
 

@@ -123,3 +123,15 @@ def test_excluded_numbers_are_denied_together() -> None:
     assert repr(grammar.rules).count("Not(") == 2  # of those without and with a sign
     for value in range(-6, 210):
         assert matches(grammar, str(value).encode()) == (value != -4 and (value < 0 or value > 198 or value % 2 == 1))
+
+
+@pytest.mark.parametrize("zero", ["0", "0.0", "-0.0", "0E70", "-0e-70"])
+def test_zero_is_zero_however_it_is_written(zero: str) -> None:
+    """As a bound, as a value that is excluded, as one that is listed, and beside multiples."""
+    bounded = parse(f'{{"type": "integer", "minimum": -2, "maximum": {zero}}}')
+    assert [n for n in range(-4, 4) if matches(bounded, str(n).encode())] == [-2, -1, 0]
+    excluded = parse(f'{{"type": "integer", "not": {{"const": {zero}}}}}')
+    assert [n for n in range(-2, 3) if matches(excluded, str(n).encode())] == [-2, -1, 1, 2]
+    assert matches(parse(f'{{"enum": [{zero}]}}'), b"0")
+    multiples = parse(f'{{"type": "number", "minimum": {zero}, "maximum": 100, "multipleOf": 0.7}}')
+    assert [n / 10 for n in range(25) if matches(multiples, str(n / 10).encode())] == [0.0, 0.7, 1.4, 2.1]
