@@ -127,7 +127,7 @@ def test_excluded_numbers_are_denied_together() -> None:
 
 @pytest.mark.parametrize("zero", ["0", "0.0", "-0.0", "0E70", "-0e-70"])
 def test_zero_is_zero_however_it_is_written(zero: str) -> None:
-    """As a bound, as a value that is excluded, as one that is listed, and beside multiples."""
+    """Bounds, excluded and listed values, and bounds beside multiples."""
     bounded = parse(f'{{"type": "integer", "minimum": -2, "maximum": {zero}}}')
     assert [n for n in range(-4, 4) if matches(bounded, str(n).encode())] == [-2, -1, 0]
     excluded = parse(f'{{"type": "integer", "not": {{"const": {zero}}}}}')

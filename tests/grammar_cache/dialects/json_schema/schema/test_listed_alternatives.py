@@ -58,7 +58,7 @@ def verdicts(schema: Any) -> list[tuple[Any, bool, bool]]:
 
 @given(together(unions(values, typed, both)))
 def test_lists_hold_what_the_validator_says(schema: Any) -> None:
-    """One of them, several together, and those of a member."""
+    """Lists alone, several together, and those of a member."""
     for value, generated, valid in verdicts(schema):
         assert generated == valid, value
 
@@ -71,8 +71,8 @@ def test_what_lists_hold_is_valid(schema: Any) -> None:
 
 
 def test_one_list_is_made_of_alternatives_that_say_no_more() -> None:
-    """By `oneOf` without the values of several; not where an alternative asks for something else, or a draft ignores
-    what it says."""
+    """Values of several alternatives of `oneOf` drop out; and no list is made where an alternative asks for something
+    else, or a draft ignores what it says."""
 
     def listed(schema: Any, draft: Draft = Draft.DRAFT_2020_12) -> dict[str, tuple[Any, ...]]:
         return listed_alternatives(schema, draft)
@@ -98,7 +98,7 @@ def test_one_list_is_made_of_alternatives_that_say_no_more() -> None:
 
 
 def test_two_long_lists_hold_together() -> None:
-    """In fewer steps than their product."""
+    """Steps are fewer than their product."""
     first, second = ({"oneOf": [{"const": f"v{n}", "title": f"V {n}"} for n in range(0, 900, k)]} for k in (2, 3))
     rules = parse(json.dumps({"allOf": [first, second]}), limits=Limits(rules=2_000))
     assert [n for n in range(900) if matches(rules, f'"v{n}"'.encode())] == list(range(0, 900, 6))
