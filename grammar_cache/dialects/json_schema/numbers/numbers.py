@@ -137,6 +137,9 @@ def _multiples(keywords: Keywords) -> tuple[Decimal, ...]:
         return ()
     if step <= 0:
         raise keywords.wrong("multipleOf", "a number larger than 0")
+    if step >= _UTMOST:
+        message = f"no multiple of so large a number is written{LENIENT}"
+        raise UnsupportedFeature(message, pointer=keywords.at("multipleOf"))
     if multiples.without_tens(step, 0)[1] > multiples.LARGEST_DIVISOR:
         message = f"multiples of more than {multiples.LARGEST_DIVISOR}, its tens apart, can't be enforced{LENIENT}"
         raise UnsupportedFeature(message, pointer=keywords.at("multipleOf"))

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grammar_cache.dialects.json_schema.compiler import parse
+from grammar_cache.errors import UnsupportedFeature
 from tests.expression_matcher import matches
 from tests.grammar_cache.dialects.json_schema.oracle import generates, is_valid
 
@@ -135,3 +136,10 @@ def test_zero_is_zero_however_it_is_written(zero: str) -> None:
     assert matches(parse(f'{{"enum": [{zero}]}}'), b"0")
     multiples = parse(f'{{"type": "number", "minimum": {zero}, "maximum": 100, "multipleOf": 0.7}}')
     assert [n / 10 for n in range(25) if matches(multiples, str(n / 10).encode())] == [0.0, 0.7, 1.4, 2.1]
+
+
+@pytest.mark.parametrize("step", ["1e60", "1e400", "1" + "0" * 60])
+def test_multiples_beyond_all_digits_are_refused(step: str) -> None:
+    with pytest.raises(UnsupportedFeature) as caught:
+        parse(f'{{"type": "integer", "multipleOf": {step}}}')
+    assert caught.value.pointer == "/multipleOf"
