@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
 from grammar_cache.dialects.json_schema.schema.draft import Draft
@@ -29,7 +30,7 @@ class _Listed(NamedTuple):
 def listed_alternatives(keywords: Mapping[str, Json], draft: Draft) -> dict[str, tuple[Json, ...]]:
     """Values of which `anyOf` or `oneOf` leaves one, by these names: of those whose alternatives all are mere lists.
 
-    Each is there as it is written: 1 and 1.0 are equal, and in some drafts one of them only is an integer.
+    Each is there as it is written.
     """
     found = {}
     for name in ("anyOf", "oneOf"):
@@ -37,11 +38,11 @@ def listed_alternatives(keywords: Mapping[str, Json], draft: Draft) -> dict[str,
         if isinstance(alternatives, list) and alternatives:
             listed = [one for one in (_listed(schema, draft) for schema in alternatives) if one is not None]
             if len(listed) == len(alternatives):
-                found[name] = _left(listed, draft, exactly_one=name == "oneOf")
+                found[name] = _left(listed, exactly_one=name == "oneOf")
     return found
 
 
-def _left(alternatives: list[_Listed], draft: Draft, *, exactly_one: bool) -> tuple[Json, ...]:
+def _left(alternatives: list[_Listed], *, exactly_one: bool) -> tuple[Json, ...]:
     """Values for which some alternative holds, or just one."""
     spelled: _Spellings = {}
     types: dict[str, Counter[frozenset[str]]] = {}
@@ -49,13 +50,12 @@ def _left(alternatives: list[_Listed], draft: Draft, *, exactly_one: bool) -> tu
         for name, spellings in alternative.values.items():
             spelled.setdefault(name, {}).update(spellings)
             types.setdefault(name, Counter())[alternative.types] += 1
-    found = []
+    found: list[Json] = []
     for name, spellings in spelled.items():
-        for value in spellings.values():
-            kind = type_name(value, integral_decimals=draft.has_integral_decimals)
-            holding = sum(count for allowed, count in types[name].items() if kind in allowed)
-            if holding == 1 or (holding and not exactly_one):
-                found.append(value)
+        kind = type_name(next(iter(spellings.values())), integral_decimals=True)
+        holding = sum(count for allowed, count in types[name].items() if kind in allowed)
+        if holding == 1 or (holding and not exactly_one):
+            found += spellings.values()
     return tuple(found)
 
 
@@ -69,6 +69,8 @@ def _listed(schema: Json, draft: Draft) -> _Listed | None:
     if ("enum" in schema and not isinstance(listing, list)) or not ("enum" in schema or "const" in schema):
         return None
     values = _spellings(listing if isinstance(listing, list) else [schema["const"]])
+    if not draft.has_integral_decimals and any(isinstance(v, Decimal) for one in values.values() for v in one.values()):
+        return None  # 1.0 is no integer, though it equals one
     if "const" in schema:
         const = identity(schema["const"])
         values = {const: values[const] | _spellings([schema["const"]])[const]} if const in values else {}
