@@ -54,7 +54,7 @@ class CanonicalValues(Values):
         found = super()._listing(shape)
         spelled = {name: value for name, value in found.items() if self._literals.is_spelled(value)}
         if len(spelled) < len(found):
-            self._translation.reader.leave_out(
+            self._translation.unenforced.leave_out(
                 pointer(shape.key[0]), "around listed numbers without a spelling of their own"
             )
         return spelled

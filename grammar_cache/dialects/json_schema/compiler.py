@@ -23,6 +23,7 @@ from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.rules import Rules, blame
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json, load
+from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.dialects.json_schema.values import VALUE_RULE, Translation, Values
 from grammar_cache.errors import GrammarError
@@ -50,12 +51,12 @@ def parse_value(
     """See `parse`, for a schema as `load` gives it."""
     document, layout = Document(schema), spaces.layout(whitespace)
     patterns, rules = strings.Patterns(limits), Rules(limits)
-    reader = FactReader(document, patterns, lenient=lenient)
-    conjunctions = Conjunctions(reader, patterns, limits)
+    unenforced = Unenforced(lenient=lenient)
+    conjunctions = Conjunctions(FactReader(document, patterns, unenforced), patterns, limits)
     integral_decimals = document.draft.has_integral_decimals
     literals = Literals(conjunctions, patterns, integral_decimals=integral_decimals)
     states = limits.rule_states
-    translation = Translation(conjunctions, literals, patterns, layout, rules, reader, states)
+    translation = Translation(conjunctions, literals, patterns, layout, rules, unenforced, states)
     texts = LiteralTexts(layout, partial(spellings, integral_decimals=integral_decimals))
     values = Values(translation, texts, CanonicalValues)
     try:
@@ -64,7 +65,7 @@ def parse_value(
         blame(error, "")
         raise
     rules.finish()
-    return Grammar(rules.written | _own_rules(whitespace), START_RULE, reader.ignored, rules.unique)
+    return Grammar(rules.written | _own_rules(whitespace), START_RULE, unenforced.lines, rules.unique)
 
 
 @cache

@@ -12,7 +12,6 @@ from grammar_cache.dialects.json_schema.containers.writing import Order, Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, larger_than
 from grammar_cache.dialects.json_schema.expressions.encoding import quoted
 from grammar_cache.dialects.json_schema.expressions.whitespace import Layout
-from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.literal_texts import LiteralTexts
 from grammar_cache.dialects.json_schema.logic.literals import Literals
@@ -23,6 +22,7 @@ from grammar_cache.dialects.json_schema.rule_names import rule_name
 from grammar_cache.dialects.json_schema.rules import Rules, blame
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.errors import GrammarError
@@ -43,9 +43,9 @@ _NOT_INTEGRAL = Interval(not_multiples=(Decimal(1),))
 
 @dataclass(slots=True)
 class Translation:
-    """Translation of one document: what its schemas say, and what has been written of it. `reader`: of the
-    schemas, which tells what isn't enforced. `states`: how many an automaton may have. `canonical_strings`: those that
-    arrays whose items may not repeat have in common.
+    """Translation of one document: what its schemas say, and what has been written of it. `unenforced`: the report of
+    what isn't enforced. `states`: how many an automaton may have. `canonical_strings`: those that arrays whose items
+    may not repeat have in common.
     """
 
     conjunctions: Conjunctions
@@ -53,7 +53,7 @@ class Translation:
     patterns: strings.Patterns
     layout: Layout
     rules: Rules
-    reader: FactReader
+    unenforced: Unenforced
     states: int
     canonical_strings: dict[tuple[StringFacts, ...], list[Expression]] = field(default_factory=dict)
 
@@ -114,8 +114,8 @@ class Values:
             order=self.order,
             define=self._rules.define,
             define_unique=self._rules.define_unique,
-            refuse=translation.reader.refuse,
-            leave_out=translation.reader.leave_out,
+            refuse=translation.unenforced.refuse,
+            leave_out=translation.unenforced.leave_out,
             spend=self._rules.spend,
             states=translation.states,
         )

@@ -35,6 +35,7 @@ from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.dialects.json_schema.schema.resources import REFERENCES
 from grammar_cache.dialects.json_schema.schema.types import stated_types, stated_values
+from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, identity
 from grammar_cache.dialects.json_schema.strings import formats
 from grammar_cache.dialects.json_schema.strings.listing_pattern import listed_texts
@@ -50,30 +51,24 @@ _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
 
 
 class FactReader:
-    """Reads the atoms of a document, each once, and keeps the report of what is not enforced."""
+    """Reads the atoms of a document, each once. `unenforced`: report of what is not enforced."""
 
-    def __init__(self, document: Document, patterns: Patterns, *, lenient: bool) -> None:
+    def __init__(self, document: Document, patterns: Patterns, unenforced: Unenforced) -> None:
         self._document = document
         self._patterns = patterns
-        self._lenient = lenient
-        self._contents = None if lenient else Contents(formats.FORMATS)  # what is dropped is reported with its place
+        self.unenforced = unenforced
+        # What is dropped is reported with its place: equal schemas aren't one then.
+        self._contents = None if unenforced.lenient else Contents(formats.FORMATS)
         self._read: dict[str, Facts] = {TRUE: _ALL, FALSE: _NONE}
         self._loose: dict[str, Facts] = {}
         self.written = WrittenOrder(document)
         self._made: dict[str, str] = {}
         self._values: dict[str, Json] = {}
-        self._dropped = 0
         self.looks_around = False
         """Whether it matters for some atom that was read which other schemas hold."""
         self._incomplete: set[str] = set()
-        self._ignored: dict[str, None] = {}
         if document.unknown_dialect:
-            self._report("/$schema", "not a draft of the standard, read as 2020-12")
-
-    @property
-    def ignored(self) -> tuple[str, ...]:
-        """The report of what is not enforced, and of annotations that the standard doesn't know."""
-        return tuple(self._ignored)
+            self.unenforced.note("/$schema", "not a draft of the standard, read as 2020-12")
 
     def facts(self, atom: str) -> Facts:
         if atom not in self._read:
@@ -156,19 +151,19 @@ class FactReader:
         if "$ref" in keywords and keywords.draft.ref_stands_alone:
             for name in keywords.values:
                 if name not in tables.ANNOTATIONS and name != "$ref":
-                    self._report(keywords.at(name), "ignored beside $ref before draft 2019-09")
+                    self.unenforced.note(keywords.at(name), "ignored beside $ref before draft 2019-09")
             return Facts(others=self._reference(keywords, "$ref"))
-        before = self._dropped
+        before = self.unenforced.dropped
         if not keywords.values.keys() <= tables.UNREMARKABLE:
             for name in keywords.values:
                 self._check(keywords, name)
         if "prefixItems" in keywords and "items" in keywords and not tables.is_known("prefixItems", keywords.draft):
-            self.refuse(keywords.at("prefixItems"), "in this draft items is about all items")
+            self.unenforced.refuse(keywords.at("prefixItems"), "in this draft items is about all items")
             keywords = keywords.without("prefixItems")
-        if self._lenient:
+        if self.unenforced.lenient:
             keywords = self._enforceable(keywords)
         found = self._asserted(keywords)
-        if self._dropped > before:
+        if self.unenforced.dropped > before:
             self._incomplete.add(keywords.pointer)
         return found
 
@@ -180,7 +175,7 @@ class FactReader:
                 for place, pattern in StringFacts.read(keywords).patterns:
                     self._patterns.spelling(pattern, place)
             except (UnsupportedFeature, LimitExceeded) as error:
-                self.refuse(error.pointer or "", error.message)
+                self.unenforced.refuse(error.pointer or "", error.message)
                 keywords = keywords.without((error.pointer or "").rpartition("/")[2])
             else:
                 return keywords
@@ -227,20 +222,20 @@ class FactReader:
         pointer = keywords.at(name)
         if name in tables.REFUSED:
             if not tables.REFUSED[name](keywords.values[name]):
-                self.refuse(pointer, f"{name} can't be enforced")
+                self.unenforced.refuse(pointer, f"{name} can't be enforced")
         elif name == "format":
             named = keywords.values[name]
             if isinstance(named, str) and named not in formats.FORMATS:
-                self._report(pointer, f"format {named} is an annotation")
+                self.unenforced.note(pointer, f"format {named} is an annotation")
         elif name == "$schema":
             self._check_dialect(keywords, pointer)
         else:
-            self._report(pointer, "annotation")
+            self.unenforced.note(pointer, "annotation")
 
     def _check_dialect(self, keywords: Keywords, pointer: str) -> None:
         """A schema with an identifier may speak another draft; without one, `$schema` says nothing there."""
         if drafts.named(keywords.values["$schema"], pointer) not in (None, keywords.draft):
-            self._report(pointer, "ignored inside the schema")
+            self.unenforced.note(pointer, "ignored inside the schema")
 
     def _others(self, keywords: Keywords) -> tuple[str, ...]:
         others: list[str] = []
@@ -257,7 +252,7 @@ class FactReader:
         try:
             return (self._document.target(self._document.node(keywords.pointer), name),)
         except UnsupportedFeature as error:
-            self.refuse(error.pointer or "", error.message)
+            self.unenforced.refuse(error.pointer or "", error.message)
             return ()
 
     def _choices(self, keywords: Keywords) -> tuple[tuple[Conjunction, ...], ...]:
@@ -280,22 +275,6 @@ class FactReader:
             more = () if isinstance(wanted, tuple) else (wanted,)
             origin = keywords.at(keyword, name)
             yield (self.make(without(name), origin),), (self.make(present, origin), *more)
-
-    def refuse(self, pointer: str, message: str) -> None:
-        """A keyword can't be enforced: raises UnsupportedFeature, or reports it if lenient."""
-        if not self._lenient:
-            raise UnsupportedFeature(f"{message}{tables.LENIENT}", pointer=pointer)
-        self._dropped += 1
-        self._report(pointer, "not enforced")
-
-    def leave_out(self, pointer: str, message: str) -> None:
-        """Values have no text among items that may not repeat: raises UnsupportedFeature, or reports it if lenient."""
-        if not self._lenient:
-            raise UnsupportedFeature(f"uniqueItems can't be enforced {message}{tables.LENIENT}", pointer=pointer)
-        self._report(pointer, "left out where items may not repeat")
-
-    def _report(self, pointer: str, what: str) -> None:
-        self._ignored[f"{pointer}: {what}"] = None
 
 
 _ALL, _NONE = Facts(), Facts(types=frozenset())

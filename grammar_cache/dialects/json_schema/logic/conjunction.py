@@ -101,7 +101,7 @@ class Conjunctions:
                 raise LimitExceeded(message, limit="rules", pointer=pointer(conjunction[0]))
         if not found and search.refused is not None and not forgiving:
             # Raises, unless the request is lenient.
-            self._reader.refuse(search.refused.pointer or "", search.refused.message)
+            self._reader.unenforced.refuse(search.refused.pointer or "", search.refused.message)
             return self._found(conjunction, denials, forgiving=True)
         return tuple(found.values())
 

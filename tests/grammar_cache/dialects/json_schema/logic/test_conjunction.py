@@ -14,6 +14,7 @@ from grammar_cache.dialects.json_schema.logic.search import Search
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.limits import Limits
 from tests.grammar_cache.dialects.json_schema.oracle import generates_value, is_valid
@@ -42,7 +43,7 @@ _PLAIN: list[Conjunction] = [(), ("",), *((f"/$defs/{name}",) for name in _NAMED
 @pytest.mark.parametrize("conjunction", _PLAIN, ids=str)
 def test_plain_schemas_have_the_shape_that_a_search_finds(conjunction: Conjunction) -> None:
     patterns = Patterns(Limits())
-    reader = FactReader(Document(_DOCUMENT), patterns, lenient=False)
+    reader = FactReader(Document(_DOCUMENT), patterns, Unenforced(lenient=False))
     conjunctions = Conjunctions(reader, patterns, Limits())
     searched = list(Search(conjunctions, reader, 3).alternatives(conjunction))
     assert list(conjunctions.shapes(conjunction)) == searched

@@ -16,6 +16,7 @@ from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.member_values import FREE
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import load
+from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import LimitExceeded
@@ -45,7 +46,7 @@ asked = st.fixed_dictionaries(
 def test_an_excluded_schema_holds_of_no_object(held: list[Any], other: Any) -> None:
     """Schemas that some object satisfies exclude another one exactly where no object satisfies all of them."""
     document, patterns = Document(load(json.dumps({"allOf": [*held, other]}), Limits())), Patterns(Limits())
-    conjunctions = Conjunctions(FactReader(document, patterns, lenient=False), patterns, Limits())
+    conjunctions = Conjunctions(FactReader(document, patterns, Unenforced(lenient=False)), patterns, Limits())
     members = FREE
     for place in range(len(held)):
         members = members.both(conjunctions.member_values(f"/allOf/{place}"))

@@ -17,6 +17,7 @@ from grammar_cache.dialects.json_schema.logic.conjunction import Conjunctions
 from grammar_cache.dialects.json_schema.logic.tags import alike, told_by
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import load
+from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.limits import Limits
 
@@ -47,7 +48,7 @@ def test_what_is_told_apart_excludes_each_other(alternatives: list[Any]) -> None
     """No value satisfies two schemas that are told apart; and each pair that is gives the verdict of the search."""
     root = load(json.dumps({"oneOf": alternatives or [{}]}), Limits())
     document, patterns = Document(root), Patterns(Limits())
-    reader = FactReader(document, patterns, lenient=False)
+    reader = FactReader(document, patterns, Unenforced(lenient=False))
     conjunctions = Conjunctions(reader, patterns, Limits())
     names = [f"/oneOf/{place}" for place in range(len(alternatives))]
     told = [told_by(reader.loose(name), reader.loose) for name in names]
