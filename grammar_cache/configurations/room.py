@@ -34,8 +34,9 @@ _COPIED = 1 << 18
 """Bytes of rows, items or edges that are copied to get more room, at most: a step may have to wait for it. There is
 room for all of `_RESERVED` beyond, where memory that isn't touched costs nothing.
 """
-_RESERVED = 64 << 20
-"""Bytes for rows, items and edges each: as much as a grammar may usually take in all."""
+_RESERVED = 128 << 20
+"""Bytes for rows, items and edges each: twice as much as a grammar may usually take in all, since there is to be more
+where three quarters are in use."""
 _SPARE_ROWS = 512
 """Numbers in rows that there is room for behind the search for the minimum: about what masks of an answer need first.
 """

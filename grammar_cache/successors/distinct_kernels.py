@@ -47,8 +47,10 @@ NODE_COST, ROW_COST, ITEM_COST = 2, 100, 8
 """Fuel for a node that is visited, for what it takes to go on from a configuration on the way, and for each item and
 edge of that. A unit takes less than five nanoseconds. A node that is looked up, as it stays in a loop, takes one.
 """
-SOURCE_COST, BREADTH_COST = 1_000, 100
-"""Fuel for the successors of one configuration by themselves, and for each of its items and edges."""
+SOURCE_COST, BREADTH_COST, WIDE_COST = 1_000, 100, 4_000
+"""Fuel for the successors of one configuration by themselves, for each of its items and edges, and for looking around
+it where all of its states are wide, which may be met for the first time.
+"""
 
 
 @jit_inline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grammar_cache.configurations.interner import Configurations
-from grammar_cache.loops.array_types import Ints, Longs
+from grammar_cache.loops.array_types import Flags, Ints, Longs
 from grammar_cache.successors.class_walks import ClassWalks
 from grammar_cache.successors.distinct_kernels import row_cost
 from grammar_cache.successors.loop_exits import KnownExits
@@ -20,13 +20,17 @@ class KnownAround:
         self._exits = exits
         self._class_walks = class_walks
 
-    def of(self, configurations: Ints, costs: Longs, fuel: int) -> list[Around | None]:
-        """Finds what is known around each configuration, given what each of them costs by itself. No more is looked at
-        than the fuel would last for if nothing were found.
+    def wide(self, configurations: Ints) -> Flags:
+        """Flags of those around which something may be known."""
+        return self._class_walks.wide(configurations)
+
+    def of(self, configurations: Ints, wide: Flags, costs: Longs, fuel: int) -> list[Around | None]:
+        """Finds what is known around each configuration that is `wide`, given what each costs by itself. No more is
+        looked at than the fuel would last for if nothing were found.
         """
         arena, found, spent = self._configurations.arena, list[Around | None]([None] * len(configurations)), 0
-        wide = np.flatnonzero(self._class_walks.wide(configurations))
-        for k, due in zip(wide.tolist(), costs.cumsum()[wide].tolist(), strict=True):
+        numbers = np.flatnonzero(wide)
+        for k, due in zip(numbers.tolist(), costs.cumsum()[numbers].tolist(), strict=True):
             if due + spent > fuel:
                 break
             known = found[k] = self._of_one(int(configurations[k]), fuel - due - spent)

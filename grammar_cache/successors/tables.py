@@ -22,6 +22,7 @@ from grammar_cache.successors.distinct_kernels import (
     SERIAL,
     SOURCE,
     SOURCE_COST,
+    WIDE_COST,
     WRITTEN,
     distinct_successors,
 )
@@ -262,8 +263,9 @@ class SuccessorTables:
         """Successors of these configurations, or of the first ones, of as many as the fuel lasts for."""
         table, scratch = self._configurations, self._scratch
         sources = np.array(configurations, np.int32)
-        costs = SOURCE_COST + BREADTH_COST * table.breadths(sources)
-        around = self._around.of(sources, costs, fuel)
+        wide = self._around.wide(sources)
+        costs = SOURCE_COST + BREADTH_COST * table.breadths(sources) + WIDE_COST * wide
+        around = self._around.of(sources, wide, costs, fuel)
         walks = remaining_walks(sources, around, len(self._words.values.byte))
         costs += np.array([0 if known is None else known.cost for known in around], np.int64)
         ends, complete = np.zeros(len(configurations), np.int64), np.ones(len(configurations), np.bool_)

@@ -69,7 +69,7 @@ def test_tables_begun_anew_behind_the_search_tell_the_same(case: Case, limits: L
 
 def test_tables_are_begun_anew_where_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that leaves more than its part of the memory behind leaves no more than it has found in the tables."""
-    [one] = hostile(range(276, 277))
+    [one] = hostile(range(542, 543))
     anew = compile_grammar(one.constraint, WORDS)
     _ = anew.minimum
     monkeypatch.setattr(grammar_module, "LEFT_SHARE", 1)

@@ -1,32 +1,28 @@
 """Lark's contextual mode: the language of `Lark(grammar, parser="lalr")`, lexed as its parser lexes.
 
 There the state of the parser decides which terminals the lexer looks for, and of those one regular expression is made,
-in Lark's order of preference. The parse table is Lark's own. Each rule is written once for every state of the parser
-in which it may begin, so that every terminal is known together with the state that takes it, and with it the lexer
-that is in force behind. A grammar whose table has conflicts is refused: Lark settles them silently, and its language
-is then no longer that of the grammar.
+in Lark's order of preference. Each rule is written once for every state of the parser in which it may begin, so that
+every terminal is known together with the state that takes it, and with it the lexer that is in force behind. A grammar
+whose table has conflicts is refused: Lark settles them silently, and its language is then no longer that of the
+grammar.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from operator import itemgetter
 
 import numpy as np
-from lark.common import LexerConf, ParserConf
-from lark.exceptions import GrammarError as LarkGrammarError
+from lark.common import LexerConf
 from lark.exceptions import LexError
 from lark.grammar import Rule
 from lark.lexer import BasicLexer, ContextualLexer, TerminalDef
-from lark.parsers.lalr_analysis import LALR_Analyzer
-from lark.parsers.lalr_analysis import Shift as ShiftAction
 
+from grammar_cache.dialects.lark.parse_table import ParseTable, parse_table
 from grammar_cache.dialects.lark.terminals import LabelledLexeme, LexedGrammar, Symbol, Token
 from grammar_cache.dialects.lexemes.lexeme import DEAD, OPEN, Lexeme
 from grammar_cache.dialects.lexemes.python_regex import lexeme
-from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
+from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
 IGNORED = 0
@@ -40,49 +36,10 @@ def contextual(
 
     Raises UnsupportedFeature for conflicts, GrammarSyntaxError, LimitExceeded.
     """
-    table = _ParseTable.of(rules, start)
-    lexers = _Lexers(terminals, ignored, table.accepts, limits)
+    table = parse_table(rules, start)
+    lexers = _Lexers(terminals, ignored, table, limits)
     translation = _Translation(rules, table, lexers, limits)
     return translation.translate(start)
-
-
-@dataclass(frozen=True, slots=True)
-class _ParseTable:
-    """`after[state][symbol]`: the state behind a symbol. `accepts[state]`: the terminals that the lexer looks for."""
-
-    start: int
-    after: Mapping[int, Mapping[str, int]]
-    accepts: Mapping[int, tuple[str, ...]]
-
-    @staticmethod
-    def of(rules: Sequence[Rule], start: str) -> _ParseTable:
-        analyzer = LALR_Analyzer(ParserConf(list(rules), {}, [start]), strict=True)
-        try:
-            analyzer.compute_lalr()
-        except LarkGrammarError as error:
-            raise UnsupportedFeature(f"not a grammar for the contextual lexer: {str(error).splitlines()[0]}") from error
-        for itemset in analyzer.lr0_itemsets:
-            for terminal, reducible in itemset.lookaheads.items():
-                if len(reducible) > 1:
-                    raise UnsupportedFeature(
-                        f"not a grammar for the contextual lexer: a conflict at {terminal.name}, settled by priority"
-                    )
-        return _ParseTable.numbered(analyzer.parse_table.states, analyzer.parse_table.start_states[start])
-
-    @staticmethod
-    def numbered(rows: Mapping[int, Mapping[str, tuple[object, int]]], start: int) -> _ParseTable:
-        """States as they are met, breadth first by the names of symbols: Lark's own numbers differ from run to run."""
-        order, numbers = [start], {start: 0}
-        after: dict[int, dict[str, int]] = {}
-        for state in order:  # grows while it is read
-            own = after[numbers[state]] = {}
-            for name, (action, target) in sorted(rows[state].items(), key=itemgetter(0)):
-                if action is ShiftAction:
-                    if target not in numbers:
-                        numbers[target] = len(order)
-                        order.append(target)
-                    own[name] = numbers[target]
-        return _ParseTable(0, after, {numbers[state]: tuple(sorted(rows[state])) for state in order})
 
 
 class _Lexers:
@@ -92,7 +49,7 @@ class _Lexers:
         self,
         terminals: Sequence[TerminalDef],
         ignored: Sequence[str],
-        accepts: Mapping[int, tuple[str, ...]],
+        table: ParseTable,
         limits: Limits,
     ) -> None:
         self._limits = limits
@@ -101,22 +58,21 @@ class _Lexers:
         self._retyped: set[str] = set()
         self._keywords: dict[str, Lexeme] = {}
         configuration = LexerConf(list(terminals), re, list(ignored))
-        try:
-            made = ContextualLexer(configuration, dict(accepts)).lexers
-        except LexError as error:
-            raise GrammarSyntaxError(str(error)) from error
-        numbers: dict[int, int] = {}
         self._automata: list[Lexeme] = []
-        self._of_state: dict[int, int] = {}
         states = 0
-        for state, lexer in made.items():
-            if id(lexer) not in numbers:  # Lark shares them between states
-                numbers[id(lexer)] = len(self._automata)
+        try:
+            made = ContextualLexer(configuration, dict(enumerate(table.sets))).lexers
+            numbers = {lexer: number for number, lexer in enumerate(dict.fromkeys(made.values()))}  # Lark shares them
+            for lexer in numbers:
                 self._automata.append(self._automaton(lexer))
                 states += len(self._automata[-1].moves)
                 if states > limits.states:
                     raise LimitExceeded(f"the lexers need more than {limits.states} states", limit="states")
-            self._of_state[state] = numbers[id(lexer)]
+        except LexError as error:
+            raise GrammarSyntaxError(str(error)) from error
+        except re.error as error:  # each terminal is one alternative of it, and a group of its name
+            raise GrammarSyntaxError(f"the terminals make no regular expression together: {error}") from error
+        self._of_state = [numbers[made[number]] for number in table.accepted]
 
     def label(self, terminal: str) -> int:
         return self._labels[terminal]
@@ -201,7 +157,7 @@ def _with_keywords(lexeme: Lexeme, keywords: Mapping[int, Sequence[tuple[int, Le
 class _Translation:
     """Rules by the parser state in which they begin."""
 
-    def __init__(self, rules: Sequence[Rule], table: _ParseTable, lexers: _Lexers, limits: Limits) -> None:
+    def __init__(self, rules: Sequence[Rule], table: ParseTable, lexers: _Lexers, limits: Limits) -> None:
         self._productions: dict[str, list[Rule]] = {}
         for rule in rules:
             self._productions.setdefault(rule.origin.name, []).append(rule)
@@ -214,7 +170,7 @@ class _Translation:
 
     def translate(self, start: str) -> LexedGrammar:
         bodies: dict[str, list[list[Symbol]]] = {}
-        first = self._begin(self._table.start, start)
+        first = self._begin(0, start)
         for name in self._todo:  # grows while it is read
             state, origin = self._begun[name]
             made = (self._body(rule, state) for rule in self._productions[origin])
@@ -222,7 +178,7 @@ class _Translation:
             if len(bodies) > self._limits.rules:
                 raise LimitExceeded(f"the parse table makes more than {self._limits.rules} rules", limit="rules")
         ignored = {lexer: [choice] for lexer, choice in self._lexers.choices(IGNORED).items()}
-        return LexedGrammar(bodies, first, ignored, self._lexers.of_state(self._table.start))
+        return LexedGrammar(bodies, first, ignored, self._lexers.of_state(0))
 
     def _body(self, rule: Rule, state: int) -> list[Symbol] | None:
         """The symbols of a rule that begins in a state; None if one of them is never given to the parser."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,16 @@ class Reading:
     ends: dict[int, list[int]]
 
 
+class _Walk(NamedTuple):
+    """States of a lexeme in a context: `pairs` with contexts in which watches are on, the start first, and behind them
+    the lexeme's own, of which some are `reached`. Rows of `edges` are as in an `Nfa`.
+    """
+
+    pairs: list[tuple[int, int]]
+    edges: NDArray[np.int32]
+    reached: NDArray[np.bool_]
+
+
 class Fragments:
     """Automata of lexemes by the contexts before and behind them, made once each. Equal ones are one object."""
 
@@ -46,6 +57,7 @@ class Fragments:
         self.contexts = contexts
         self._limit = limit
         self._own: dict[int, NDArray[np.int32]] = {}
+        self._walks: dict[tuple[int, int], _Walk] = {}
         self._readings: dict[tuple[int, int, int], Reading] = {}
         self._known: dict[bytes, Automaton] = {}
 
@@ -95,21 +107,26 @@ class Fragments:
         return self._known.setdefault(made.edges.tobytes() + b" " + made.ends.tobytes(), made)
 
     def _made(self, lexeme: Lexeme, label: int, context: int) -> Reading:
-        pairs, table = self._in_contexts(lexeme, context)
+        pairs, edges, reached = self._walk(lexeme, context)
         closes = lexeme.closes if label == ANY else np.where(lexeme.label == label, lexeme.closes, OPEN)
-        closing = np.flatnonzero(closes != OPEN).tolist()
         ends: dict[int, list[int]] = {}
-        own = self._own_edges(lexeme)
-        edges = np.concatenate([_edges(table), own + _SHIFT * len(pairs)]) if pairs else own
-        reached = _reached(len(pairs) + len(lexeme.moves), edges)
         for place, (state, at) in enumerate(pairs):
             if closes[state] != OPEN and place:
                 ends.setdefault(self.contexts.closed(at, lexeme, int(closes[state])), []).append(place)
-        for state in closing:
-            place = len(pairs) + state
-            if reached[place]:
-                ends.setdefault(self.contexts.closed(FREE, lexeme, int(closes[state])), []).append(place)
+        for state in np.flatnonzero((closes != OPEN) & reached).tolist():
+            ends.setdefault(self.contexts.closed(FREE, lexeme, int(closes[state])), []).append(len(pairs) + state)
         return Reading(len(pairs) + len(lexeme.moves), edges, ends)
+
+    def _walk(self, lexeme: Lexeme, context: int) -> _Walk:
+        """Made once for all labels, of which there may be thousands."""
+        key = (id(lexeme), context)
+        if key not in self._walks:
+            pairs, table = self._in_contexts(lexeme, context)
+            own = self._own_edges(lexeme)
+            edges = np.concatenate([_edges(table), own + _SHIFT * len(pairs)]) if pairs else own
+            reached = _reached(len(pairs) + len(lexeme.moves), edges)
+            self._walks[key] = _Walk(pairs, edges, reached[len(pairs) :])
+        return self._walks[key]
 
     def _in_contexts(self, lexeme: Lexeme, context: int) -> tuple[list[tuple[int, int]], NDArray[np.int32]]:
         """The pairs of a state and a context other than FREE, the start first, and what each byte leads to: a pair, or

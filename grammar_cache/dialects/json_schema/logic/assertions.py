@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 
 from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
@@ -47,7 +47,6 @@ _BEYOND_TYPE = tables.ENFORCED - {"type"}
 _STRING = frozenset({"string"})
 
 _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
-"""Beside these even a condition from which nothing follows says something: it evaluates."""
 
 
 class FactReader:
@@ -260,10 +259,27 @@ class FactReader:
         alternatives = keywords.schemas("anyOf")
         if alternatives is not None:
             groups.append(tuple((alternative,) for alternative in alternatives))
-        groups += _conditions(keywords)
+        groups += self._conditions(keywords)
         for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
             groups += self._dependencies(keywords, keyword)
         return tuple(groups)
+
+    def _conditions(self, keywords: Keywords) -> list[tuple[Conjunction, ...]]:
+        """Either `if` and `then` hold, or `else` does, and `if` does not."""
+        condition = keywords.schema("if")
+        if condition is None:
+            return []
+        then, otherwise = keywords.schema("then"), keywords.schema("else")
+        if then is None and otherwise is None and not self._looked_around:
+            return []
+        met = (condition,) if then is None else (condition, then)
+        unmet = (negation(condition),) if otherwise is None else (negation(condition), otherwise)
+        return [(met, unmet)]
+
+    @cached_property
+    def _looked_around(self) -> bool:
+        """Whether some schema may ask what a condition evaluates from which nothing follows."""
+        return self._document.mentions(_LOOKING_AROUND)
 
     def _dependencies(self, keywords: Keywords, keyword: str) -> Iterator[tuple[Conjunction, ...]]:
         """Alternatives for each name that is depended on: its member is absent, or it is there with what it asks
@@ -284,16 +300,3 @@ _ALL, _NONE = Facts(), Facts(types=frozenset())
 def _all_of(types: frozenset[str]) -> Facts:
     """Facts of a schema that says no more than `type`, as most do."""
     return Facts(types)
-
-
-def _conditions(keywords: Keywords) -> list[tuple[Conjunction, ...]]:
-    """Either `if` and `then` hold, or `else` does, and `if` does not."""
-    condition = keywords.schema("if")
-    if condition is None:
-        return []
-    then, otherwise = keywords.schema("then"), keywords.schema("else")
-    if then is None and otherwise is None and not any(name in keywords for name in _LOOKING_AROUND):
-        return []
-    met = (condition,) if then is None else (condition, then)
-    unmet = (negation(condition),) if otherwise is None else (negation(condition), otherwise)
-    return [(met, unmet)]

@@ -6,6 +6,7 @@ digits. Digits are capped, because models run away with them (outlines #1131): 2
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
@@ -25,6 +26,8 @@ INTEGER_RULE = "json.integer"
 DIGITS = 20
 _EXACT_DIGITS = 15
 """Decimals of so many digits are told apart by every reader that keeps numbers as 64-bit floats."""
+_FEW_DIGITS = 6
+"""Digits after the point below which numbers that are far from what they must not be taken for have more."""
 _LONGEST_BOUND = 60
 _FEW = 300
 """Multiples between two bounds up to which they are listed instead of counted out."""
@@ -32,7 +35,7 @@ _UTMOST = Decimal(10) ** _LONGEST_BOUND
 _TINIEST = -1000
 _CONTEXT = Context(prec=20_000, Emin=-999_999, Emax=999_999)
 
-_ZERO = Decimal(0)
+_ZERO, _TEN = Decimal(0), Decimal(10)
 _NONE: frozenset[Decimal] = frozenset()
 _DIGIT = char_class([(0x30, 0x39)])
 _NONZERO = char_class([(0x31, 0x39)])
@@ -203,8 +206,15 @@ def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integra
     if high is None and low.value == 0 and not excluded:
         syntax = _unsigned(DIGITS, 0 if integral else DIGITS, exponent=not integral)
         return And((syntax, _NOT_ZERO)) if low.open else syntax
-    apart = [low, high, *(Bound(value, True) for value in excluded)]
-    fraction = 0 if integral else min(map(_fraction_digits, apart))
+    largest = max(_open(low, high, excluded), key=Decimal.adjusted, default=None)
+    fraction = DIGITS if largest is None else _fraction_digits(largest)
+    if not integral and largest is not None and fraction < _FEW_DIGITS:
+        cut = _TEN ** (largest.adjusted() - 1)
+        if low.value < cut and (high is None or cut < high.value):  # nobody takes numbers below for the largest
+            below = _magnitudes(low, Bound(cut, False), [value for value in excluded if value <= cut], integral)
+            above = _magnitudes(Bound(cut, False), high, [value for value in excluded if value >= cut], integral)
+            return alt(part for part in (below, above) if part != NOTHING)
+    fraction = 0 if integral else fraction
     least = _scaled(low, fraction, ROUND_CEILING, 1)
     most = None if high is None or high.value.adjusted() >= _LONGEST_BOUND else _scaled(high, fraction, ROUND_FLOOR, -1)
     if most is not None and most < least:
@@ -268,11 +278,17 @@ ANY_INTEGER = seq(optional(Bytes(b"-")), _unsigned(DIGITS, 0, exponent=False))
 ANY_NUMBER = seq(optional(Bytes(b"-")), _unsigned(DIGITS, DIGITS, exponent=True))
 
 
-def _fraction_digits(bound: Bound | None) -> int:
-    """Digits after the point. Next to an open bound, few enough that no float reader rounds them onto it."""
-    if bound is None or not bound.open or bound.value == 0:
-        return DIGITS
-    return max(0, _EXACT_DIGITS - max(1, bound.value.adjusted() + 1))
+def _open(low: Bound, high: Bound | None, excluded: Iterable[Decimal]) -> list[Decimal]:
+    """Values that numbers must not be taken for by a reader that keeps floats, of those that any number comes near."""
+    longest = _LONGEST_BOUND if high is None else min(_LONGEST_BOUND, high.value.adjusted() + 2)
+    found = [value for value in excluded if value.adjusted() < longest]
+    found += [high.value] if high is not None and high.open and high.value.adjusted() < longest else []
+    return [value for value in (*found, *([low.value] if low.open else [])) if value != 0]
+
+
+def _fraction_digits(value: Decimal) -> int:
+    """Digits after the point of numbers beside a value: few enough that no reader of floats rounds them onto it."""
+    return max(0, _EXACT_DIGITS - max(1, value.adjusted() + 1))
 
 
 def _scaled(bound: Bound, fraction: int, rounding: str, inward: int) -> int:

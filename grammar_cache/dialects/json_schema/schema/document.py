@@ -5,6 +5,7 @@ References leave the schema nowhere but to the bundled ones.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -47,6 +48,20 @@ class Document:
     @property
     def unknown_dialect(self) -> bool:
         return self._resources.unknown_dialect
+
+    def mentions(self, names: Collection[str]) -> bool:
+        """Whether any object in the schema text has a member of one of these names."""
+        root = self._resources.walk("")
+        todo: list[Json] = [] if root is None else [root[0]]
+        while todo:
+            value = todo.pop()
+            if isinstance(value, dict):
+                if any(name in value for name in names):
+                    return True
+                todo += value.values()
+            elif isinstance(value, list):
+                todo += value
+        return False
 
     def node(self, pointer: str) -> Node:
         """The subschema at a place that is known to lead somewhere."""

@@ -11,6 +11,9 @@ from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.errors import GrammarSyntaxError
 
+_MOST_COUNTED = 10**12
+"""Characters, items or members of which a text has fewer anyway: an answer has at most half a billion tokens."""
+
 
 @dataclass(slots=True)  # not frozen, which takes four times as long to make
 class Keywords:
@@ -46,15 +49,15 @@ class Keywords:
         return GrammarSyntaxError(f"{name} must be {wanted}", pointer=self.at(name))
 
     def count(self, name: str) -> int | None:
-        """A non-negative integer, which may be written 2.0."""
+        """A non-negative integer, which may be written 2.0. All that no text comes near are one."""
         if name not in self.values:
             return None
         value = self.values[name]
-        if isinstance(value, Decimal) and value.adjusted() < 30 and value == value.to_integral_value():
-            value = int(value)
+        if isinstance(value, Decimal) and value == value.to_integral_value():
+            value = int(min(value, Decimal(_MOST_COUNTED)))
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self.wrong(name, "a non-negative integer")
-        return value
+        return min(value, _MOST_COUNTED)
 
     def number(self, name: str) -> Decimal | None:
         value = self.values.get(name)

@@ -11,6 +11,7 @@ import pytest
 from grammar_cache.dialects.json_schema.compiler import parse
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.limits import Limits
+from tests.expression_matcher import matches
 from tests.grammar_cache.dialects.json_schema.oracle import (
     SYNTAX_OF_DRAFT_4,
     SYNTAX_OF_DRAFT_7,
@@ -287,6 +288,19 @@ def test_a_limit_that_was_hit_is_named(attack: str, limit: str) -> None:
     with pytest.raises(LimitExceeded) as refusal:
         parse(ATTACKS[attack])
     assert refusal.value.limit == limit
+
+
+@pytest.mark.parametrize("count", ["1e30", "1e400", "1" + "0" * 400])
+@pytest.mark.parametrize("keyword", ["maxItems", "maxLength", "maxProperties", "minItems", "minLength"])
+def test_counts_that_no_text_comes_near_are_one(keyword: str, count: str) -> None:
+    """A text of another type, one that is short, and the keyword denied; recursion by digits ended in an error."""
+    grammar = parse(f'{{"{keyword}": {count}}}')
+    small = {"maxItems": b"[]", "minItems": b"[]", "maxProperties": b"{}"}.get(keyword, b'""')
+    assert matches(grammar, b"null")
+    assert matches(grammar, small) is keyword.startswith("max")
+    if keyword != "maxProperties":  # so many different names can't be told apart
+        denied = parse(f'{{"not": {{"{keyword}": {count}}}}}')
+        assert matches(denied, small) is keyword.startswith("min")
 
 
 def test_nesting_up_to_the_limit_is_accepted() -> None:

@@ -25,6 +25,8 @@ KINDS = {
         for kind in ("string", "integer", "null")
     ]
 }
+BARE = {"if": {"properties": {"a": {"const": 1}}, "required": ["a"]}}
+"""A condition from which nothing follows, but that it evaluates a member."""
 CASES: list[tuple[Any, list[Any]]] = [
     ({"not": STRING}, ["a", 1, None, [], {}, 1.5]),
     ({"not": {"type": ["integer", "object"]}}, [1, 1.5, {}, "a", True]),
@@ -85,6 +87,10 @@ CASES: list[tuple[Any, list[Any]]] = [
     (
         {"not": {"not": {"properties": {"a": {}}}}, "unevaluatedProperties": False},
         [{}, {"a": 1}],
+    ),
+    *(
+        ({"type": "object", **holder, "unevaluatedProperties": False}, [{"a": 1}, {"a": 2}, {}, {"b": 1}])
+        for holder in (BARE, {"allOf": [BARE]}, {"anyOf": [BARE]}, {"$ref": "#/$defs/x", "$defs": {"x": BARE}})
     ),
     ({"allOf": [{"prefixItems": [STRING]}], "unevaluatedItems": INTEGER}, [["a"], ["a", 1], ["a", "a"], [1]]),
     ({"allOf": [{"contains": STRING}], "unevaluatedItems": INTEGER}, [["a"], ["a", 1], [1], [None, "a"]]),

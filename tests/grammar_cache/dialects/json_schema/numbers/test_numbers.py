@@ -96,6 +96,13 @@ def test_bounds_are_exact(allowed: Range, candidates: list[Decimal]) -> None:
         ({"type": "number", "minimum": 5e-324}, "0.0", False),
         ({"type": "integer", "minimum": 1e21}, "1000000000000000000000", True),
         ({"type": "integer", "minimum": 1e21}, "999999999999999999999", False),
+        ({"type": "number", "minimum": 0, "exclusiveMaximum": 1e16}, "1.5", True),
+        ({"type": "number", "minimum": 0, "exclusiveMaximum": 1e16}, "9999999999999999", True),
+        ({"type": "number", "minimum": 0, "exclusiveMaximum": 1e16}, "10000000000000000", False),
+        ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e13}, "12.34", True),
+        ({"type": "number", "not": {"const": 9007199254740993}}, "1.5", True),
+        ({"type": "number", "not": {"const": 9007199254740993}}, "9007199254740993.0", False),
+        ({"type": "number", "exclusiveMaximum": 1.7976931348623157e308}, "1.5", True),
         ({"minimum": 3, "maximum": 2}, "2", False),
         ({"minimum": 3, "maximum": 2}, "null", True),
     ],
@@ -116,6 +123,57 @@ def test_no_number_is_rounded_onto_an_open_bound(bound: float) -> None:
     generated = [text for text in below if matches(grammar, text.encode())]
     assert generated
     assert all(is_valid(schema, text) for text in generated)
+
+
+LARGE = st.one_of(
+    st.integers(9, 20).map(lambda digits: Decimal(10) ** digits),
+    st.integers(30, 60).map(lambda bits: Decimal(2**bits)),
+    st.integers(1, 10**16).map(Decimal),
+    st.integers(1, 10**12).map(lambda value: Decimal(value) / 1000),
+    st.integers(0, 20).map(Decimal),
+)
+SIGNED = st.tuples(LARGE, st.sampled_from([1, -1])).map(lambda pair: pair[0] * pair[1])
+STEPS = ["0", "1", "-1", "0.5", "-0.25", "0.001", "-0.000001", "0.000000000001", "-0.000000000001"]
+
+
+@settings(max_examples=60)
+@given(
+    st.dictionaries(st.sampled_from(["minimum", "exclusiveMinimum"]), SIGNED, max_size=1),
+    st.dictionaries(st.sampled_from(["maximum", "exclusiveMaximum"]), SIGNED, max_size=1),
+    st.lists(SIGNED, max_size=2),
+    st.lists(st.decimals(min_value=-(10**6), max_value=10**6, places=3), min_size=4, max_size=8),
+)
+def test_large_bounds_leave_fractions_to_small_numbers(
+    low: dict[str, Decimal], high: dict[str, Decimal], excluded: list[Decimal], near_zero: list[Decimal]
+) -> None:
+    """No text is outside, exactly or, below 10^14, as a float; few digits are only where numbers are near a value that
+    they must not be taken for."""
+    bounds = low | high
+    stated = [f'"{name}": {value:f}' for name, value in bounds.items()]
+    stated += [f'"not": {{"enum": [{", ".join(f"{value:f}" for value in excluded)}]}}'] if excluded else []
+    grammar = parse("{" + ", ".join(['"type": "number"', *stated]) + "}")
+    apart = [*bounds.values(), *excluded]
+    around = [value + Decimal(step) for value in apart for step in STEPS]
+    for value in (*around, *near_zero, *(value / 2 for value in apart)):
+        number = Decimal(f"{value:.12f}".rstrip("0").rstrip(".")) + 0
+        belongs = _belongs(number, bounds, excluded)
+        if abs(number) < 10**14:
+            as_floats = {name: float(bound) for name, bound in bounds.items()}
+            belongs = belongs and _belongs(float(number), as_floats, [float(each) for each in excluded])
+        generated = matches(grammar, f"{number:f}".encode())
+        assert belongs or not generated, number
+        if belongs and number in near_zero and all(abs(number - each) > 10 for each in apart):
+            assert generated, number
+
+
+def _belongs(number: Any, bounds: dict[str, Any], excluded: list[Any]) -> bool:
+    kept = {
+        "minimum": lambda bound: number >= bound,
+        "exclusiveMinimum": lambda bound: number > bound,
+        "maximum": lambda bound: number <= bound,
+        "exclusiveMaximum": lambda bound: number < bound,
+    }
+    return number not in excluded and all(kept[name](bound) for name, bound in bounds.items())
 
 
 def test_excluded_numbers_are_denied_together() -> None:
