@@ -185,7 +185,7 @@ class _Transitions:
         return [(state, production, follow[transition]) for state, production, transition in self._behind]
 
     def _follow(self, state: int, item: int, transition: int, empty_from: int) -> None:
-        """What stands behind a nonterminal stands behind those that its production ends with, too.
+        """Notes that what follows a nonterminal follows those that its production ends with, too.
 
         Lark says that of productions that are under way as well, wherever their nonterminal may begin anew.
         """

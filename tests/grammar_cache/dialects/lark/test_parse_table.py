@@ -17,7 +17,7 @@ from grammar_cache.dialects.lark.parse_table import MOST_STEPS, parse_table
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 
 Table = tuple[list[dict[str, int]], list[set[str]]]
-"""For each state, the states behind symbols, and the terminals that the parser may be given."""
+"""States behind symbols, and terminals that the parser may be given, of each state."""
 
 
 def of_lark(rules: list[Rule], start: str) -> Table | None:
