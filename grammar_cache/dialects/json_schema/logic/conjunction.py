@@ -55,7 +55,7 @@ class Conjunctions:
         self._met: dict[frozenset[str], Conjunction] = {}
         self._empty: dict[tuple[Conjunction, int], bool] = {}
         self._excluded: dict[tuple[str, Conjunction], bool] = {}
-        self._alone: dict[tuple[str, ...], tuple[Conjunction, ...]] = {}
+        self._alone: dict[tuple[tuple[str, ...], frozenset[str]], tuple[Conjunction, ...]] = {}
         self._ends: dict[str, str] = {}
         self._members: dict[str, MemberValues] = {}
 
@@ -154,18 +154,31 @@ class Conjunctions:
         """Types of the shape that are not seen to be impossible so many levels deep."""
         return Possibility(self.empty, self._patterns, self.spend).types(shape, levels)  # kept, it would be a cycle
 
-    def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
-        """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
-        denied.
+    def held_twice(self, group: tuple[str, ...]) -> frozenset[str]:
+        """Types of all of whose values two of the atoms hold, or more, as is seen from what they say themselves. None
+        where it isn't known what they say, as keywords may be dropped.
         """
-        if group not in self._alone:
-            telling = [told_by(self._loosely(atom), self._loosely) for atom in group]
+        once, twice = frozenset[str](), frozenset[str]()
+        for atom in () if self._reader.unenforced.lenient else group:
+            facts = self._reader.facts(self.end(atom))
+            if not (facts.refers or facts.refusal or facts.looks_around):
+                held = facts.types - facts.asked
+                once, twice = once | held, twice | (once & held)
+        return twice
+
+    def one_alone(self, group: tuple[str, ...], types: frozenset[str]) -> tuple[Conjunction, ...]:
+        """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
+        denied, among values of these types.
+        """
+        known = (group, types)
+        if known not in self._alone:
+            telling = [told_by(self._loosely(atom), self._loosely, types) for atom in group]
             self.spend(group[0], sum(len(values) for told in telling for values in told.values()))
-            self._alone[group] = tuple(
+            self._alone[known] = tuple(
                 (atom, *(negation(group[other]) for other in others if not self._disjoint(atom, group[other])))
                 for atom, others in zip(group, alike(telling), strict=True)
             )
-        return self._alone[group]
+        return self._alone[known]
 
     def _loosely(self, atom: str) -> Facts:
         return self._reader.loose(self.end(atom))

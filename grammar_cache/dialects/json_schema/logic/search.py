@@ -20,6 +20,7 @@ from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
 from grammar_cache.dialects.json_schema.logic.unevaluated import followed
 from grammar_cache.dialects.json_schema.logic.written_order import written_names
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
 _OBJECT = frozenset({"object"})
@@ -208,7 +209,12 @@ class Search:
         groups = len(facts.choices)
         self._surroundings.spend(item.atom, groups * max(_STEPS_OF_A_CHOICE, groups // 8))
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
-        branch.groups.extend(ConjunctionGroup(item, self._one_way_each(group)) for group in facts.exactly)
+        for group in facts.exactly:
+            held = frozenset[str]() if self._loose else self._surroundings.held_twice(group)
+            if not branch.types.isdisjoint(held):
+                branch.types -= held
+                branch.todo.append(Todo(self._of_types(ANY_TYPE - held, item.atom), item, choices=item.choices))
+            branch.groups.append(ConjunctionGroup(item, self._one_way_each(group, branch.types)))
         return bool(branch.types)
 
     def _spared(self, branch: Branch, atom: str, facts: Facts) -> Conjunction | None:
@@ -245,9 +251,9 @@ class Search:
         if item.leads_back():
             raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer(item.atom))
 
-    def _one_way_each(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
-        """One of the atoms, and none of the others."""
-        return tuple((atom,) for atom in group) if self._loose else self._surroundings.one_alone(group)
+    def _one_way_each(self, group: tuple[str, ...], types: frozenset[str]) -> tuple[Conjunction, ...]:
+        """One of the atoms, and none of the others, of values of these types."""
+        return tuple((atom,) for atom in group) if self._loose else self._surroundings.one_alone(group, types)
 
     def _group(self, owner: Todo, ways: tuple[Conjunction, ...]) -> ConjunctionGroup:
         """Group of these ways. Where it matters which of the ways are gone, several may be gone together."""

@@ -21,9 +21,12 @@ class SearchContext(Protocol):
     def possible(self, shape: Shape, levels: int) -> frozenset[str]:
         """Types of the shape that are not seen to be impossible so many levels deep."""
 
-    def one_alone(self, group: tuple[str, ...]) -> tuple[Conjunction, ...]:
+    def held_twice(self, group: tuple[str, ...]) -> frozenset[str]:
+        """Types of all of whose values two of the atoms hold, or more, as is seen from what they say themselves."""
+
+    def one_alone(self, group: tuple[str, ...], types: frozenset[str]) -> tuple[Conjunction, ...]:
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be
-        denied.
+        denied, among values of these types.
         """
 
     def member_values(self, atom: str) -> MemberValues:

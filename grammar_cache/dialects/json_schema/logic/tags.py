@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.member_values import listed_values
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
 
 Tags: TypeAlias = Mapping[str | None, frozenset[str]]
 """Identities by the name of a member, one of which its value is; under None those of the whole value."""
@@ -18,12 +19,12 @@ Tags: TypeAlias = Mapping[str | None, frozenset[str]]
 _OBJECT = frozenset({"object"})
 
 
-def told_by(facts: Facts, lookup: Callable[[str], Facts]) -> Tags:
-    """The listed values that are asked for; `lookup` gives the facts of members."""
+def told_by(facts: Facts, lookup: Callable[[str], Facts], types: frozenset[str] = ANY_TYPE) -> Tags:
+    """The listed values that are asked for of values of these types; `lookup` gives the facts of members."""
     if facts.refusal:
         return {}
     own: dict[str | None, frozenset[str]] = {None: listed_values(facts)} if facts.values else {}
-    if facts.types != _OBJECT:
+    if facts.types & types != _OBJECT:
         return own
     members = {name: lookup(atom) for name, atom in facts.object.properties.items() if name in facts.object.required}
     return own | {

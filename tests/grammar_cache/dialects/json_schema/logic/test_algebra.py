@@ -158,6 +158,21 @@ def test_a_union_told_apart_by_a_constant_stays_small() -> None:
     assert len(one.rules) == len(some.rules)
 
 
+@pytest.mark.parametrize("outer", [{}, {"type": "object"}, {"type": ["object", "string"]}], ids=str)
+def test_alternatives_without_a_type_are_told_apart_by_a_constant_of_their_objects(outer: dict[str, Any]) -> None:
+    """Values of other types satisfy all of them, which is more than one. 200 were refused for their steps."""
+    kinds = [{"properties": {"kind": {"const": f"k{n}"}, "a": STRING}, "required": ["kind"]} for n in range(200)]
+    schema = {**outer, "oneOf": [*kinds, {"type": "object", "properties": {"kind": NULL}, "required": ["kind"]}]}
+    grammar = parse(json.dumps(schema))
+    assert len(grammar.rules) < 230
+    for value in ({"kind": "k3", "a": "x"}, {"kind": "k9"}, {"kind": None}, {"kind": "k3", "a": 1}, {}, "k3", 3, None):
+        text = json.dumps(value)
+        assert matches(grammar, text.encode()) is is_valid(schema, text), value
+    alone = {"oneOf": [kinds[0], {"type": "object", "minProperties": 1, "required": ["x"]}]}
+    for value in ("x", 1, {"kind": "k0"}, {"x": 1}, {"x": 1, "kind": "k0"}):
+        assert generates_value(alone, value) or not is_valid(alone, json.dumps(value)), value
+
+
 def test_a_chain_of_conditions_on_a_constant_stays_small() -> None:
     """Combinations don't multiply where conditions exclude each other, since at most one holds."""
     conditions = [

@@ -18,6 +18,7 @@ from grammar_cache.dialects.json_schema.logic.tags import alike, told_by
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import load
 from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
 from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.limits import Limits
 
@@ -59,7 +60,7 @@ def test_what_is_told_apart_excludes_each_other(alternatives: list[Any]) -> None
             assert conjunctions.empty((names[place], names[other]))
             assert not any(validators[place].is_valid(x) and validators[other].is_valid(x) for x in INSTANCES)
     if names:
-        ways = conjunctions.one_alone(tuple(names))
+        ways = conjunctions.one_alone(tuple(names), ANY_TYPE)
         pairs = [
             [n for n in names if n != own and not conjunctions.empty((min(own, n), max(own, n)), 2)] for own in names
         ]
