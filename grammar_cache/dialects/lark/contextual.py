@@ -25,6 +25,8 @@ from grammar_cache.dialects.lexemes.python_regex import lexeme
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
+MOST_TERMINALS = 20_000
+"""Terminals of all lexers together, each of which makes an automaton of its own: some seconds."""
 IGNORED = 0
 """The label of text that is skipped; terminals that reach the parser count from 1."""
 
@@ -57,6 +59,9 @@ class _Lexers:
         self._labels = {t.name: i + 1 for i, t in enumerate(terminals)}
         self._retyped: set[str] = set()
         self._keywords: dict[str, Lexeme] = {}
+        wanted = sum(len(accepted) + len(ignored) for accepted in table.sets)
+        if wanted > MOST_TERMINALS:
+            raise LimitExceeded(f"the lexers look for more than {MOST_TERMINALS} terminals in all", limit="states")
         configuration = LexerConf(list(terminals), re, list(ignored))
         self._automata: list[Lexeme] = []
         states = 0

@@ -211,8 +211,10 @@ def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integra
     if not integral and largest is not None and fraction < _FEW_DIGITS:
         cut = _TEN ** (largest.adjusted() - 1)
         if low.value < cut and (high is None or cut < high.value):  # nobody takes numbers below for the largest
-            below = _magnitudes(low, Bound(cut, False), [value for value in excluded if value <= cut], integral)
-            above = _magnitudes(Bound(cut, False), high, [value for value in excluded if value >= cut], integral)
+            # What floats take for the cut counts on both sides.
+            few = [value for value in excluded if value.adjusted() < _LONGEST_BOUND]
+            below = _magnitudes(low, Bound(cut, False), [v for v in few if float(v) <= float(cut)], integral)
+            above = _magnitudes(Bound(cut, False), high, [v for v in few if float(v) >= float(cut)], integral)
             return alt(part for part in (below, above) if part != NOTHING)
     fraction = 0 if integral else fraction
     least = _scaled(low, fraction, ROUND_CEILING, 1)

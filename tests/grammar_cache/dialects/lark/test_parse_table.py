@@ -13,6 +13,7 @@ from lark.grammar import NonTerminal, Rule, Symbol, Terminal
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
 from grammar_cache.dialects.lark import compiler as lark
+from grammar_cache.dialects.lark.contextual import MOST_TERMINALS
 from grammar_cache.dialects.lark.parse_table import MOST_STEPS, parse_table
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 
@@ -122,3 +123,13 @@ def test_terminals_that_make_no_regular_expression_together_are_refused(text: st
     with pytest.raises(GrammarSyntaxError) as caught:
         lark.parse(text, lexer="contextual")
     assert caught.value.line == 1
+
+
+def test_lexers_that_differ_in_every_state_are_bounded() -> None:
+    """Where each terminal may be left out, each state looks for another set of them."""
+    text = "start: " + " ".join(f"x{i}" for i in range(400)) + "\n"
+    text += "\n".join(f'x{i}: "{chr(0x4E00 + i)}"?' for i in range(400))
+    with pytest.raises(LimitExceeded) as caught:
+        lark.parse(text, lexer="contextual")
+    assert caught.value.limit == "states"
+    assert str(MOST_TERMINALS) in caught.value.message

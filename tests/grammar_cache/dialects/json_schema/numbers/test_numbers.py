@@ -176,6 +176,16 @@ def _belongs(number: Any, bounds: dict[str, Any], excluded: list[Any]) -> bool:
     return number not in excluded and all(kept[name](bound) for name, bound in bounds.items())
 
 
+@pytest.mark.parametrize("near", ["100000000.000000001", "99999999.9999999999"])
+def test_excluded_numbers_that_floats_take_for_a_power_of_ten_are_denied_on_both_sides(near: str) -> None:
+    """Numbers are written below and above 1e8 where 1e9 is excluded, and neither is to be read as the excluded one."""
+    grammar = parse(f'{{"type": "number", "not": {{"enum": [{near}, 1000000000]}}}}')
+    for text in ("100000000", "100000000.0", near, "1000000000"):
+        assert not matches(grammar, text.encode())
+    for text in ("99999999.75", "100000000.25", "999999999", "0.1"):
+        assert matches(grammar, text.encode())
+
+
 def test_excluded_numbers_are_denied_together() -> None:
     """Automata of a denial each took the square of their number: four seconds for 3,000 integers."""
     grammar = parse(json.dumps({"type": "integer", "not": {"enum": [*range(0, 200, 2), -4]}}))
