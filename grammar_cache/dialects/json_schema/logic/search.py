@@ -117,7 +117,8 @@ class Search:
         key, names = own, tuple[str, ...]()
         if not self._loose:
             stated = self._reader.written.schemas(branch)
-            key = (*stated, *(atom for atom in own if not is_schema(atom)), *self._left(branch))
+            left = () if branch.groups else self._left(branch)  # what is yet to be chosen may evaluate more
+            key = (*stated, *(atom for atom in own if not is_schema(atom)), *left)
             names = written_names(branch, stated, self._facts)
             self._surroundings.spend(own[-1] if own else "", len(names) // _NAMES_OF_A_STEP)
         shape = merged(key, [self._facts(atom) for atom in key], branch.text, branch.interval, names)

@@ -92,6 +92,14 @@ CASES: list[tuple[Any, list[Any]]] = [
         ({"type": "object", **holder, "unevaluatedProperties": False}, [{"a": 1}, {"a": 2}, {}, {"b": 1}])
         for holder in (BARE, {"allOf": [BARE]}, {"anyOf": [BARE]}, {"$ref": "#/$defs/x", "$defs": {"x": BARE}})
     ),
+    *(
+        ({"type": "object", **asked, "unevaluatedProperties": False}, [{"k": 1, "a": 1}, {"k": 2, "c": 1}, {"a": 1}])
+        for asked in (
+            {"oneOf": [{"properties": {"k": {"const": 1}, "a": {}}}, {"properties": {"k": {"const": 2}, "c": {}}}]},
+            {"anyOf": [{"properties": {"k": {}, "a": {}}}, {"properties": {"c": {}}}], "required": ["k"]},
+            {"if": {"properties": {"k": {"const": 1}}}, "then": {"properties": {"a": {}}}, "required": ["a"]},
+        )
+    ),
     ({"allOf": [{"prefixItems": [STRING]}], "unevaluatedItems": INTEGER}, [["a"], ["a", 1], ["a", "a"], [1]]),
     ({"allOf": [{"contains": STRING}], "unevaluatedItems": INTEGER}, [["a"], ["a", 1], [1], [None, "a"]]),
 ]
@@ -145,6 +153,14 @@ def _compare(schema: Any, stated: Any, values: list[Any]) -> None:
         elif not generated:
             texts = (json.dumps(other, separators=(",", ":")) for other in islice(orders(value), 50))
             assert any(matches(grammar, other.encode()) for other in texts), text
+
+
+def test_a_name_that_alternatives_declare_may_be_required_beside_unevaluated_members() -> None:
+    """Which names are evaluated is known once all is chosen: such a union was taken for unsatisfiable."""
+    ways = [{"properties": {"k": {"const": n}, f"a{n}": {}}} for n in range(3)]
+    schema = {"type": "object", "oneOf": ways, "required": ["k"], "unevaluatedProperties": False}
+    for value in ({"k": 0, "a0": 1}, {"k": 2, "a2": 1}, {"k": 1, "a2": 1}, {"k": 3}, {"a1": 1}):
+        assert generates_value(schema, value) is is_valid(schema, json.dumps(value)), value
 
 
 def test_a_union_told_apart_by_a_constant_stays_small() -> None:
