@@ -126,7 +126,7 @@ def test_terminals_that_make_no_regular_expression_together_are_refused(text: st
 
 
 def test_lexers_that_differ_in_every_state_are_bounded() -> None:
-    """Terminals each of which may be left out: each state looks for another set of them."""
+    """Each state looks for another set of terminals where any of them may be left out."""
     text = "start: " + " ".join(f"x{i}" for i in range(400)) + "\n"
     text += "\n".join(f'x{i}: "{chr(0x4E00 + i)}"?' for i in range(400))
     with pytest.raises(LimitExceeded) as caught:

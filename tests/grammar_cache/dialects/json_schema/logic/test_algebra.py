@@ -156,7 +156,7 @@ def _compare(schema: Any, stated: Any, values: list[Any]) -> None:
 
 
 def test_a_name_that_alternatives_declare_may_be_required_beside_unevaluated_members() -> None:
-    """Which names are evaluated is known once all is chosen: such a union was taken for unsatisfiable."""
+    """Names that are evaluated are known once all is chosen: such a union was taken for unsatisfiable."""
     ways = [{"properties": {"k": {"const": n}, f"a{n}": {}}} for n in range(3)]
     schema = {"type": "object", "oneOf": ways, "required": ["k"], "unevaluatedProperties": False}
     for value in ({"k": 0, "a0": 1}, {"k": 2, "a2": 1}, {"k": 1, "a2": 1}, {"k": 3}, {"a1": 1}):
