@@ -18,7 +18,7 @@ from grammar_cache.errors import LimitExceeded, UnsupportedFeature
 
 MOST_STEPS = 1_000_000
 """Items of states, those that closures bring included, and symbols passed on the way to the ends of rules: a second or
-two. Lark's Python grammar takes some 90,000."""
+two. Expressions of Lark's Python grammar take 19,000."""
 _ROOT = "$root"
 _END = "$END"
 

@@ -56,6 +56,7 @@ class Conjunctions:
         self._empty: dict[tuple[Conjunction, int], bool] = {}
         self._excluded: dict[tuple[str, Conjunction], bool] = {}
         self._alone: dict[tuple[tuple[str, ...], frozenset[str]], tuple[Conjunction, ...]] = {}
+        self._twice: dict[tuple[str, ...], frozenset[str]] = {}
         self._ends: dict[str, str] = {}
         self._members: dict[str, MemberValues] = {}
 
@@ -158,13 +159,15 @@ class Conjunctions:
         """Types of all of whose values two of the atoms hold, or more, as is seen from what they say themselves. None
         where it isn't known what they say, as keywords may be dropped.
         """
-        once, twice = frozenset[str](), frozenset[str]()
-        for atom in () if self._reader.unenforced.lenient else group:
-            facts = self._reader.facts(self.end(atom))
-            if not (facts.refers or facts.refusal or facts.looks_around):
-                held = facts.types - facts.asked
-                once, twice = once | held, twice | (once & held)
-        return twice
+        if group not in self._twice:
+            once, twice = frozenset[str](), frozenset[str]()
+            for atom in () if self._reader.unenforced.lenient else group:
+                facts = self._reader.facts(self.end(atom))
+                if not (facts.refers or facts.refusal or facts.looks_around):
+                    held = facts.types - facts.asked
+                    once, twice = once | held, twice | (once & held)
+            self._twice[group] = twice
+        return self._twice[group]
 
     def one_alone(self, group: tuple[str, ...], types: frozenset[str]) -> tuple[Conjunction, ...]:
         """Conjunction for each atom: that it holds and no other does, of which those that it excludes needn't be

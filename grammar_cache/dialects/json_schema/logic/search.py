@@ -211,12 +211,16 @@ class Search:
         self._surroundings.spend(item.atom, groups * max(_STEPS_OF_A_CHOICE, groups // 8))
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
         for group in facts.exactly:
-            held = frozenset[str]() if self._loose else self._surroundings.held_twice(group)
-            if not branch.types.isdisjoint(held):
-                branch.types -= held
-                branch.todo.append(Todo(self._of_types(ANY_TYPE - held, item.atom), item, choices=item.choices))
-            branch.groups.append(ConjunctionGroup(item, self._one_way_each(group, branch.types)))
+            self._take_one(branch, item, group)
         return bool(branch.types)
+
+    def _take_one(self, branch: Branch, item: Todo, group: tuple[str, ...]) -> None:
+        """One of the atoms holds and no other: types of all of whose values two of them hold are out."""
+        held = frozenset[str]() if self._loose else self._surroundings.held_twice(group)
+        if not branch.types.isdisjoint(held):
+            branch.types -= held
+            branch.todo.append(Todo(self._of_types(ANY_TYPE - held, item.atom), item, choices=item.choices))
+        branch.groups.append(ConjunctionGroup(item, self._one_way_each(group, branch.types)))
 
     def _spared(self, branch: Branch, atom: str, facts: Facts) -> Conjunction | None:
         """Conjunction that the denial of a schema comes down to where what holds excludes the schema anyway: no way to
