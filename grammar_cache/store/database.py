@@ -268,12 +268,12 @@ class Database:
             self._behind.put(Discard(name, wrong))
         return found
 
-    def _send(self, changes: Sequence[Change]) -> bool:
+    def _send(self, changes: Sequence[Change], least: float) -> bool:
         """Compresses and seals what is written, here, where nobody waits for it."""
         sealed = [change for change in map(self._sealed, changes) if size_of([change]) <= self._bounds.artefact_bytes]
         self.counters.count("dropped", len(changes) - len(sealed))
         seconds = self._timing.write + size_of(sealed) * self._timing.per_byte
-        return self._guard.write(lambda store: _written(store, sealed), seconds, False)
+        return self._guard.write(lambda store: _written(store, sealed), max(seconds, least), False)
 
     def _sealed(self, change: Change) -> Change:
         match change:

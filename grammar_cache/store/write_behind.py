@@ -10,6 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Condition, Thread
+from time import monotonic
 
 from grammar_cache.store.contract import Change, Discard, Merge, Put, StoreReadOnly
 from grammar_cache.store.counters import Counters
@@ -31,15 +32,18 @@ _log = logging.getLogger(__name__)
 
 
 class WriteBehind:
-    """`send` writes a batch and tells whether that is done. Any thread may `put`."""
+    """`send` writes a batch, for so many seconds at least if need be, and tells whether that is done. Any thread may
+    `put`.
+    """
 
-    def __init__(self, send: Callable[[Sequence[Change]], bool], counters: Counters) -> None:
+    def __init__(self, send: Callable[[Sequence[Change], float], bool], counters: Counters) -> None:
         self._send = send
         self._counters = counters
         self._queue: deque[Change] = deque()
         self._bytes = 0
         self._changed = Condition()
         self._closing = False
+        self._ends = 0.0  # when closing has to be over
         self._thread = Thread(target=self._run, name="swyb-store-writer", daemon=True)
         self._thread.start()
 
@@ -56,9 +60,9 @@ class WriteBehind:
         self._counters.count("dropped", len(changes))
 
     def close(self, seconds: float) -> None:
-        """Sends what is left, once, and returns then or after that time. Nothing is taken any more."""
+        """Sends what is left, each batch once more, and returns then or after that time. Nothing is taken any more."""
         with self._changed:
-            self._closing = True
+            self._closing, self._ends = True, monotonic() + seconds
             self._changed.notify_all()
         self._thread.join(seconds)
         with self._changed:
@@ -77,14 +81,18 @@ class WriteBehind:
             self._counters.count("written" if done else "dropped", len(batch))
 
     def _sent(self, batch: Sequence[Change]) -> bool:
+        """Whether the batch was written in the end. The last attempt, and any when closing, has all time that is left
+        until that is over: a store that is only slow takes what came last too.
+        """
         pause = FIRST_PAUSE
         for _ in range(ATTEMPTS - 1):
-            if self._send(batch):
+            if self._closing:
+                break
+            if self._send(batch, 0.0):
                 return True
-            if not self._paused(pause):
-                return False
+            self._pause(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
-        return self._send(batch)
+        return self._send(batch, max(0.0, self._ends - monotonic()))
 
     def _next(self) -> list[Change]:
         """A batch, once there is one; empty when all is over."""
@@ -97,10 +105,10 @@ class WriteBehind:
             self._bytes -= size_of(batch)
             return batch
 
-    def _paused(self, seconds: float) -> bool:
-        """Whether so much time has passed; False at once when closing."""
+    def _pause(self, seconds: float) -> None:
+        """Waits for so much time, or until closing."""
         with self._changed:
-            return not self._changed.wait_for(lambda: self._closing, seconds)
+            self._changed.wait_for(lambda: self._closing, seconds)
 
 
 def size_of(changes: Iterable[Change]) -> int:

@@ -17,7 +17,7 @@ from grammar_cache.store.seals import Seals
 T = TypeVar("T")
 
 SECRET = b"a secret of the tests"
-PATIENT = Timing(wait_least=20.0, wait_most=20.0)
+PATIENT = Timing(wait_least=20.0, wait_most=20.0, write=20.0)
 """Whatever else this machine does, a store that works answers in time."""
 HASTY = Timing(wait_least=0.02, wait_most=0.02)
 GRAMMAR_LIMITS = Limits()
@@ -31,7 +31,7 @@ def database(
 ) -> Iterator[Database]:
     """Closed with the block, and what was to be written is written then."""
     bounds = StoreLimits(**limits)
-    opened = Database(open_store(address, bounds), Seals(SECRET), grammar_limits, "tests", bounds, timing)
+    opened = Database(open_store(address, bounds, timing), Seals(SECRET), grammar_limits, "tests", bounds, timing)
     try:
         yield opened
     finally:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from threading import Event
+from collections.abc import Iterator, Sequence
+from threading import Event, Thread
 
 import pytest
 
@@ -12,8 +12,6 @@ from grammar_cache.store import write_behind
 from grammar_cache.store.contract import Change, Discard, Merge, Put, Use
 from grammar_cache.store.counters import Counters
 from grammar_cache.store.write_behind import ATTEMPTS, BATCH, BATCH_BYTES, BYTES, CHANGES, WriteBehind
-
-Sender = Callable[[Sequence[Change]], bool]
 
 
 class Sent:
@@ -25,8 +23,10 @@ class Sent:
         self.going.set()
         self.waiting = Event()
         self.failing = 0
+        self.seconds: list[float] = []
 
-    def __call__(self, changes: Sequence[Change]) -> bool:
+    def __call__(self, changes: Sequence[Change], seconds: float) -> bool:
+        self.seconds.append(seconds)
         self.waiting.set()
         assert self.going.wait(60)
         self.batches.append(list(changes))
@@ -133,7 +133,7 @@ def test_a_fault_of_ours_loses_one_batch(caplog: pytest.LogCaptureFixture) -> No
     """An error that isn't a store's is logged, and the next batch is written."""
     sent: list[Change] = []
 
-    def send(changes: Sequence[Change]) -> bool:
+    def send(changes: Sequence[Change], _: float) -> bool:
         if use(1) in changes:
             raise ZeroDivisionError
         sent.extend(changes)
@@ -160,6 +160,23 @@ def test_closing_does_not_wait_for_a_store_that_is_away(sent: Sent, behind: Writ
     behind.close(60)
     assert time.monotonic() - begun < 30
     assert counts(behind) == (0, 1)
+
+
+def test_the_last_attempt_has_the_time_of_closing(sent: Sent, behind: WriteBehind) -> None:
+    """An attempt before has none of its own; one that fails as closing begins is followed by another one."""
+    sent.going.clear()
+    sent.failing = 1
+    behind.put(use(1))
+    assert sent.waiting.wait(60)
+    closing = Thread(target=behind.close, args=(60,))
+    closing.start()
+    while not behind._closing:
+        pass
+    sent.going.set()
+    closing.join()
+    assert sent.batches == [[use(1)]] * 2
+    assert sent.seconds[0] == 0 < sent.seconds[1] <= 60
+    assert counts(behind) == (1, 0)
 
 
 def test_closing_has_its_time(sent: Sent, behind: WriteBehind) -> None:

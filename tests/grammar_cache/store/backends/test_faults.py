@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
+from threading import Thread
 
 import pytest
 
@@ -119,6 +121,20 @@ def test_a_server_that_hangs(server: RedisServer) -> None:
             missed_quickly(opened)
         until(lambda: found(opened))
     assert counted(opened)["timeouts"] >= 3
+
+
+def test_a_server_that_is_slow_in_the_end(server: RedisServer) -> None:
+    """What is written last has all the time that closing has."""
+    with database(server.address, replace(PATIENT, write=0.3)) as opened:
+        with server.frozen():
+            opened.keep("grammar", b"artefact")
+            closing = Thread(target=opened.close, args=(LONGEST,))
+            closing.start()
+            time.sleep(1)
+        closing.join()
+        assert counted(opened)["written"] == 1
+    with database(server.address) as opened:
+        assert opened.load("grammar") == Known(b"artefact")
 
 
 def test_a_server_that_is_flushed(server: RedisServer) -> None:
