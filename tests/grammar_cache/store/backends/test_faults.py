@@ -124,7 +124,7 @@ def test_a_server_that_hangs(server: RedisServer) -> None:
 
 
 def test_a_server_that_is_slow_in_the_end(server: RedisServer) -> None:
-    """What is written last has all the time that closing has."""
+    """A batch that is written last has all the time that closing has."""
     with database(server.address, replace(PATIENT, write=0.3)) as opened:
         with server.frozen():
             opened.keep("grammar", b"artefact")
