@@ -1,5 +1,4 @@
-"""Scripts in Lua that a Redis server runs, each in one piece. its scripts, in Lua. Each changes all it has to, or
-nothing.
+"""Scripts in Lua that a Redis server runs, each in one piece: it changes all it has to, or nothing.
 
 They are sent whole with each call, so that a server that was restarted, flushed or replaced needs nothing first. What
 is under a key but of another type than ours is not ours: it is not read, and gives way to what is written.

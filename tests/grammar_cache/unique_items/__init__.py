@@ -1,1 +1,1 @@
-"""Tests of arrays whose items may not repeat"""
+"""Tests of arrays whose items may not repeat."""

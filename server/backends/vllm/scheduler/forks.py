@@ -1,5 +1,5 @@
-"""Forks of beams. A beam that begins as another one takes over: the other's memory, so that nothing of its text is
-computed again.
+"""Forks of beams: a beam that begins as another one has the other's memory, so that nothing of its text is computed
+again.
 
 Full blocks are shared, as vLLM's own cache of prefixes does it. The last, half full one is copied by vLLM before the
 step: its memory has that for hits of the cache that end inside a block, which this here is made to look like.
