@@ -113,7 +113,7 @@ def encoded(
 
 
 class _Encoder:
-    """Nodes are known by identity, apart for those inside And and Not."""
+    """Nodes are known by identity, apart for those inside And and Not; classes by their content."""
 
     def __init__(self, limit: int, interrupt: Interrupt, large: Callable[[Repeat], bool] | None) -> None:
         self._limit = limit
@@ -121,6 +121,7 @@ class _Encoder:
         self._large = large
         self._ops = array("i")
         self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._classes: dict[bytes, int] = {}
         self._names: dict[str, int] = {}
         self._called: dict[str, None] = {}
         self._inlined: dict[str, None] = {}
@@ -161,7 +162,7 @@ class _Encoder:
                     elif isinstance(item, Ref):
                         self._name(item.name, at, inside=inside)
                     elif isinstance(item, CharClass):
-                        ops.frombytes(_class(item.ranges))
+                        at = self._class(_class(item.ranges), at)
                     else:
                         waiting.append((node, left, parts))
                         node, left, parts = item, iter(_held(item)), []
@@ -177,6 +178,13 @@ class _Encoder:
                 self._join(node, [at - part for part in parts], inside=inside)
                 node, left, parts = waiting.pop()
                 parts.append(at)
+
+    def _class(self, flat: bytes, end: int) -> int:
+        """Place of a class, by content: written at the end if it is new."""
+        place = self._classes.setdefault(flat, end)
+        if place == end:
+            self._ops.frombytes(flat)
+        return place
 
     def _join(self, node: _Holder, distances: list[int], *, inside: bool) -> None:
         """Writes an expression whose parts are there, so far back."""

@@ -163,8 +163,9 @@ def _with_dots(tokens: list[GbnfToken]) -> list[GbnfToken]:
 
     So names with dots are those that the grammar defines; elsewhere the dots stand for themselves.
     """
-    pairs = pairwise(tokens)
-    defined = {token.text for token, after in pairs if token.kind == "name" and after.kind == "assign"}
+    defined = {
+        token.text for token, *behind in zip(tokens, tokens[1:], tokens[2:], strict=False) if _is_head(token, *behind)
+    }
     found: list[GbnfToken] = []
     for token in tokens:
         if token.kind != "name" or "." not in token.text or token.text in defined:
@@ -177,6 +178,12 @@ def _with_dots(tokens: list[GbnfToken]) -> list[GbnfToken]:
             else:
                 found.append(GbnfToken("name", part[0], offset))
     return found
+
+
+def _is_head(token: GbnfToken, after: GbnfToken, then: GbnfToken) -> bool:
+    """Whether a rule's head begins here: its name, perhaps attributes, and `::=`."""
+    attributes = after.text.startswith("[") and then.kind == "assign"
+    return token.kind == "name" and (after.kind == "assign" or attributes)
 
 
 def _literal(text: str, start: int, end: int) -> Bytes:
@@ -220,7 +227,8 @@ def _read_char(text: str, offset: int, escapes: dict[str, int]) -> tuple[int, in
         return ord(found["plain"]), found.end()
     if found["escape"]:
         if found["escape"] not in escapes:
-            raise syntax_error(f"the unknown escape \\{found['escape']}", text, offset)
+            kind = "incomplete" if found["escape"] in "xuU" else "unknown"
+            raise syntax_error(f"the {kind} escape \\{found['escape']}", text, offset)
         return escapes[found["escape"]], found.end()
     point = int(found["x"] or found["u"] or found["U"], 16)
     if point > MAX_CODE_POINT:

@@ -140,6 +140,8 @@ def _simple_escape(cursor: Scanner, char: str, start: int, in_class: bool) -> in
         return ord(cursor.text[cursor.offset - 1]) % 32
     if (char in "123456789" or char == "k") and not in_class:
         raise cursor.unsupported(f"the back-reference \\{char}", start)
+    if char in "01234567":
+        raise cursor.unsupported(f"the octal escape \\{char}", start)
     if char.isascii() and char.isalnum():
         raise cursor.syntax_error(f"the unknown escape \\{char}", start)
     return ord(char)

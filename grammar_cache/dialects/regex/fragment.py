@@ -134,10 +134,12 @@ def _join_plain(run: Sequence[Fragment]) -> Fragment:
 
 
 def _join_anchored(fragments: Sequence[Fragment]) -> Fragment:
-    joined = fragments[-1]
-    for fragment in reversed(fragments[:-1]):
-        joined = _pair(fragment, joined)
-    return joined
+    """Pairs, and pairs of these: so a long sequence is copied a few times only, and is not deep."""
+    joined = list(fragments)
+    while len(joined) > 1:
+        last = [joined.pop()] if len(joined) % 2 else []
+        joined = [_pair(*pair) for pair in zip(joined[::2], joined[1::2], strict=True)] + last
+    return joined[0]
 
 
 def _pair(first: Fragment, second: Fragment) -> Fragment:

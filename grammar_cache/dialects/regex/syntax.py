@@ -47,6 +47,11 @@ _REFUSED_GROUPS = {
     "?P>": "a subroutine call",
     "?|": "a branch reset group",
 }
+_UNCLOSED = {
+    "?#": "the comment is not closed",
+    "?P<": "the name of a group is no name, or not closed",
+    "?<": "the name of a group is no name, or not closed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,7 @@ class RegexReader:
             self._add_chars(one_char(ord(cursor.text[start])), start)
             return
         value = run[0]
+        self._pass_comments()
         if len(value) > 1 and self._at_quantifier():
             self._stack[-1].items.append(plain(Bytes(value[:-1].encode())))
             value = value[-1]
@@ -159,6 +165,7 @@ class RegexReader:
     def _add(self, piece: Tree, start: int) -> None:
         """One atom with the quantifier behind it."""
         cursor = self._cursor
+        self._pass_comments()
         counts = self._quantifier()
         if counts is not None:
             piece = self._repeated(piece, *counts, start)
@@ -182,6 +189,11 @@ class RegexReader:
         if piece.height > self._limits.nesting:
             message = f"more than {self._limits.nesting} levels of nesting"
             raise self._cursor.limit_exceeded(message, "nesting", start)
+
+    def _pass_comments(self) -> None:
+        """What is repeated may have comments behind it."""
+        while self._cursor.match(_COMMENT):
+            pass
 
     def _at_quantifier(self) -> bool:
         cursor = self._cursor
@@ -254,11 +266,12 @@ class RegexReader:
         cursor = self._cursor
         found = cursor.match(_FLAGS)
         if found is None or (found[3] == ")" and (not found[1] or found[2])):
-            raise cursor.syntax_error("an unknown kind of group", start)
+            unclosed = next((what for mark, what in _UNCLOSED.items() if cursor.take(mark)), None)
+            raise cursor.syntax_error(unclosed or "an unknown kind of group", start)
         for flag in found[1] + (found[2] or ""):
             if flag not in "isam":
                 raise cursor.unsupported(f"the flag {flag}", start)
-        if found[3] == ")" and start > 0:
+        if found[3] == ")" and self._begun:
             raise cursor.syntax_error("flags for the whole pattern belong at its start", start)
         on, off = set(found[1]), set(found[2] or "")
         if on & off:
@@ -269,6 +282,12 @@ class RegexReader:
             multi_line="m" in on or (self._flags.multi_line and "m" not in off),
         )
         return found[3] == ")"
+
+    @property
+    def _begun(self) -> bool:
+        """Whether anything but flags and comments was read."""
+        whole = self._stack[0]
+        return len(self._stack) > 1 or bool(whole.items or whole.branches)
 
     def _close(self, start: int) -> None:
         cursor = self._cursor

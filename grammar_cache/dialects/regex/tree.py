@@ -98,10 +98,13 @@ def times(item: Tree, least: int, most: int | None) -> Tree:
 
 
 def possessive(item: Tree, least: int, most: int | None) -> Tree | None:
-    """Tree of an item as many times as it can be, for one character out of a class; None for other items.
+    """Tree of an item as many times as it can be, for one character out of a class; None for
+    other items.
 
     A class leaves no choice where a match ends, so giving nothing back only means that no further match follows.
     """
+    if item == NEVER:
+        return times(item, least, most)
     if not isinstance(item, Plain) or (isinstance(item.expression, Bytes) and len(item.expression.data.decode()) != 1):
         return None
     no_more = Lookaround(item, wanted=False, behind=False, height=2, ahead=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from grammar_cache.automata.builder import Builder
 from grammar_cache.automata.dfa import Dfa, determinise
+from grammar_cache.automata.flat_expression import encoded
 from grammar_cache.automata.nfa import Nfa, byte_classes, utf8_sequences
 from grammar_cache.automata.subset_kernels import CALL
 from grammar_cache.errors import LimitExceeded
@@ -109,6 +110,14 @@ def classes_of_states(dfa: Spelled) -> int:
         if len(number) == len(set(block)):
             return len(number)
         block = finer
+
+
+def test_equal_classes_are_written_once() -> None:
+    """A class takes room in a program once, however often a pattern repeats it."""
+    scripts = [(low, low + 40) for low in range(0x100, 0x8000, 64)]
+    one = encoded(char_class(scripts), LIMIT, Interrupt()).ops
+    many = encoded(Seq(tuple(char_class(scripts) for _ in range(100))), LIMIT, Interrupt()).ops
+    assert len(many) < len(one) + 200
 
 
 @pytest.mark.parametrize(

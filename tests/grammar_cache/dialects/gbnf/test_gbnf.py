@@ -32,6 +32,7 @@ FEATURES = {
     "surrogates are in no class": (r"root ::= [\uD7FF-\uE000]", ["\ud7ff", "\ue000"], ["\ud7fe"]),
     "any character": ("root ::= ..", ["a\n", "😀é"], ["a", "abc"]),
     "dots between names": ('root ::= a.b\na ::= "1"\nb ::= "2"', ["1x2"], ["12"]),
+    "dots in names of rules with attributes": ('root ::= a.b "x"\na.b[lazy] ::= "1"+', ["1x"], ["11x", "a1b"]),
     "dots in names": ('root ::= a.b "."\na.b ::= "2"', ["2."], ["2"]),
     "names": ('root ::= A-1_b 2\nA-1_b ::= "x"\n2 ::= "y"', ["xy"], ["x"]),
     "alternatives": ('root ::= "a" | "b" "c" | "d"', ["a", "bc", "d"], ["b", "ac"]),
@@ -158,6 +159,8 @@ def test_a_macro_name_can_name_a_rule() -> None:
         ('root ::= "a" /* why */', "a comment starts with #"),
         ('root ::= "a" missing', "missing is not defined"),
         ('root ::= "a"\nroot ::= "b"', "a second rule root"),
+        ('root ::= "\\x4"', r"the incomplete escape \\x"),
+        ('root ::= "\\q"', r"the unknown escape \\q"),
     ],
 )
 def test_refusals_say_what_is_meant(grammar: str, message: str) -> None:
