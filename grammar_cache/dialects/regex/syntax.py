@@ -191,7 +191,7 @@ class RegexReader:
             raise self._cursor.limit_exceeded(message, "nesting", start)
 
     def _pass_comments(self) -> None:
-        """What is repeated may have comments behind it."""
+        """Passes comments, which may stand between an atom and its quantifier."""
         while self._cursor.match(_COMMENT):
             pass
 
