@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import get_args
 
 from grammar_cache.automata.automaton_cache import AutomatonCache
-from grammar_cache.constraint import Constraint
+from grammar_cache.constraint import Constraint, Whitespace
 from grammar_cache.dialects import choice
 from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.json_schema import compiler as json_schema
@@ -67,6 +68,10 @@ def parse(
         raise UnsupportedFeature(f"a {constraint.kind} constraint has no start rule to choose")
     if constraint.lexer is not None and constraint.kind != "lark":
         raise UnsupportedFeature(f"a {constraint.kind} constraint has no lexer to choose")
+    if constraint.lexer not in (None, *get_args(lark.LexerName)):
+        raise UnsupportedFeature(f"unknown lexer: {constraint.lexer!r}")
+    if constraint.whitespace not in get_args(Whitespace):
+        raise UnsupportedFeature(f"unknown white space: {constraint.whitespace!r}")
     match constraint.kind:
         case "json_schema":
             return json_schema.parse(

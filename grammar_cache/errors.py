@@ -34,6 +34,10 @@ class GrammarError(ValueError):
         self.line = line
         self.column = column
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles have the same members: what made them isn't asked for again."""
+        return _copied, (type(self), self.args), self.__dict__
+
     def __str__(self) -> str:
         if self.pointer is not None:
             return f"{self.message} (at {self.pointer or '/'})"
@@ -130,6 +134,10 @@ class VocabularyError(GrammarError):
     """The tokenizer's tokens can't be read as byte strings."""
 
     code = "unsupported_tokenizer"
+
+
+def _copied(kind: type[GrammarError], args: tuple[object, ...]) -> GrammarError:
+    return kind.__new__(kind, *args)
 
 
 def _short(name: str) -> str:

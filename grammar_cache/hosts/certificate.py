@@ -14,7 +14,7 @@ class Certificate:
     budget: int
     """Most tokens that the answer might have had."""
     tokens_used: int
-    """Number of the answer's tokens, an end token included."""
+    """Number of the answer's tokens, an end token included; that one may follow a text that took the whole budget."""
     min_tokens: int
     """Fewest tokens of any complete answer."""
     exact: bool

@@ -11,6 +11,7 @@ to one thread at a time.
 from __future__ import annotations
 
 from contextlib import suppress
+from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,8 @@ class Cursor:
     """
 
     def __init__(self, grammar: CompiledGrammar, budget: int) -> None:
-        """Begins an answer of at most `budget` tokens. Raises BudgetTooSmall."""
+        """Begins an answer of at most `budget` tokens. Raises BudgetTooSmall, TypeError for what is no whole number."""
+        budget = index(budget)
         with grammar.lock:
             self._grammar = grammar.renewed()
             minimum = grammar.minimum
@@ -52,7 +54,7 @@ class Cursor:
 
     @property
     def tokens_left(self) -> int:
-        """Tokens that the answer may still have."""
+        """Tokens that the answer may still have; -1 where an end token follows a text that took them all."""
         return self.budget - len(self._tokens)
 
     @property
@@ -98,7 +100,7 @@ class Cursor:
         self._mask().fill(row)
 
     def allows(self, token: int) -> bool:
-        """Whether the mask allows a token."""
+        """Whether the mask allows a token; none behind an end token, where masks hold end tokens all the same."""
         if self.is_ended:
             return False
         if token in self._grammar.vocabulary.stop_ids:
@@ -148,6 +150,8 @@ class Cursor:
         other._path, other._tokens, other._tight = self._path.copy(), self._tokens.copy(), self._tight.copy()
         other._asked = self._asked
         return other
+
+    __copy__ = fork
 
     def certificate(self) -> Certificate:
         """Certificate of what was accepted, as an answer."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
+from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,21 +41,23 @@ class ThinkingCursor:
 
         `reserve`: tokens that the answer gets at least, where the budget has them. `drafts`: tokens that may be drafted
         before masks are asked for. `excluded`: tokens that thoughts don't have, beside end tokens, such as the opener.
-        Raises ValueError for no closer, or one with a token that thoughts can't have.
+        Raises ValueError for no closer, or one with a token that thoughts can't have, and for a negative `drafts`.
         """
         vocabulary = grammar.vocabulary
-        self._closer = tuple(closer)
+        budget, self._closer = index(budget), tuple(map(index, closer))
+        if drafts < 0:
+            raise ValueError(f"tokens that may be drafted are 0 or more, not {drafts}")
         barred = {*vocabulary.stop_ids, *excluded}
-        if not closer or not all(0 <= token < vocabulary.size and token not in barred for token in closer):
+        if not self._closer or not all(0 <= token < vocabulary.size and token not in barred for token in self._closer):
             raise ValueError("a closer has tokens of the vocabulary, none of which ends an answer or is excluded")
         with grammar.lock:
             minimum = grammar.minimum
-        self._least = len(closer) + minimum.tokens
+        self._least = len(self._closer) + minimum.tokens
         if budget < self._least:
             raise BudgetTooSmall(budget, self._least, minimum.exact)
         self.budget = budget
         self._grammar = grammar
-        self._need = min(max(minimum.tokens, reserve), budget - len(closer))
+        self._need = min(max(minimum.tokens, reserve), budget - len(self._closer))
         self._drafts = drafts
         self._free = _all_but(barred, vocabulary.size)
         self._allowed = frozenset(range(vocabulary.size)) - barred

@@ -131,6 +131,8 @@ class Vocabulary:
         self.fingerprint = self._fingerprint()
 
     def _name(self, names: Mapping[int, str]) -> None:
+        if beyond := [token for token in names if not 0 <= token < self.size]:
+            raise VocabularyError(f"a token that has a name is none of the vocabulary's: {beyond[0]}")
         silent = {token: name for token, name in sorted(names.items()) if self.token_bytes[token] is None}
         self._names = sha256(json.dumps(list(silent.items())).encode()).digest()
         self.special = SpecialTokens(MappingProxyType(silent), frozenset(self.markers), frozenset(self.stop_ids))

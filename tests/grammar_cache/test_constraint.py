@@ -74,3 +74,10 @@ def test_what_has_no_schema_is_refused_at_once(source: Any) -> None:
     """Values that are no type, types without a JSON form and mappings that are no JSON raise a typed error."""
     with pytest.raises(GrammarError):
         Constraint.of(source)
+
+
+def test_choices_that_there_are_not_are_refused() -> None:
+    """White space and lexers have names; another one is a typed error."""
+    for wrong in (Constraint("json_schema", "{}", whitespace="weird"), Constraint("lark", 'start: "a"', lexer="x")):  # type: ignore[arg-type]
+        with pytest.raises(GrammarError, match="unknown"):
+            compile_grammar(wrong, small_vocabulary())

@@ -8,6 +8,8 @@ Whatever can't be enforced is refused with a JSON Pointer.
 
 from __future__ import annotations
 
+import re
+
 from grammar_cache.constraint import Whitespace
 from grammar_cache.dialects.combine import repetition, sequence
 from grammar_cache.dialects.gbnf import compiler as gbnf
@@ -30,6 +32,8 @@ from grammar_cache.special_tokens import NO_TOKENS, SpecialTokens
 START = "structural tag"
 
 _DEFAULT = Limits()
+_TAG = re.compile("^/tags/([0-9]+)")
+_SCHEMA_OF_TAG = re.compile("^/structures/([0-9]+)/content/json_schema")
 _UNTIL_THE_END = Until()
 
 
@@ -62,11 +66,19 @@ class _Compiler:
         tag = Format(value, "", "structural_tag")
         if tag.kind not in ("structural_tag", "structural"):
             raise GrammarSyntaxError("a structural tag has the type structural_tag", pointer="/type")
-        root = Format(_legacy(tag), "") if tag.has("structures") else tag.format("format")
+        older = tag.has("structures")
+        root = Format(_legacy(tag), "") if older else tag.format("format")
+        tag.unenforced("format" if older else "structures")
         tag.close()
         self._book.rules[START] = EMPTY  # its name is taken
-        self._book.rules[START] = self.expression(root, _UNTIL_THE_END)
-        return Grammar(self._book.rules, START, tuple(self._book.ignored), self._book.unique)
+        try:
+            self._book.rules[START] = self.expression(root, _UNTIL_THE_END)
+        except GrammarError as error:
+            if older and error.pointer:
+                error.pointer = _in_structures(error.pointer)
+            raise
+        ignored = map(_in_structures, self._book.ignored) if older else self._book.ignored
+        return Grammar(self._book.rules, START, tuple(ignored), self._book.unique)
 
     def expression(self, one: Format, until: Until) -> Expression:
         """Texts of a format."""
@@ -194,5 +206,9 @@ def _legacy(tag: Format) -> Json:
         if not isinstance(schema, dict | str | bool):
             raise GrammarSyntaxError("a schema is an object", pointer=f"{place}/schema")
         structure.close()
-    tag.unenforced("format")
     return {"type": "triggered_tags", "triggers": list(tag.texts("triggers")), "tags": tags}
+
+
+def _in_structures(place: str) -> str:
+    """Place in the older form, of one in the triggered tags that it becomes."""
+    return _SCHEMA_OF_TAG.sub(r"/structures/\1/schema", _TAG.sub(r"/structures/\1", place))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, UnsupportedFeature
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ class Format:
 
     def place(self, name: str) -> str:
         """JSON Pointer of a member."""
-        return f"{self.pointer}/{name}"
+        return child_pointer(self.pointer, name)
 
     def has(self, name: str) -> bool:
         return self._value.get(name) is not None
@@ -127,4 +128,4 @@ def only(values: Mapping[str, Json], known: frozenset[str], pointer: str) -> Non
     """Raises UnsupportedFeature for a member that isn't known."""
     for name in values:
         if name not in known:
-            raise UnsupportedFeature(f"{name} can't be enforced here", pointer=f"{pointer}/{name}")
+            raise UnsupportedFeature(f"{name} can't be enforced here", pointer=child_pointer(pointer, name))

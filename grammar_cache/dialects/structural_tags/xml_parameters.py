@@ -67,6 +67,8 @@ def xml_parameters(
     if not isinstance(schema.get("additionalProperties", True), bool | dict):
         raise GrammarSyntaxError("additionalProperties is a schema", pointer=f"{pointer}/additionalProperties")
     for number, name in enumerate(required):
+        if not isinstance(name, str):
+            raise GrammarSyntaxError("a required name is a text", pointer=f"{pointer}/required/{number}")
         if name not in properties:
             raise UnsupportedFeature("a required property without a schema", pointer=f"{pointer}/required/{number}")
     before, of_text, of_json, after = STYLES[style]

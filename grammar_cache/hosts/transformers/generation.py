@@ -12,11 +12,10 @@ from typing import Any
 
 from grammar_cache.compile import compile_grammar
 from grammar_cache.constraint import Constraint
-from grammar_cache.errors import BudgetTooSmall
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.certificate import Certificate
 from grammar_cache.hosts.transformers.processor import BudgetLogitsProcessor
-from grammar_cache.vocabulary.vocabulary import Vocabulary
+from grammar_cache.hosts.transformers.tokenizers import vocabulary_of
 
 _IDLE = {
     "min_length": (0, None),
@@ -55,7 +54,7 @@ def generate(
     do: sampling, beams, an assistant's settings. Fewer tokens are left where the model's window is nearly full.
 
     Raises GrammarError for a constraint that can't be enforced, BudgetTooSmall, and ValueError for settings that would
-    cut answers.
+    cut answers and for a prompt that the model can't take.
     """
     settings = generation_config if generation_config is not None else model.generation_config
     _check(settings)
@@ -65,12 +64,15 @@ def generate(
     length = int(inputs["input_ids"].shape[1])
     grammar = constraint
     if not isinstance(grammar, CompiledGrammar):
-        vocabulary = Vocabulary.from_tokenizer(tokenizer, _ends(model.generation_config) | _ends(settings))
+        vocabulary = vocabulary_of(tokenizer, _ends(model.generation_config) | _ends(settings))
         grammar = compile_grammar(Constraint.of(constraint), vocabulary)
-    budget = min(max_new_tokens, _window(model) - length)
-    if budget < grammar.minimum.tokens:
-        raise BudgetTooSmall(max(budget, 0), grammar.minimum.tokens, grammar.minimum.exact)
+    window = _window(model)
+    if length > window:
+        raise ValueError(f"the prompt has {length} tokens, and the model can take {window}")
+    budget = min(max_new_tokens, window - length)
     processor = BudgetLogitsProcessor(grammar, tokenizer, budget)
+    if budget == 0:
+        return Generation("", (), processor.certificate(()))
     ends = list(grammar.vocabulary.stop_ids)
     settings = deepcopy(settings)
     settings.update(max_new_tokens=budget, max_length=None, eos_token_id=ends, pad_token_id=ends[0])

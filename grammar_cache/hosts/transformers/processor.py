@@ -22,7 +22,7 @@ from grammar_cache.errors import VocabularyError
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.certificate import Certificate
 from grammar_cache.hosts.cursor import Cursor
-from grammar_cache.vocabulary.vocabulary import Vocabulary
+from grammar_cache.hosts.transformers.tokenizers import check_vocabulary, vocabulary_of
 
 Tensor: TypeAlias = torch.Tensor
 Places: TypeAlias = dict[tuple[int, ...], Cursor | None]
@@ -81,7 +81,7 @@ class BudgetLogitsProcessor:
     def _check_width(self, width: int) -> None:
         vocabulary = self.grammar.vocabulary
         if self._width is None:
-            if any(vocabulary.token_bytes[width:]) or any(stop >= width for stop in vocabulary.stop_ids):
+            if any(vocabulary.spelling[width:]) or any(stop >= width for stop in vocabulary.stop_ids):
                 raise VocabularyError(f"the model has {width} logits, and tokens of the tokenizer lie beyond them")
             self._width = width
         if width != self._width:
@@ -156,11 +156,9 @@ def _common(place: Cursor, tokens: Sequence[int]) -> int:
 def _compiled(grammar: CompiledGrammar | Any, tokenizer: Any) -> CompiledGrammar:
     if isinstance(grammar, CompiledGrammar):
         vocabulary = grammar.vocabulary
-        ends = tokenizer.eos_token_id
-        if ends is not None and ends not in vocabulary.stop_ids:
-            raise VocabularyError(f"the grammar was compiled for another vocabulary: {ends} doesn't end its texts")
+        check_vocabulary(vocabulary, tokenizer)
     else:
-        vocabulary = Vocabulary.from_tokenizer(tokenizer)
+        vocabulary = vocabulary_of(tokenizer)
         grammar = compile_grammar(Constraint.of(grammar), vocabulary)
     if not vocabulary.stop_ids:
         raise VocabularyError("the vocabulary has no end token: answers could not end")

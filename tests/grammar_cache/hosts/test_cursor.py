@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 
 import numpy as np
 import pytest
@@ -150,6 +151,16 @@ def test_what_does_not_fit_is_refused() -> None:
     assert cursor.tokens == () and cursor.tokens_left == 6
     with pytest.raises(ValueError, match="1 tokens can't be taken back: there are 0"):
         cursor.rollback(1)
+    with pytest.raises(TypeError):
+        Cursor(grammar, 6.5)  # type: ignore[arg-type]
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    """Copies are forks, as whoever copies objects expects."""
+    cursor = Cursor(compile_grammar(Constraint("regex", "[a-z]+"), small_vocabulary()), 3)
+    other = copy(cursor)
+    assert other.accept(1 + ord("a"))
+    assert (cursor.tokens, other.tokens) == ((), (1 + ord("a"),))
 
 
 def test_a_row_of_a_host_may_be_wider_than_the_vocabulary_and_not_narrower_than_a_token() -> None:

@@ -127,3 +127,9 @@ def test_closers_that_thoughts_cannot_have(closer: tuple[int, ...]) -> None:
     """A closer that is empty, ends answers, is excluded or no token is a mistake of the host."""
     with pytest.raises(ValueError, match="a closer has tokens"):
         ThinkingCursor(GRAMMARS["c"], 9, closer, excluded=[OPENER])
+
+
+def test_drafts_are_no_fewer_than_none() -> None:
+    """A negative number of drafts would let a thought run into the answer's room."""
+    with pytest.raises(ValueError, match="0 or more, not -3"):
+        ThinkingCursor(GRAMMARS["c"], 9, (CLOSER,), drafts=-3)

@@ -113,6 +113,13 @@ def test_markers_that_stop_are_stops() -> None:
     assert dict(vocabulary.markers) == {2: "<think>"}
 
 
+@pytest.mark.parametrize("token", [-1, 5])
+def test_names_of_no_token_are_refused(token: int) -> None:
+    """A name belongs to an id of the vocabulary."""
+    with pytest.raises(VocabularyError, match="none of the vocabulary's"):
+        Vocabulary([b"a"], [1], {token: "<x>"})
+
+
 def test_negative_stop_ids_are_refused() -> None:
     """A stop id below zero names no token."""
     with pytest.raises(VocabularyError, match="negative"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from grammar_cache import GrammarError
+from grammar_cache.dialects.structural_tags.compiler import parse
 from grammar_cache.errors import LimitExceeded
 from tests.grammar_cache.dialects.structural_tags.formats import CALL, SCHEMA, compiled
 from tests.grammar_cache.dialects.structural_tags.matcher import Format
@@ -26,6 +29,14 @@ from tests.grammar_cache.dialects.structural_tags.matcher import Format
             {"type": "qwen_xml_parameter", "json_schema": {"type": "object", "additionalProperties": "no"}},
             *("/format/json_schema/additionalProperties", "is a schema"),
         ),
+        (
+            {
+                "type": "qwen_xml_parameter",
+                "json_schema": {"type": "object", "properties": {"a": {}}, "required": ["a", ["b"]]},
+            },
+            *("/format/json_schema/required/1", "a required name is a text"),
+        ),
+        ({"type": "any_text", "a/b~c": 1}, "/format/a~1b~0c", "no member a/b~c"),
         ({"type": "grammar", "grammar": "root ::= a"}, "/format/grammar", "line 1, column 10"),
         ({"type": "regex", "pattern": "("}, "/format/pattern", "group is not closed"),
         ({"type": "sequence", "elements": []}, "/format/elements", "not empty"),
@@ -41,6 +52,31 @@ def test_refusals(format: Format, pointer: str, message: str) -> None:
     with pytest.raises(GrammarError, match=message) as refusal:
         compiled(format)
     assert refusal.value.pointer == pointer
+
+
+@pytest.mark.parametrize(
+    ("structure", "pointer"),
+    [
+        (
+            {"begin": "<f>", "schema": {"type": "integer", "minimum": "x"}, "end": "</f>"},
+            "/structures/1/schema/minimum",
+        ),
+        ({"begin": "<g>", "schema": {}, "end": "</f>"}, "/structures/1/begin"),
+    ],
+)
+def test_the_older_form_is_refused_where_it_is_wrong(structure: object, pointer: str) -> None:
+    """Places are those of what was sent, not of the newer form that it is read as."""
+    right = {"begin": "<f=a>", "schema": {}, "end": "</f>"}
+    tag = {"type": "structural_tag", "triggers": ["<f"], "structures": [right, structure], "format": None}
+    with pytest.raises(GrammarError) as refusal:
+        parse(json.dumps(tag))
+    assert refusal.value.pointer == pointer
+
+
+def test_members_of_both_forms_may_be_null() -> None:
+    """Programs that write all members write null for those of the other form."""
+    tag = {"type": "structural_tag", "format": {"type": "const_string", "value": "a"}, "structures": None}
+    assert parse(json.dumps(tag)).rules
 
 
 def test_attacks_meet_a_limit() -> None:

@@ -53,8 +53,17 @@ def test_the_window_bounds_the_budget() -> None:
     room = made.config.max_position_embeddings - len(tokenizer()(prompt)["input_ids"])
     answer = swyb.generate(made, tokenizer(), prompt, Person, 600)
     assert answer.certificate.budget == room < 600 and answer.certificate.complete
-    with pytest.raises(BudgetTooSmall):
+    with pytest.raises(ValueError, match="and the model can take"):
         swyb.generate(made, tokenizer(), prompt * 4, Person, 600)
+
+
+def test_an_answer_may_have_no_tokens() -> None:
+    """Where no tokens are left, the empty text is an answer if it belongs; a budget below that is refused."""
+    maybe = swyb.Constraint("choice", '["", "the"]')
+    answer = swyb.generate(model(), tokenizer(), "the", maybe, 0)
+    assert (answer.text, answer.tokens, answer.certificate.complete) == ("", (), True)
+    with pytest.raises(BudgetTooSmall, match="the budget is -1"):
+        swyb.generate(model(), tokenizer(), "the", maybe, -1)
 
 
 @pytest.mark.model

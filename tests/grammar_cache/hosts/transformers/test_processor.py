@@ -154,6 +154,9 @@ def test_refusals_come_before_the_model(grammar: CompiledGrammar) -> None:
     endless = compile_grammar(Constraint("regex", "a*"), Vocabulary([b"a"], []))
     with pytest.raises(VocabularyError, match="another vocabulary"):
         BudgetLogitsProcessor(endless, tokenizer(), 20)
+    bytes_alone = Vocabulary([bytes([byte]) for byte in range(256)], [tokenizer().eos_token_id])
+    with pytest.raises(VocabularyError, match="not the tokenizer's"):
+        BudgetLogitsProcessor(compile_grammar(Constraint("regex", "a*"), bytes_alone), tokenizer(), 20)
     with pytest.raises(ValueError, match="leads out of the schema"):
         BudgetLogitsProcessor({"$ref": "https://elsewhere.example/schema"}, tokenizer(), 20)
 
@@ -163,6 +166,11 @@ def test_logits_that_lack_tokens_are_refused(grammar: CompiledGrammar) -> None:
     prompt = torch.tensor([[3, 4]])
     with pytest.raises(VocabularyError, match="lie beyond"):
         BudgetLogitsProcessor(grammar, tokenizer(), 40)(prompt, torch.zeros(1, 100))
+    own = Vocabulary.from_tokenizer(tokenizer())
+    longer = Vocabulary([*own.token_bytes, *[None] * 80], own.stop_ids, {own.size + 30: "<call>"})
+    calling = compile_grammar(Constraint("gbnf", 'root ::= <call> "x"'), longer)
+    with pytest.raises(VocabularyError, match="lie beyond"):
+        BudgetLogitsProcessor(calling, tokenizer(), 40)(prompt, torch.zeros(1, own.size))
     processor = BudgetLogitsProcessor(grammar, tokenizer(), 40)
     processor(prompt, torch.zeros(1, 300))
     with pytest.raises(VocabularyError, match="one model"):
