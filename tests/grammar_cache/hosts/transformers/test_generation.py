@@ -58,7 +58,7 @@ def test_the_window_bounds_the_budget() -> None:
 
 
 def test_an_answer_may_have_no_tokens() -> None:
-    """Where no tokens are left, the empty text is an answer if it belongs; a budget below that is refused."""
+    """A budget of no tokens is answered by the empty text, if that belongs; one below is refused."""
     maybe = swyb.Constraint("choice", '["", "the"]')
     answer = swyb.generate(model(), tokenizer(), "the", maybe, 0)
     assert (answer.text, answer.tokens, answer.certificate.complete) == ("", (), True)
