@@ -19,6 +19,7 @@ from server.api.events import EventStream
 from server.job import Job
 from server.presenters.presenter import Call, Reader
 from server.protocol.errors import named
+from server.protocol.verbatim import written
 from server.service import Service
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ async def _prepared(service: Service, call: Call) -> list[Job]:
 
 def as_json(model: BaseModel) -> Response:
     """Answer that a model is."""
-    return Response(model.model_dump_json(), media_type="application/json")
+    return Response(written(model), media_type="application/json")
 
 
 def answers(whole: type[BaseModel], events: str) -> Responses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, aclosing
@@ -49,26 +50,34 @@ class EventStream(Response):
         async with aclosing(self._events(scope)) as events:
             async for event in events:
                 async with asyncio.timeout(SEND_SECONDS):
-                    await send({"type": "http.response.body", "body": _frame(event), "more_body": True})
+                    await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _events(self, scope: Scope) -> AsyncGenerator[Event]:
+    async def _events(self, scope: Scope) -> AsyncGenerator[bytes]:
         request_id: str = scope["state"]["request_id"]
         try:
             async with aclosing(self._presenter.events()) as events:
                 async for event in events:
-                    yield event
+                    yield _frame(event)
         except ApiError as error:
             _log.warning("request %s: its stream ends in %s: %s", request_id, error.code, error.message)
             note_error(record_of(scope), error)
-            yield self._presenter.failure(error, request_id)
+            yield self._failure(error, request_id)
         except Exception:  # the status line is out: the stream is the only place left to say it
             _log.exception("request %s: its stream has failed", request_id)
             failure = ApiError(ErrorCode.INTERNAL_ERROR, "the server failed this request")
             note_error(record_of(scope), failure)
-            yield self._presenter.failure(failure, request_id)
+            yield self._failure(failure, request_id)
         if self._presenter.end is not None:
-            yield self._presenter.end
+            yield _frame(self._presenter.end)
+
+    def _failure(self, error: ApiError, request_id: str) -> bytes:
+        """Event of a failure; where the interface's own fails too, the error by itself, which all clients know."""
+        try:
+            return _frame(self._presenter.failure(error, request_id))
+        except Exception:
+            _log.exception("request %s: the event of its failure has failed", request_id)
+            return _frame(Event(json.dumps(error.told(request_id)), "error"))
 
 
 def _frame(event: Event) -> bytes:

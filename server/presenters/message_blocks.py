@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ from server.protocol.anthropic.response import (
     ThinkingBlock,
     ThinkingDelta,
 )
+from server.protocol.verbatim import Verbatim, written
 from server.tools import calls
 from server.tools.calls import CallStart, Parts, TextPiece
 
@@ -30,7 +30,7 @@ def message_event(kind: Any, **fields: Any) -> Event:
     """Event of that type."""
     event = MessageEvent(type=kind, **fields)
     # Fields that were not set belong to other types; in what they hold nothing is left out.
-    return Event(event.model_dump_json(include=event.model_fields_set), kind)
+    return Event(written(event, event.model_fields_set), kind)
 
 
 def blocks_of(found: Parts, job: Job, thought: str | None) -> list[ContentBlock]:
@@ -40,7 +40,7 @@ def blocks_of(found: Parts, job: Job, thought: str | None) -> list[ContentBlock]
     return [
         *thoughts,
         *text,
-        *(_call(job, at, call.name, json.loads(call.given)) for at, call in enumerate(found.calls)),
+        *(_call(job, at, call.name, call.given) for at, call in enumerate(found.calls)),
     ]
 
 
@@ -64,7 +64,7 @@ class StreamedBlocks:
             return
         if isinstance(event, CallStart):
             yield from self._close()
-            yield self._open(CallStart, _call(self._job, event.index, event.name, {}))
+            yield self._open(CallStart, _call(self._job, event.index, event.name, "{}"))
             return
         if isinstance(event, TextPiece) and self._kind is None:
             yield self._open(TextPiece, AnswerBlock(text=""))
@@ -102,5 +102,5 @@ class StreamedBlocks:
             yield message_event("content_block_stop", index=self._at)
 
 
-def _call(job: Job, at: int, name: str, given: dict[str, Any]) -> CallBlock:
-    return CallBlock(id=f"toolu_{call_digits(job, 0, at)}", name=name, input=given)
+def _call(job: Job, at: int, name: str, given: str) -> CallBlock:
+    return CallBlock(id=f"toolu_{call_digits(job, 0, at)}", name=name, input=Verbatim(text=given))

@@ -15,7 +15,7 @@ from server.presenters.parts import StreamedParts, parts
 from server.presenters.presenter import Call, Event, Presenter
 from server.presenters.response_items import MessageStatus, StreamedItems, items_of
 from server.presenters.streamed_text import thought_of
-from server.protocol.errors import ApiError
+from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.responses.request import ResponsesRequest
 from server.protocol.responses.response import (
     IncompleteDetails,
@@ -27,6 +27,7 @@ from server.protocol.responses.response import (
 )
 from server.protocol.strict import StrictModel
 from server.protocol.translation.responses import chat_of_responses, parse_responses
+from server.protocol.verbatim import Verbatim, written
 from server.service import Service
 
 
@@ -74,7 +75,7 @@ class ResponsesPresenter(Presenter):
     def _event(self, kind: Any, **fields: Any) -> Event:
         event = ResponseEvent(type=kind, sequence_number=next(self._numbers), **fields)
         # Fields that were not set belong to other types; in what they hold nothing is left out.
-        return Event(event.model_dump_json(include=event.model_fields_set), kind)
+        return Event(written(event, event.model_fields_set), kind)
 
     def _ended(self, answer: Answer) -> ResponseObject:
         status = _status(answer)
@@ -98,20 +99,21 @@ class ResponsesPresenter(Presenter):
         """The answer before it has begun."""
         request, parameters = self._request, self.job.parameters
         wanted = request.text.format if request.text else None
+        choice = request.tool_choice or "auto"
         return ResponseObject(
             id=f"resp_{self.job.id}",
             created_at=self.job.created,
             status="in_progress",
             instructions=request.instructions,
             max_output_tokens=request.max_output_tokens,
-            metadata=request.metadata or {},
+            metadata=_sent(request.metadata or {}, "metadata"),
             model=self.service.model.name,
             output=[],
             parallel_tool_calls=request.parallel_tool_calls is not False,
             temperature=parameters.temperature,
-            text={"format": wanted.model_dump(by_alias=True, exclude_none=True) if wanted else {"type": "text"}},
-            tool_choice=_sent(request.tool_choice) if request.tool_choice is not None else "auto",
-            tools=[_sent(tool) for tool in request.tools or ()],
+            text=_sent({"format": _members(wanted) if wanted else {"type": "text"}}, "text"),
+            tool_choice=choice if isinstance(choice, str) else _sent(choice, "tool_choice"),
+            tools=[_sent(tool, f"tools.{at}") for at, tool in enumerate(request.tools or ())],
             top_p=parameters.top_p,
             user=request.user,
         )
@@ -121,6 +123,14 @@ def _status(answer: Answer) -> MessageStatus:
     return "completed" if answer.finish_reason == "stop" else "incomplete"
 
 
-def _sent(value: StrictModel | str) -> Any:
-    """Value of a request, as it was sent."""
-    return value if isinstance(value, str) else value.model_dump(by_alias=True, exclude_none=True)
+def _sent(value: StrictModel | dict[str, Any], field: str) -> Verbatim:
+    """Value of a request's field, as it was sent. Raises ApiError for a number that JSON can't have."""
+    try:
+        return Verbatim.of(value if isinstance(value, dict) else _members(value))
+    except ValueError as error:  # a number such as 1e999
+        raise ApiError(ErrorCode.INVALID_VALUE, f"{field}: a number is too large", param=field) from error
+
+
+def _members(model: StrictModel) -> dict[str, Any]:
+    """Members of a model, as they were sent."""
+    return model.model_dump(by_alias=True, exclude_none=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from server.protocol.completion import AnswerModel, Certificate
+from server.protocol.verbatim import VerbatimObject
 
 StopReason: TypeAlias = Literal["end_turn", "max_tokens", "stop_sequence", "tool_use"]
 
@@ -23,12 +24,12 @@ class ThinkingBlock(AnswerModel):
 
 
 class CallBlock(AnswerModel):
-    """Call of a tool; in an event, one without its input."""
+    """Call of a tool, its input as the model wrote it; in an event, one without its input."""
 
     type: Literal["tool_use"] = "tool_use"
     id: str
     name: str
-    input: dict[str, Any]
+    input: VerbatimObject
 
 
 ContentBlock: TypeAlias = ThinkingBlock | AnswerBlock | CallBlock

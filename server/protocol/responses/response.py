@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
 from server.protocol.completion import AnswerModel, Certificate
+from server.protocol.verbatim import VerbatimObject
 
 Status: TypeAlias = Literal["in_progress", "completed", "incomplete", "failed"]
 
@@ -116,16 +117,16 @@ class ResponseObject(AnswerModel):
     incomplete_details: IncompleteDetails | None = None
     instructions: str | None
     max_output_tokens: int | None
-    metadata: dict[str, Any]
+    metadata: VerbatimObject
     model: str
     output: list[OutputItem]
     parallel_tool_calls: bool
     previous_response_id: None = None
     store: Literal[False] = False
     temperature: float
-    text: dict[str, Any]
-    tool_choice: str | dict[str, Any]
-    tools: list[dict[str, Any]]
+    text: VerbatimObject
+    tool_choice: str | VerbatimObject
+    tools: list[VerbatimObject]
     top_p: float
     truncation: Literal["disabled"] = "disabled"
     usage: ResponseUsage | None = None

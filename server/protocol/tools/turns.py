@@ -10,8 +10,8 @@ from server.protocol.messages import CalledFunction, ChatMessage, CustomToolCall
 from server.protocol.reading import parse_json
 from server.protocol.tools.template import INPUT
 
-NESTING = 256
-"""Levels of a call's arguments: templates that print them go down each in several calls of Python's."""
+NESTING = 512
+"""Levels of a call's arguments, as many as a body may have; templates that can't print them refuse them."""
 
 
 def for_template(messages: Iterable[ChatMessage]) -> list[dict[str, object]]:

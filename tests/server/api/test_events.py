@@ -1,4 +1,4 @@
-"""Streams of events: whoever takes none of them for long is gone."""
+"""Streams of events: whoever takes none of them for long is gone, and a failure is told in any case."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from server.api import events
 from server.api.events import EventStream
 from server.presenters.presenter import Event, Presenter
+from server.protocol.errors import ApiError
 
 
 def test_a_client_that_takes_nothing_keeps_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,3 +44,31 @@ def test_a_client_that_takes_nothing_keeps_no_place(monkeypatch: pytest.MonkeyPa
 
     asyncio.run(run())
     assert (seen, record.abandoned) == (["closed", "let go"], True)
+
+
+@pytest.mark.parametrize("data", ["x", "\ud800"])
+def test_a_failure_that_can_not_be_told_is_told_without_the_interface(
+    monkeypatch: pytest.MonkeyPatch, data: str
+) -> None:
+    """Neither an event that can't be sent nor the event of its failure cuts the connection."""
+    monkeypatch.setattr(events, "record_of", lambda _: SimpleNamespace(abandoned=False, error=None))
+    sent: list[Any] = []
+
+    async def told() -> AsyncGenerator[Event]:
+        yield Event(data)
+        raise RuntimeError
+
+    def failure(error: ApiError, request_id: str) -> Event:
+        raise RuntimeError
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    presenter = cast("Presenter", SimpleNamespace(events=told, failure=failure, end=Event("[DONE]")))
+    asyncio.run(EventStream(presenter, ExitStack())({"type": "http", "state": {"request_id": "r"}}, receive, send))
+    *_, failed, done, last = (message.get("body", b"") for message in sent)
+    assert failed.startswith(b"event: error\ndata: ") and b'"code": "internal_error"' in failed
+    assert (done, last, sent[-1]["more_body"]) == (b"data: [DONE]\n\n", b"", False)
