@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grammar_cache.grammar import CompiledGrammar
-from grammar_cache.network.containment import OutOfFuel, text_containing
+from grammar_cache.network.containment import FUEL, OutOfFuel, text_containing
 from grammar_cache.special_tokens import ESCAPE
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.sampling import SamplingFields
 
+SEARCHES = 4
+"""Searches that take their whole time; more of them share what these have."""
 LONGEST_EXAMPLE = 1_000
 """Bytes of an answer that an error repeats."""
 
@@ -30,13 +32,17 @@ def check_tokens(request: SamplingFields, vocabulary: Vocabulary) -> None:
 
 
 def check_stops(request: SamplingFields, grammar: CompiledGrammar) -> None:
-    """Raises ApiError for a stop that an answer may contain. Each takes up to half a second; any thread may call."""
+    """Raises ApiError for a stop that an answer may contain. Each takes up to half a second, and all of them two; any
+    thread may call.
+    """
     if request.stop and grammar.network.reads(ESCAPE):
         raise _refused("stop", "special tokens stand between texts of this grammar, so any stop might cut one", None)
-    for field, part in _parts(request, grammar.vocabulary):
+    parts = list(_parts(request, grammar.vocabulary))
+    fuel = FUEL * SEARCHES // max(SEARCHES, len(parts))
+    for field, part in parts:
         told = repr(part.decode(errors="replace"))
         try:
-            found = text_containing(grammar.network, part)
+            found = text_containing(grammar.network, part, fuel)
         except OutOfFuel:
             why = f"that no answer contains {told} was not shown within a bounded search, so it might cut one"
             raise _refused(field, why, None) from None

@@ -12,11 +12,15 @@ from scripts.reference.http import neutral_values
 from scripts.reference.markdown import linked, table
 from scripts.reference.servers import DOCUMENTED
 from server.api.description import FOREIGN, TAKEN
+from server.protocol.anthropic.blocks import ToolResultBlock, ToolUseBlock
+from server.protocol.anthropic.request import OutputConfig
+from server.protocol.anthropic.tools import AnthropicTool
 from server.protocol.foreign.engines import OPTIONS
 from server.protocol.foreign.field import Foreign
 from server.protocol.foreign.names import IN_OPTIONS, OTHER_NAMES, OtherName, honours_options
 from server.protocol.foreign_fields import MESSAGE, STRUCTURED_OUTPUTS
 from server.protocol.strict import StrictModel
+from server.protocol.thinking.fields import Thinking
 
 _HEAD = """# Fields
 
@@ -35,6 +39,15 @@ fields through and lists them in `swyb.ignored` of the answer, unless their name
 
 The servers named are those whose documentation or source has the field for a chat.
 """
+
+INNER: Mapping[type[StrictModel], str] = {
+    Thinking: "`thinking`",
+    OutputConfig: "`output_config`",
+    AnthropicTool: "Anthropic's tools",
+    ToolUseBlock: "`tool_use`",
+    ToolResultBlock: "`tool_result`",
+}
+"""Objects within bodies that others have more members of, and what they are called."""
 
 
 def page() -> str:
@@ -61,6 +74,11 @@ def page() -> str:
             "\n## Fields of one message\n",
             "Beside those that [are honoured](http.md#messages):\n",
             _members(MESSAGE),
+            *(
+                part
+                for model, about in INNER.items()
+                for part in (f"\n## Members of {about}\n", _members(model.foreign))
+            ),
             "",
         ]
     )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
 from server.protocol.anthropic import request as messages
@@ -30,7 +30,6 @@ from server.protocol.foreign.unanswered import CERTIFY, EXPLAIN, TOKENIZE
 from server.protocol.foreign_fields import MESSAGE, REQUEST
 from server.protocol.grammars import CertifyRequest, ExplainRequest, GrammarRequest
 from server.protocol.messages import ChatMessage
-from server.protocol.problem import ProblemBody
 from server.protocol.responses import request as responses
 from server.protocol.responses.request import ResponsesRequest
 from server.protocol.responses.response import ResponseEvent
@@ -76,6 +75,23 @@ KEYED = ("/v1/", "/tokenize", "/detokenize")
 Responses = dict[int | str, dict[str, Any]]
 
 
+class Problem(BaseModel):
+    """`param`: the path of the field to blame. What else is there depends on the code: see docs/reference/http.md."""
+
+    model_config = ConfigDict(extra="allow")
+
+    message: str
+    type: Literal["authentication_error", "rate_limit_error", "server_error", "invalid_request_error"]
+    param: str | None
+    code: ErrorCode
+
+
+class ProblemBody(BaseModel):
+    """The body of every answer that is an error; `server.protocol.errors` makes them."""
+
+    error: Problem
+
+
 def takes(model: type[StrictModel]) -> dict[str, Any]:
     """`openapi_extra` of a route: the body that it reads."""
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
@@ -118,10 +134,10 @@ def _schemas() -> dict[str, Any]:
     for model, fields in FOREIGN.items():
         properties = schemas[model.__name__]["properties"]
         ours = {name: properties[name] for name in model.member_names()}
-        properties |= {field: _neutral(foreign) for field, foreign in fields.items()}
+        properties |= {field: foreign.described for field, foreign in fields.items()}
         properties |= _other_names(ours, OTHER_NAMES, fields)
         if honours_options(ours):
-            members = {name: _neutral(foreign) for name, foreign in OPTIONS.items()} | _other_names(
+            members = {name: foreign.described for name, foreign in OPTIONS.items()} | _other_names(
                 ours, IN_OPTIONS, {}
             )
             about = "Of Ollama: other names of fields."
@@ -139,10 +155,6 @@ def _other_names(
             enum = {"enum": [theirs for theirs, _ in other.values]}
             parts: list[Mapping[str, object]] = [enum] if other.values else []
             parts += [ours[other.ours]] if other.others else []
-            parts += [foreign[name].schema] if name in foreign else []
+            parts += [foreign[name].described] if name in foreign else []
             found[name] = {"anyOf": parts, "description": f"Another name of {other.ours}."}
     return found
-
-
-def _neutral(foreign: Foreign) -> dict[str, Any]:
-    return {**foreign.schema, "description": f"Of other servers, changes nothing. {foreign.instead}"}

@@ -95,9 +95,11 @@ def first_stop(text: bytes, known: int, stops: tuple[bytes, ...]) -> int | None:
 
 def held_back(text: bytes, stops: tuple[bytes, ...]) -> int:
     """The length of the longest end of a text that may be the beginning of a stop text."""
-    longest = max((len(stop) - 1 for stop in stops), default=0)
-    ends = range(min(longest, len(text)), 0, -1)
-    return next((n for n in ends if any(stop.startswith(text[-n:]) for stop in stops)), 0)
+    return max((_begun(text, stop) for stop in stops), default=0)
+
+
+def _begun(text: bytes, stop: bytes) -> int:
+    return next((n for n in range(min(len(stop) - 1, len(text)), 0, -1) if text.endswith(stop[:n])), 0)
 
 
 def whole_code_points(data: bytes) -> bytes:

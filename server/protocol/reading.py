@@ -24,7 +24,7 @@ from server.protocol.grammars import GrammarRequest
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.messages import ChatMessage
 from server.protocol.parts import FOREIGN_PART
-from server.protocol.strict import MISPLACED_MEMBER, MISSING_MEMBER, UNKNOWN_MEMBER, StrictModel
+from server.protocol.strict import FOREIGN_MEMBER, MISPLACED_MEMBER, MISSING_MEMBER, UNKNOWN_MEMBER, StrictModel
 from server.protocol.template_variables import template_variables
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -36,6 +36,7 @@ _TAGGED = "response_format", "format", "output_format"
 """Fields whose error paths hold the name of the chosen type as well."""
 _OF_MEMBERS = {
     UNKNOWN_MEMBER: ErrorCode.UNKNOWN_PARAMETER,
+    FOREIGN_MEMBER: ErrorCode.UNSUPPORTED_PARAMETER,
     MISSING_MEMBER: ErrorCode.MISSING_PARAMETER,
     MISPLACED_MEMBER: ErrorCode.INVALID_VALUE,
 }

@@ -9,7 +9,9 @@ from pydantic_core import PydanticCustomError
 
 from server.protocol.strict import StrictModel
 
-STOPS = 4
+STOPS = 64
+STOP_CHARACTERS = 4_000
+"""Characters of all stop texts together: after each token it is asked whether one of them has begun."""
 BIASES = 1_024
 """Tokens of one request whose logits are changed."""
 STOP_IDS = 256
@@ -23,6 +25,12 @@ def _listed(stop: object) -> object:
     return [text for text in texts if text != ""] or None if isinstance(texts, list) else texts
 
 
+def _short(stops: list[str]) -> list[str]:
+    if sum(map(len, stops)) > STOP_CHARACTERS:
+        raise PydanticCustomError("stop_texts", f"at most {STOP_CHARACTERS:,} characters of all texts together")
+    return stops
+
+
 def _token_ids(biases: dict[str, float]) -> dict[str, float]:
     for name in biases:
         if not (name.isascii() and name.isdecimal() and len(name) <= LONGEST_ID and str(int(name)) == name):
@@ -31,7 +39,7 @@ def _token_ids(biases: dict[str, float]) -> dict[str, float]:
 
 
 StopText: TypeAlias = Annotated[str, Field(min_length=1, max_length=1_000)]
-StopTexts: TypeAlias = Annotated[list[StopText], Field(max_length=STOPS, fail_fast=True)]
+StopTexts: TypeAlias = Annotated[list[StopText], Field(max_length=STOPS, fail_fast=True), AfterValidator(_short)]
 Bias: TypeAlias = Annotated[float, Field(ge=-100.0, le=100.0)]
 TokenId: TypeAlias = Annotated[int, Field(ge=0)]
 
@@ -79,8 +87,9 @@ class SamplingFields(StrictModel):
         StopTexts | None,
         BeforeValidator(_listed, json_schema_input_type=Annotated[str, Field(max_length=1_000)] | StopTexts | None),
     ] = None
-    """One text or up to 4; the empty text stops nothing. Plain text ends before the first of them. With a constraint it
-    is accepted where no answer can contain it, so that it never cuts one, and else refused with such an answer.
+    """One text or up to 64, of up to 1,000 characters each and 4,000 together; the empty text stops nothing. Plain text
+    ends before the first of them. With a constraint it is accepted where no answer can contain it, so that it never
+    cuts one, and else refused with such an answer.
     """
     stop_token_ids: Annotated[list[TokenId], Field(max_length=STOP_IDS, fail_fast=True)] | None = None
     """Ids of up to 256 tokens that end plain text as end tokens do. With a constraint they are accepted where `stop`

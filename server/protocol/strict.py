@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from server.protocol.foreign.field import Foreign
 from server.protocol.members import LONGEST_TOLD, unknown_member
 
 UNKNOWN_MEMBER = "unknown_member"
 """The type of the validation error for a member that a model doesn't have; its context has the `member`."""
 
+FOREIGN_MEMBER = "foreign_member"
+"""The type of the validation error for a member that others have, with a value that asks for something; see above."""
 MISSING_MEMBER = "missing_member"
 """The type of the validation error for a member that others of the object ask for; its context has the `member`."""
 MISPLACED_MEMBER = "misplaced_member"
@@ -30,6 +35,9 @@ def tag_of(value: object) -> str:
 class StrictModel(BaseModel):
     """See the module's text. Its first complaint is its last: a body may hold a million wrong members."""
 
+    foreign: ClassVar[Mapping[str, Foreign]] = MappingProxyType({})
+    """Members that others have. Those of bodies and of messages are read by `server.protocol.foreign.reading`."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     @classmethod
@@ -44,10 +52,16 @@ class StrictModel(BaseModel):
             return given
         known = cls.member_names()
         for name, value in given.items():
-            if value is not None and name not in known:
+            if value is None or name in known:
+                continue
+            other = cls.foreign.get(name)
+            if other is None:
                 context = {"member": str(name)[:LONGEST_TOLD], "complaint": unknown_member(str(name), known)}
                 raise PydanticCustomError(UNKNOWN_MEMBER, "{complaint}", context)
-        return {name: value for name, value in given.items() if value is not None}
+            if not other.is_neutral(value):
+                context = {"member": name, "complaint": other.complaint}
+                raise PydanticCustomError(FOREIGN_MEMBER, "{complaint}", context)
+        return {name: value for name, value in given.items() if value is not None and name in known}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -58,6 +72,8 @@ class StrictModel(BaseModel):
         for name, member in model.get("properties", {}).items():
             if name not in required:
                 model["properties"][name] = _nullable(member)
+        if cls.foreign:
+            model["properties"] |= {name: other.described for name, other in cls.foreign.items()}
         return described
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from openai.types.chat import completion_create_params
 
-from scripts.reference.fields import bodies
+from scripts.reference.fields import INNER, bodies
 from scripts.reference.servers import DOCUMENTED
 from server.api.description import FOREIGN
 from server.protocol.chat import ChatRequest
@@ -97,6 +97,7 @@ def test_verdicts_are_true(route: str, model: type[StrictModel]) -> None:
         ("Fields of one message", 0, MESSAGE),
         ("Members of `structured_outputs`", 0, STRUCTURED_OUTPUTS),
         ("Members of `options`", 1, OPTIONS),
+        *((f"Members of {about}", 0, model.foreign) for model, about in INNER.items()),
     ],
 )
 def test_members_of_objects_are_told(heading: str, number: int, known: Mapping[str, Foreign]) -> None:

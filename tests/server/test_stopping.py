@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grammar_cache import Constraint, Vocabulary, compile_grammar
+from grammar_cache.network.containment import FUEL
+from server import stopping
 from server.protocol.errors import ApiError
 from server.protocol.sampling import SamplingFields
 from server.stopping import check_stops
@@ -31,3 +33,16 @@ def test_stops(grammar: str, fields: dict[str, list[object]], refused: str | Non
     with pytest.raises(ApiError) as refusal:
         check_stops(request, compiled)
     assert refusal.value.param == refused
+
+
+def test_many_stops_share_their_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four may take their whole time, more of them no longer together."""
+    spent: list[int] = []
+    monkeypatch.setattr(stopping, "text_containing", lambda network, part, fuel: spent.append(fuel))
+    compiled = compile_grammar(Constraint("gbnf", 'root ::= "a"'), VOCABULARY)
+    for count in (1, 4, 64):
+        spent.clear()
+        check_stops(SamplingFields.model_validate({"stop": [f"b{number}" for number in range(count)]}), compiled)
+        assert len(spent) == count
+        assert max(spent) <= FUEL
+        assert sum(spent) <= FUEL * min(4, count)

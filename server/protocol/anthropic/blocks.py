@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from server.protocol.foreign.field import NEVER, Foreign
 from server.protocol.parts import PARTS, joined
 from server.protocol.strict import StrictModel, tag_of
 
 _IDLE = ("cache_control", "citations")
 """Members of a part that change no answer."""
-_OTHERS = ("tool_use", "tool_result", "thinking")
+_OTHERS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 """Types of blocks that are no text."""
+_CALLED = "the model itself calls tools: leave it out"
+_TOOLSET = Foreign(NEVER, "send tools with an input_schema")
 
 
 class TextBlock(StrictModel):
@@ -43,6 +47,8 @@ class ToolUseBlock(StrictModel):
     input: dict[str, Any]
     cache_control: dict[str, Any] | None = None
 
+    foreign = MappingProxyType({"caller": Foreign(({"type": "direct"},), _CALLED), "toolset_name": _TOOLSET})
+
 
 class ToolResultBlock(StrictModel):
     """Result of a tool. The model reads `Error: ` before it, if it `is_error`."""
@@ -52,6 +58,8 @@ class ToolResultBlock(StrictModel):
     content: Content | None = None
     is_error: bool | None = None
     cache_control: dict[str, Any] | None = None
+
+    foreign = MappingProxyType({"toolset_name": _TOOLSET})
 
 
 class ThoughtBlock(StrictModel):
@@ -63,11 +71,19 @@ class ThoughtBlock(StrictModel):
     """Seal of another server's; changes nothing."""
 
 
+class RedactedBlock(StrictModel):
+    """A thought that only another server can read, given back; no model here is shown anything of it."""
+
+    type: Literal["redacted_thinking"]
+    data: str
+
+
 Block = Annotated[
     Annotated[TextBlock, Tag("[text]")]
     | Annotated[ToolUseBlock, Tag("[tool_use]")]
     | Annotated[ToolResultBlock, Tag("[tool_result]")]
-    | Annotated[ThoughtBlock, Tag("[thinking]")],
+    | Annotated[ThoughtBlock, Tag("[thinking]")]
+    | Annotated[RedactedBlock, Tag("[redacted_thinking]")],
     Discriminator(tag_of),
 ]
 

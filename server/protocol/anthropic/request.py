@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from server.protocol.anthropic.blocks import Content, ThoughtBlock, ToolResultBlock, ToolUseBlock, TurnContent
+from server.protocol.anthropic.blocks import (
+    Content,
+    RedactedBlock,
+    ThoughtBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    TurnContent,
+)
 from server.protocol.anthropic.tools import AnthropicChoice, AnthropicTools
 from server.protocol.chat import MESSAGES, AnswerRequest, TemplateFields
 from server.protocol.foreign.field import Foreign
@@ -27,7 +35,7 @@ class Turn(StrictModel):
 
     @model_validator(mode="after")
     def _blocks_fit_the_role(self) -> Turn:
-        other = {"user": ToolUseBlock | ThoughtBlock, "assistant": ToolResultBlock}[self.role]
+        other = {"user": ToolUseBlock | ThoughtBlock | RedactedBlock, "assistant": ToolResultBlock}[self.role]
         if not isinstance(self.content, str) and any(isinstance(block, other) for block in self.content):
             message = "thoughts and calls are the assistant's, and results of calls the user's"
             raise PydanticCustomError(MISPLACED_MEMBER, message, {"member": "content"})
@@ -39,7 +47,10 @@ class OutputConfig(StrictModel):
 
     format: ResponseFormat | None = None
     """A constraint: `{"type": "json_schema", "schema": {...}}`, or another one of `response_format`."""
-    effort: Literal["high"] | None = None
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    """Name that this interface has for `reasoning_effort`; with `thinking` that is `disabled` it says nothing."""
+
+    foreign = MappingProxyType({"task_budget": Foreign((), "the budget is max_tokens: leave it out")})
 
 
 class CountRequest(StrictModel):
@@ -51,7 +62,7 @@ class CountRequest(StrictModel):
     cache_control: dict[str, Any] | None = None
     """Prompts that begin alike are cached anyway."""
     output_config: OutputConfig | None = None
-    """No part of the prompt: nothing adds the schema to it."""
+    """`effort` is that of the thought that the prompt opens, if it does; nothing adds the schema to the prompt."""
     output_format: ResponseFormat | None = None
     """No part of the prompt."""
     thinking: Thinking | None = None
@@ -66,8 +77,8 @@ class MessagesRequest(AnswerRequest, TemplateFields, ThinkingFields):
 
     messages: Annotated[list[Turn], Field(min_length=1, max_length=MESSAGES, fail_fast=True)]
     """Up to 4,096 turns with `role` (`user`, `assistant`) and `content`: a string, or a list of up to 4,096 blocks of
-    type `text`, `thinking` and `tool_use` (the assistant's) and `tool_result` (the user's). If the last turn is the
-    assistant's, the answer continues it, and is the continuation alone.
+    type `text`, `thinking`, `redacted_thinking` and `tool_use` (the assistant's) and `tool_result` (the user's). If the
+    last turn is the assistant's, the answer continues it, and is the continuation alone.
     """
     max_tokens: int = Field(ge=1)
     """Budget T: every token of the answer counts, an end token too. Has to be there."""
@@ -76,7 +87,7 @@ class MessagesRequest(AnswerRequest, TemplateFields, ThinkingFields):
     stop_sequences: list[StopText] | None = None
     """Name that this interface has for `stop`."""
     output_config: OutputConfig | None = None
-    """`format` is a constraint."""
+    """`format` is a constraint, `effort` this interface's name for `reasoning_effort`."""
     output_format: ResponseFormat | None = None
     """A constraint: older name of `output_config.format`."""
     cache_control: dict[str, Any] | None = None
@@ -90,10 +101,17 @@ class MessagesRequest(AnswerRequest, TemplateFields, ThinkingFields):
 
 
 _TOOLS = "send tools with an input_schema"
+_UNCUT = "messages are never cut: send fewer"
+_SINGLE = "one model is served: leave it out"
 _OWN: Mapping[str, Foreign] = {
     **LOGPROBS,
+    "billing_policy": Foreign((), "answers cost nothing here: leave it out"),
+    "compaction": Foreign((), _UNCUT),
     "container": Foreign((), "answers are text: leave it out"),
-    "context_management": Foreign((), "messages are never cut: send fewer"),
+    "context_management": Foreign(({"edits": []},), _UNCUT),
+    "diagnostics": Foreign((), "see swyb.trace: leave it out"),
+    "fallback_credit_token": Foreign((), _SINGLE),
+    "fallbacks": Foreign(([],), _SINGLE),
     "inference_geo": Foreign((), "this server is where it is: leave it out"),
     "function_call": Foreign(("none", "auto"), _TOOLS),
     "functions": Foreign(([],), _TOOLS),
@@ -101,6 +119,7 @@ _OWN: Mapping[str, Foreign] = {
     "parallel_tool_calls": Foreign((True,), 'send tool_choice {"type": "auto", "disable_parallel_tool_use": true}'),
     "service_tier": Foreign(("auto", "standard_only")),
     "speed": Foreign(("standard",)),
+    "thread": Foreign((), "conversations are not kept: send all messages, as tool_runner(thread=False) does"),
     "user_profile_id": Foreign((), "send metadata"),
     "workspace_id": Foreign((), "send metadata"),
 }
@@ -110,6 +129,9 @@ FOREIGN: Mapping[str, Foreign] = {
     if name not in MessagesRequest.member_names()
 }
 """Fields of Anthropic's and of other servers that this one doesn't have."""
-_OF_PROMPTS = ("context_management", "mcp_servers", "speed", "user_profile_id")
+_OF_PROMPTS = (
+    *("billing_policy", "compaction", "context_management", "mcp_servers", "speed", "thread"),
+    *("user_profile_id", "workspace_id"),
+)
 COUNT_FOREIGN: Mapping[str, Foreign] = {name: FOREIGN[name] for name in _OF_PROMPTS}
 """Fields of Anthropic's requests for a count that this server doesn't have."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from server.protocol.foreign.field import EITHER, OFF, Foreign
 from server.protocol.members import LONGEST_TOLD
 from server.protocol.parts import FOREIGN_PART
 from server.protocol.strict import StrictModel, tag_of
@@ -31,6 +33,16 @@ class AnthropicTool(StrictModel):
     strict: bool | None = None
     cache_control: dict[str, Any] | None = None
     """Prompts that begin alike are cached anyway."""
+    input_examples: list[dict[str, Any]] | None = None
+    """Inputs that the model is shown, as `examples` of `input_schema`."""
+
+    foreign = MappingProxyType(
+        {
+            "allowed_callers": Foreign((["direct"],), "the model itself calls tools: leave it out"),
+            "defer_loading": Foreign(OFF, "the model is shown all tools at once: leave it out"),
+            "eager_input_streaming": Foreign(EITHER, "input is streamed as it is written: leave it out"),
+        }
+    )
 
 
 AnthropicTools: TypeAlias = Annotated[list[AnthropicTool], Field(max_length=TOOLS, fail_fast=True)]
@@ -96,4 +108,5 @@ def names_in_chats(tools: Sequence[AnthropicTool] | None) -> Iterator[tuple[str,
 
 def _function(tool: AnthropicTool) -> dict[str, object]:
     described = {} if tool.description is None else {"description": tool.description}
-    return {"name": tool.name, **described, "parameters": tool.input_schema}
+    shown = {} if tool.input_examples is None else {"examples": tool.input_examples}
+    return {"name": tool.name, **described, "parameters": {**tool.input_schema, **shown}}

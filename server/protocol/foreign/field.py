@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -38,10 +39,17 @@ class Foreign:
         return any(isinstance(value, _PYTHON[name]) for name in self.types)
 
     @property
-    def schema(self) -> dict[str, object]:
-        """Schema of the values that change nothing."""
+    def complaint(self) -> str:
+        """Refusal of any other value: those that the field may have here, and what to send instead."""
+        values = ", ".join([*map(json.dumps, self.neutral), *(f"any {name}" for name in self.types)])
+        return f"not supported{f' but for {values}' if values else ''}: {self.instead}"
+
+    @property
+    def described(self) -> dict[str, object]:
+        """Schema of the values that change nothing, described."""
         values: dict[str, object] = {"enum": [None, *self.neutral]}
-        return {"anyOf": [values, *({"type": name} for name in self.types)]} if self.types else values
+        schema = {"anyOf": [values, *({"type": name} for name in self.types)]} if self.types else values
+        return {**schema, "description": f"Of other servers, changes nothing. {self.instead}"}
 
 
 def among(value: object, others: Iterable[object]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -69,7 +68,5 @@ def without_neutral(
 
 
 def unsupported(told: str, foreign: Foreign) -> ApiError:
-    """Refusal of a field that others have: the values that it may have here, and what to send instead."""
-    values = ", ".join([*map(json.dumps, foreign.neutral), *(f"any {name}" for name in foreign.types)])
-    message = f"{told} is not supported{f' but for {values}' if values else ''}: {foreign.instead}"
-    return ApiError(ErrorCode.UNSUPPORTED_PARAMETER, message, param=told)
+    """Refusal of a field that others have."""
+    return ApiError(ErrorCode.UNSUPPORTED_PARAMETER, f"{told} is {foreign.complaint}", param=told)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from server.protocol.foreign.field import Foreign
 from server.protocol.strict import StrictModel
 
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -37,6 +39,10 @@ class Thinking(StrictModel):
     type: Literal["enabled", "adaptive", "disabled"]
     budget_tokens: Tokens | None = None
     """Most tokens of the thought."""
+    display: Literal["summarized", "omitted"] | None = None
+    """`omitted` leaves the thought out of the answer; `summarized` tells it, whole: nothing sums it up."""
+
+    foreign = MappingProxyType({"block_binding": Foreign((), "a thought is bound to nothing: leave it out")})
 
 
 class ThinkingOptions(StrictModel):
@@ -61,7 +67,7 @@ class ThinkingFields(StrictModel):
     """
     thinking: Thinking | None = None
     """Thoughts before the answer, as Anthropic asks for them: `{"type": "enabled", "budget_tokens": 1024}`, or
-    `disabled`. `budget_tokens` bounds the thought, and may be left out.
+    `disabled`. `budget_tokens` bounds the thought, and may be left out; `display` says whether it is told.
     """
     think: bool | Effort | None = None
     """Ollama's name: whether the model thinks, or its `reasoning_effort`."""

@@ -104,6 +104,8 @@ def _told(request: Wishing) -> Iterator[tuple[str, bool]]:
         yield "include_reasoning", request.include_reasoning
     if request.reasoning is not None and request.reasoning.exclude is not None:
         yield "reasoning.exclude", not request.reasoning.exclude
+    if request.thinking is not None and request.thinking.display is not None:
+        yield "thinking.display", request.thinking.display != "omitted"
 
 
 def _agreed(what: str, said: Iterable[tuple[str, T]]) -> tuple[T | None, str]:

@@ -11,6 +11,7 @@ from server.protocol.anthropic.blocks import TextBlock, ThoughtBlock, ToolResult
 from server.protocol.anthropic.request import CountRequest, MessagesRequest, Turn
 from server.protocol.anthropic.tools import choice_in_chats, is_single, names_in_chats, tools_in_chats
 from server.protocol.chat import ChatRequest
+from server.protocol.thinking.fields import Effort
 from server.protocol.translation.chats import Message, Renamed, chat_of
 
 
@@ -20,6 +21,7 @@ def chat_of_messages(request: MessagesRequest) -> tuple[ChatRequest, dict[str, s
     renamed = [
         Renamed("output_config.format", "response_format", config.format if config else None),
         Renamed("output_format", "response_format", request.output_format),
+        Renamed("output_config.effort", "reasoning_effort", _effort(request)),
         Renamed("stop_sequences", "stop", request.stop_sequences),
         Renamed("tools", "tools", tools_in_chats(request.tools)),
         Renamed("tool_choice", "tool_choice", choice_in_chats(choice)),
@@ -39,8 +41,14 @@ def chat_of_count(request: CountRequest) -> ChatRequest:
         "tools": tools_in_chats(request.tools),
         "continue_final_message": goes_on,
     }
-    fields["thinking"] = request.thinking
+    fields |= {"thinking": request.thinking, "reasoning_effort": _effort(request)}
     return ChatRequest.model_validate({"model": request.model, **fields})
+
+
+def _effort(request: MessagesRequest | CountRequest) -> Effort | None:
+    """Effort of a thought, unless there is to be none."""
+    declined = request.thinking is not None and request.thinking.type == "disabled"
+    return None if declined or request.output_config is None else request.output_config.effort
 
 
 def _is_open(messages: Sequence[Turn]) -> bool:

@@ -183,7 +183,7 @@ def test_a_schema_given_as_text_has_each_name_once(running: Running) -> None:
             "messages.0.content",
             "parts",
         ),
-        ({"stop": ["a"] * 5}, "stop", "stop"),
+        ({"stop": ["a"] * 65}, "stop", "stop"),
         ({"response_format": {"type": "choice", "choice": ["a"] * 100_001}}, "response_format.choice", "choice"),
     ],
 )

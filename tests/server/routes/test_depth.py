@@ -1,4 +1,4 @@
-"""What is deep in a request or an answer: as deep as a body may be, and numbers as they were written."""
+"""Depth of what answers repeat and tell: as deep as a body may be, and numbers as they were written."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_bodies_are_bounded_and_strict(bounded: Running, how: Interface) -> None
         ({"guided_regx": "a"}, "unknown_parameter", ""),
         ({"model": "other"}, "model_not_found", "scripted"),
         ({"temperature": "hot"}, "invalid_value", ""),
-        ({"stop": ["a"] * 5}, "items_exceeded", ""),
+        ({"stop": ["a"] * 65}, "items_exceeded", ""),
     ],
     ids=str,
 )

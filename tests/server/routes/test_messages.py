@@ -17,6 +17,9 @@ from tests.server.running import SCHEMA, STOP, VOCABULARY, Running, serving
 
 FORMAT: Any = {"format": {"type": "json_schema", "schema": SCHEMA}}
 TURNS: Any = [{"role": "user", "content": "hi"}]
+TOOL: Any = {"name": "f", "input_schema": {"type": "object"}}
+DIRECT = {"type": "direct"}
+USE: Any = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
 
 
 class Person(BaseModel):
@@ -144,6 +147,41 @@ def test_an_answer_continues_the_assistants_turn() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/v1/messages/count_tokens", {}),
+        (
+            "/v1/messages",
+            {"max_tokens": 8, "tool_choice": {"type": "none"}, "fallbacks": []}
+            | {"stop_sequences": [f"stop{number}" for number in range(64)]},
+        ),
+    ],
+)
+def test_what_changes_no_answer_is_accepted(running: Running, path: str, fields: dict[str, Any]) -> None:
+    """Clients send these by default, and give back what answers of Anthropic's had."""
+    hints = {"eager_input_streaming": True, "defer_loading": False, "allowed_callers": ["direct"]}
+    turns = [
+        *TURNS,
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}, {**USE, "caller": DIRECT}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]},
+    ]
+    body = {"messages": turns, "tools": [{**TOOL, **hints}], "context_management": {"edits": []}, **fields}
+    assert running.client.post(path, json=body).status_code == 200
+
+
+def test_examples_of_inputs_are_shown() -> None:
+    """The template shows them in the schema, where they bind nothing."""
+    seen: list[Any] = []
+    with serving() as server:
+        encode = server.engine.encode
+        server.engine.encode = lambda *given: seen.extend(given[2].tools) or encode(*given)  # type: ignore
+        body = {"messages": TURNS, "tools": [{**TOOL, "input_examples": [{"a": 1}]}], "max_tokens": 40}
+        server.client.post("/v1/messages", json=body)
+        server.client.post("/v1/messages/count_tokens", json={**body, "max_tokens": None})
+    assert [tool["function"]["parameters"] for tool in seen] == [{"type": "object", "examples": [{"a": 1}]}] * 2
+
+
+@pytest.mark.parametrize(
     ("fields", "param", "code"),
     [
         ({"max_tokens": None}, "max_tokens", "missing_parameter"),
@@ -155,8 +193,29 @@ def test_an_answer_continues_the_assistants_turn() -> None:
             "output_config.format.schema",
             "invalid_grammar",
         ),
-        ({"output_config": {"effort": "low"}}, "output_config.effort", "invalid_value"),
-        ({"stop_sequences": ["a"] * 5}, "stop_sequences", "items_exceeded"),
+        ({"output_config": {"effort": "none"}}, "output_config.effort", "invalid_value"),
+        (
+            {"output_config": {"effort": "low"}, "reasoning_effort": "high"},
+            *("output_config.effort", "conflicting_parameters"),
+        ),
+        ({"output_config": {"task_budget": {}}}, "output_config.task_budget", "unsupported_parameter"),
+        ({"stop_sequences": ["a"] * 65}, "stop_sequences", "items_exceeded"),
+        ({"stop_sequences": ["a" * 1_000] * 5}, "stop_sequences", "invalid_value"),
+        ({"thread": {"type": "create"}}, "thread", "unsupported_parameter"),
+        ({"context_management": {"edits": [{}]}}, "context_management", "unsupported_parameter"),
+        ({"fallbacks": [{"model": "x"}]}, "fallbacks", "unsupported_parameter"),
+        ({"tools": [{**TOOL, "defer_loading": True}]}, "tools.0.defer_loading", "unsupported_parameter"),
+        ({"tools": [{**TOOL, "allowed_callers": ["x"]}]}, "tools.0.allowed_callers", "unsupported_parameter"),
+        ({"tools": [{**TOOL, "x": 1}]}, "tools.0.x", "unknown_parameter"),
+        ({"thinking": {"type": "enabled", "display": "updates"}}, "thinking.display", "invalid_value"),
+        (
+            {"messages": [{"role": "assistant", "content": [{**USE, "caller": {"type": "x"}}]}, *TURNS]},
+            *("messages.0.content.0.caller", "unsupported_parameter"),
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "redacted_thinking", "data": "x"}]}]},
+            *("messages.0.content", "invalid_value"),
+        ),
         ({"stop_sequences": ["a"], "stop": "b"}, "stop_sequences", "conflicting_parameters"),
         ({"stop_sequences": ["a"], "output_config": FORMAT}, "stop_sequences", "conflicting_parameters"),
         ({"tools": [{"name": "bash", "type": "bash_20250124"}]}, "tools.0.type", "unsupported_parameter"),
@@ -212,3 +271,22 @@ def test_the_key_in_anthropics_header() -> None:
         ):
             with httpx.Client(base_url=server.base, headers=headers) as other:
                 assert other.get("/v1/models").status_code == status
+
+
+def test_the_clients_runner_of_tools() -> None:
+    """The runner calls what the model asks for, and gives back what came of it, without a conversation kept here."""
+    given: list[int] = []
+
+    @anthropic.beta_tool
+    def add(a: int) -> str:
+        """Adds one."""
+        given.append(a)
+        return str(a + 1)
+
+    words = [*b'<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>', STOP]
+    asked: Any = {"model": "scripted", "messages": TURNS, "max_tokens": 100, "tools": [add], "max_iterations": 2}
+    with serving(follow(VOCABULARY.size, words, STOP)) as server, server.anthropic() as client:
+        with pytest.raises(anthropic.BadRequestError, match="thread is not supported"):
+            client.beta.messages.tool_runner(**asked).until_done()
+        client.beta.messages.tool_runner(**asked, thread=False).until_done()
+    assert given == [1, 1]

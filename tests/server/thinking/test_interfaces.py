@@ -105,7 +105,15 @@ def test_messages_have_a_block_for_the_thought(running: Running) -> None:
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("asked", [{"include_reasoning": False}, {"reasoning_effort": "none"}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"include_reasoning": False},
+        {"reasoning_effort": "none"},
+        {"thinking": {"type": "adaptive", "display": "omitted"}},
+    ],
+    ids=str,
+)
 def test_what_is_not_told_has_no_place(
     running: Running, path: str, fields: dict[str, Any], stream: bool, asked: dict[str, Any]
 ) -> None:
@@ -116,6 +124,29 @@ def test_what_is_not_told_has_no_place(
     if stream:
         data = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")]
         assert {event.get("output_index", event.get("index", 0)) for event in data} == {0}
+
+
+@pytest.mark.parametrize("effort", ["low", "medium", "high", "max"])
+def test_anthropics_efforts_are_those_of_chats(running: Running, effort: str) -> None:
+    """An effort bounds the thought, is counted, and says nothing where there is to be no thought."""
+    asked = {"messages": request()["messages"], "max_tokens": 100, "temperature": 0, **CONSTRAINTS["choice"]}
+    config = {"output_config": {"effort": effort}}
+
+    def told(**fields: Any) -> dict[str, Any]:
+        answer = running.client.post("/v1/messages", json={**asked, **fields})
+        assert answer.status_code == 200
+        found: dict[str, Any] = answer.json()
+        return {name: found[name] for name in ("content", "usage")}
+
+    found = told(**config)
+    assert found == told(reasoning_effort=effort)
+    assert found == told(**config, thinking={"type": "adaptive", "display": "summarized"})
+    assert found["content"][0]["type"] == "thinking"
+    count = {"messages": asked["messages"], **config}
+    counted = running.client.post("/v1/messages/count_tokens", json=count).json()["input_tokens"]
+    assert counted == found["usage"]["input_tokens"]
+    declined = {"thinking": {"type": "disabled"}}
+    assert told(**config, **declined) == told(**declined)
 
 
 def test_completions_have_no_thoughts(running: Running) -> None:

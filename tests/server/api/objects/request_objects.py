@@ -68,7 +68,7 @@ TEMPLATE: Object = {
 }
 THINKING: Object = {
     "reasoning": {"effort": "none", "enabled": False, "exclude": False, "summary": "auto"},
-    "thinking": {"type": "disabled", "budget_tokens": 5},
+    "thinking": {"type": "disabled", "budget_tokens": 5, "display": "summarized"},
     "think": False,
     "thinking_budget": 5,
     "include_reasoning": True,
@@ -210,6 +210,10 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {"type": "reasoning_text", "text": "t"},
         lambda value: parse_responses({"input": [{"type": "reasoning", "content": [value]}]}),
     ),
+    ab.RedactedBlock: (
+        {"type": "redacted_thinking", "data": "x"},
+        lambda value: _messages({"max_tokens": 3, "messages": [{"role": "assistant", "content": [value]}]}),
+    ),
     ab.ThoughtBlock: (
         {"type": "thinking", "thinking": "t", "signature": "s"},
         lambda value: _messages({"max_tokens": 3, "messages": [{"role": "assistant", "content": [value]}]}),
@@ -246,7 +250,7 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
     ),
     an.Turn: ({"role": "user", "content": "x"}, lambda value: _messages({"max_tokens": 3, "messages": [value]})),
     an.OutputConfig: (
-        {"format": JSON_OUTPUT, "effort": "high"},
+        {"format": JSON_OUTPUT, "effort": "low"},
         lambda value: _messages({"max_tokens": 3, **MESSAGES, "output_config": value}),
     ),
     g.CertifyRequest: (CERTIFIED, lambda value: parse_as(g.CertifyRequest, value, REQUEST)),

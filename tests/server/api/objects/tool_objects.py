@@ -110,7 +110,10 @@ TOOL_OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]]
     r.CustomCallItem: ({"type": "custom_tool_call", **CALL_ITEM, "input": "x"}, _item),
     r.CustomOutputItem: ({"type": "custom_tool_call_output", **OUTPUT_ITEM}, _item),
     at.AnthropicTool: (
-        {"type": "custom", "name": "f", "description": "d", "input_schema": {}, "strict": True, **CACHED},
+        {
+            **{"type": "custom", "name": "f", "description": "d", "input_schema": {}, "strict": True, **CACHED},
+            "input_examples": [{"x": 1}],
+        },
         lambda value: _messages(tools=[value]),
     ),
     at.ModeChoice: ({"type": "any", "disable_parallel_tool_use": True}, lambda value: _messages(tool_choice=value)),
