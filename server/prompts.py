@@ -14,6 +14,9 @@ from server.protocol.tools.template import tools_for_template
 from server.protocol.tools.turns import for_template
 from server.thinking.opening import Closer, opening_of
 
+COUNTED = 1 << 18
+"""Tokens that are counted of a prompt that no model is asked with: more than the windows that clients reckon with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -23,15 +26,18 @@ class Prompt:
     closer: Closer | None = None
 
 
-def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel) -> Prompt:
-    """Prompt of at least one token less than the context window. Raises ApiError. Blocks while it tokenises."""
+def prompt_of(request: ChatRequest | CompletionRequest, model: ChatModel, *, counted: bool = False) -> Prompt:
+    """Prompt of at least one token less than the context window, unless it is only `counted`: then of up to `COUNTED`,
+    or the window. Raises ApiError. Blocks while it tokenises.
+    """
     window, field = model.context_window, request.prompt_field
+    most = max(COUNTED, window) if counted else window - 1
     try:
         if isinstance(request, ChatRequest):
-            return _chat(request, model, window - 1)
-        return Prompt(tuple(_continued(request, model, window - 1)))
+            return _chat(request, model, most)
+        return Prompt(tuple(_continued(request, model, most)))
     except PromptTooLong as error:
-        message = f"the prompt has {window} tokens or more; with an answer, the model can take {window}"
+        message = f"the prompt has {most + 1} tokens or more; with an answer, the model can take {window}"
         raise ApiError(ErrorCode.CONTEXT_LENGTH_EXCEEDED, message, param=field) from error
     except ValueError as error:
         raise ApiError(ErrorCode.INVALID_VALUE, f"{field}: {error}", param=field) from error

@@ -222,9 +222,9 @@ class Service:
         self.caller.record.plan(len(prompt.tokens), budget, parameters.beam_width)
         return Job(uuid4().hex, int(time.time()), answers, works, certified, refuses, ignored, thinking, calling)
 
-    async def encoded(self, request: ChatRequest | CompletionRequest) -> Prompt:
-        """A request's prompt. Raises ApiError."""
-        return await asyncio.to_thread(prompt_of, request, self.model)
+    async def encoded(self, request: ChatRequest | CompletionRequest, *, counted: bool = False) -> Prompt:
+        """A request's prompt; `counted`: see `prompt_of`. Raises ApiError."""
+        return await asyncio.to_thread(prompt_of, request, self.model, counted=counted)
 
     def calling(self, request: object) -> Calling | None:
         """Calls of tools that a request allows, in the model's form. Raises ApiError."""

@@ -36,10 +36,10 @@ def messages_call(value: object, *, report_unknown: bool) -> Call:
 
 
 async def token_count(service: Service, request: CountRequest) -> TokenCount:
-    """Number of a prompt's tokens. Raises ApiError."""
+    """Number of a prompt's tokens, also where it is longer than the window. Raises ApiError."""
     chat = chat_of_count(request)
     service.check_model(chat.model)
-    return TokenCount(input_tokens=len((await service.encoded(chat)).tokens))
+    return TokenCount(input_tokens=len((await service.encoded(chat, counted=True)).tokens))
 
 
 class MessagesPresenter(Presenter):

@@ -15,7 +15,7 @@ from server.service import Service
 async def tokenized(service: Service, request: TokenizeRequest) -> Tokenized:
     """Raises ApiError."""
     service.check_model(request.model)
-    ids = (await service.encoded(_prompt_of(request))).tokens
+    ids = (await service.encoded(_prompt_of(request), counted=True)).tokens
     names = await asyncio.to_thread(service.model.token_names, ids) if request.return_token_strs else None
     return Tokenized(count=len(ids), max_model_len=service.model.context_window, tokens=list(ids), token_strs=names)
 

@@ -47,7 +47,8 @@ class ErrorCode(StrEnum):
     CONTEXT_LENGTH_EXCEEDED = (
         "context_length_exceeded",
         400,
-        "The messages fill the context window; megabytes that can't fit are not counted to the end",
+        "The messages fill the context window, or have more tokens than are counted; megabytes that can't fit are not "
+        "counted to the end",
     )
     MEMORY_EXCEEDED = "memory_exceeded", 400, "The beams may need more memory than the engine has"
     BUDGET_TOO_SMALL = "budget_too_small", 400, "No answer is known to fit the budget"

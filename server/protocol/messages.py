@@ -16,7 +16,7 @@ TOOL_CALLS = 1_024
 _TEXTS = {"text": "text", "refusal": "refusal"}
 """Types of parts that are text, and the member that holds it."""
 _NEUTRAL = frozenset({"cache_control"})
-_ANSWERED = ("tool_calls", "function_call", "reasoning_content", "reasoning", "refusal")
+_ANSWERED = ("tool_calls", "function_call", "reasoning_content", "reasoning", "reasoning_details", "refusal")
 """Members that only an assistant's message has."""
 
 
@@ -71,6 +71,19 @@ class CustomToolCall(StrictModel):
     index: int | None = None
 
 
+class ReasoningDetail(StrictModel):
+    """Part of a thought, as routers have it. Its text is `text` or `summary`; the other members change nothing."""
+
+    type: Literal["reasoning.text", "reasoning.summary", "reasoning.encrypted"]
+    text: str | None = None
+    summary: str | None = None
+    data: str | None = None
+    signature: str | None = None
+    id: str | None = None
+    format: str | None = None
+    index: int | None = None
+
+
 def _call_tag(call: object) -> str:
     kind = call.get("type") if isinstance(call, dict) else getattr(call, "type", None)
     return tag_of({"type": kind or "function"})
@@ -101,6 +114,7 @@ class ChatMessage(StrictModel):
     function_call: CalledFunction | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_details: Annotated[list[ReasoningDetail], Field(max_length=PARTS, fail_fast=True)] | None = None
     refusal: str | None = None
 
     @model_validator(mode="after")

@@ -105,12 +105,22 @@ class ThoughtPart(StrictModel):
     text: str
 
 
+class SummaryPart(StrictModel):
+    """Text of a summary of a thought."""
+
+    type: Literal["summary_text"]
+    text: str
+
+
 class ThoughtItem(StrictModel):
-    """A thought in an answer, given back: the chat template decides what the model sees of it."""
+    """A thought in an answer, given back: the chat template decides what the model sees of it. Without `content` that
+    is the `summary`; nobody here can read `encrypted_content`.
+    """
 
     type: Literal["reasoning"]
     content: Annotated[list[ThoughtPart], Field(max_length=PARTS, fail_fast=True)] | None = None
-    summary: Annotated[list[Any], Field(max_length=0)] | None = None
+    summary: Annotated[list[SummaryPart], Field(max_length=PARTS, fail_fast=True)] | None = None
+    encrypted_content: str | None = None
     id: str | None = None
     status: Status | None = None
 
@@ -175,7 +185,7 @@ _OWN: Mapping[str, Foreign] = {
     "background": Foreign((False,), "an answer is waited for: leave it out"),
     "context_management": Foreign(([],), "input is never cut: send less"),
     "conversation": Foreign((), _KEPT),
-    "include": Foreign(([],), "answers hold all there is: leave it out"),
+    "include": Foreign(([], ["reasoning.encrypted_content"]), "answers hold all there is: leave it out"),
     "function_call": Foreign(("none", "auto"), _TOOLS),
     "functions": Foreign(([],), _TOOLS),
     "max_tool_calls": Foreign((), "it counts calls of tools that run at OpenAI's: send parallel_tool_calls: false"),

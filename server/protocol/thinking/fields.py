@@ -29,7 +29,7 @@ class Reasoning(StrictModel):
     """Whether there is a thought."""
     exclude: bool | None = None
     """Leaves the thought out of the answer; its tokens count all the same."""
-    summary: Literal["auto"] | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
     """Changes nothing: the thought itself is told."""
 
 

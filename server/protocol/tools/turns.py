@@ -22,6 +22,8 @@ def for_template(messages: Iterable[ChatMessage]) -> list[dict[str, object]]:
         calls = list(_calls(message, f"messages.{at}"))
         called |= {str(call["id"]): str(call["function"]["name"]) for call in calls if "id" in call}
         name = message.name or called.get(message.tool_call_id or "")
+        details = "".join(part.text or part.summary or "" for part in message.reasoning_details or ())
+        thought = message.reasoning_content or message.reasoning or details
         members = {
             "role": {"developer": "system", "function": "tool"}.get(message.role, message.role),
             "content": (message.content or "") + (message.refusal or ""),
@@ -29,8 +31,8 @@ def for_template(messages: Iterable[ChatMessage]) -> list[dict[str, object]]:
             "tool_calls": calls,
             "tool_call_id": message.tool_call_id,
             # Templates know it by either name.
-            "reasoning_content": message.reasoning_content or message.reasoning,
-            "reasoning": message.reasoning or message.reasoning_content,
+            "reasoning_content": thought,
+            "reasoning": message.reasoning or thought,
         }
         made.append({name: value for name, value in members.items() if value or name == "content"})
     return made
@@ -64,9 +66,10 @@ def arguments_of(text: str, path: str) -> dict[str, object]:
         return {}
     try:
         value = parse_json(text.encode(), NESTING)
+        why = "the text is no object"
     except ApiError as error:
-        value = error
+        value, why = None, error.message.replace("the body", "the text", 1)
     if isinstance(value, dict):
         return value
-    message = f"{path}: arguments are the text of a JSON object, of at most {NESTING} levels"
+    message = f"{path}: {why}; arguments of a call that is given back are the text of a JSON object, {{}} for none"
     raise ApiError(ErrorCode.INVALID_VALUE, message, param=path)

@@ -67,8 +67,8 @@ def _turns(items: Sequence[Item]) -> list[Message]:
     turns: list[dict[str, Any]] = []
     for at, item in enumerate(items):
         if isinstance(item, ThoughtItem):
-            text = "".join(part.text for part in item.content or ())
-            turns.append({"role": "assistant", "content": "", "reasoning_content": text})
+            if text := "".join(part.text for part in item.content or item.summary or ()):
+                turns.append({"role": "assistant", "content": "", "reasoning_content": text})
         elif isinstance(item, InputMessage):
             if item.role == "assistant" and turns and turns[-1].keys() == _THOUGHT:
                 turns[-1]["content"] = item.content

@@ -68,6 +68,24 @@ MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"role": "assistant", "content": "x", "reasoning_content": "r"},
         {"role": "assistant", "content": "x", "reasoning_content": "r", "reasoning": "r"},
     ),
+    "reasoning of a router given back": (
+        {
+            **{"role": "assistant", "content": "x"},
+            "reasoning_details": [
+                {"type": "reasoning.text", "text": "r", "signature": "s", "format": "f", "index": 0},
+                {"type": "reasoning.encrypted", "data": "d"},
+                {"type": "reasoning.summary", "summary": "q"},
+            ],
+        },
+        {"role": "assistant", "content": "x", "reasoning_content": "rq", "reasoning": "rq"},
+    ),
+    "reasoning of a router given back twice": (
+        {
+            **{"role": "assistant", "content": "x", "reasoning": "r"},
+            "reasoning_details": [{"type": "reasoning.text", "text": "r"}],
+        },
+        {"role": "assistant", "content": "x", "reasoning_content": "r", "reasoning": "r"},
+    ),
     "reasoning given back by its other name": (
         {"role": "assistant", "content": "x", "reasoning": "r"},
         {"role": "assistant", "content": "x", "reasoning_content": "r", "reasoning": "r"},
@@ -121,6 +139,10 @@ def test_results_get_the_name_of_what_was_called() -> None:
         ({"role": "function", "content": "x"}, "missing_parameter", "name"),
         ({"role": "user", "content": "x", "tool_calls": [CALL]}, "invalid_value", "tool_calls"),
         ({"role": "system", "content": "x", "reasoning_content": "r"}, "invalid_value", "reasoning_content"),
+        (
+            {"role": "user", "content": "x", "reasoning_details": [{"type": "reasoning.text"}]},
+            *("invalid_value", "reasoning_details"),
+        ),
         (
             {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {}}]},
             *("missing_parameter", "tool_calls.0.custom.name"),

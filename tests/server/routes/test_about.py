@@ -11,6 +11,7 @@ import httpx
 import openai
 import pytest
 
+from server.prompts import COUNTED
 from server.settings import Settings
 from tests.server.examples import CONSTRAINTS, belongs
 from tests.server.running import JSON, STOP, VOCABULARY, Running, error_of, serving
@@ -84,13 +85,25 @@ def test_tokens_are_those_of_the_prompt(running: Running) -> None:
     assert post(running, "/detokenize", tokens=[STOP, 65]).json() == {"prompt": f"<{STOP}>A"}
 
 
+def test_prompts_beyond_the_window_are_counted(running: Running) -> None:
+    """Clients ask in order to know by how much a chat has to be shorter."""
+    window, chat = 512, {"messages": [{"role": "user", "content": "a" * 600}]}
+    assert post(running, "/v1/messages/count_tokens", **chat).json() == {"input_tokens": 600}
+    for fields, count in ((chat, 600), ({"prompt": "a" * window}, window + 1)):
+        told = post(running, "/tokenize", **fields).json()
+        assert (told["count"], len(told["tokens"]), told["max_model_len"]) == (count, count, window)
+    long = post(running, "/v1/messages/count_tokens", messages=[{"role": "user", "content": "a" * (COUNTED + 1)}])
+    assert (long.status_code, long.json()["error"]["code"]) == (400, "context_length_exceeded")
+    assert str(COUNTED + 1) in long.json()["error"]["message"]
+    assert error_of(post(running, "/tokenize", prompt="a" * COUNTED))["code"] == "context_length_exceeded"
+
+
 @pytest.mark.parametrize(
     ("path", "fields", "code"),
     [
         ("/tokenize", {}, "missing_parameter"),
         ("/tokenize", {"prompt": "a", "messages": [{"role": "user", "content": "b"}]}, "conflicting_parameters"),
         ("/tokenize", {"prompt": "a", "model": "other"}, "model_not_found"),
-        ("/tokenize", {"prompt": "a" * 600}, "context_length_exceeded"),
         ("/tokenize", {"prompt": ["a"]}, "invalid_value"),
         ("/tokenize", {"prompt": "a", "promt": 1}, "unknown_parameter"),
         (

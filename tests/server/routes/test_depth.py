@@ -116,4 +116,4 @@ def test_a_call_is_given_back_as_deep_as_a_body(running: Running) -> None:
     assert status(NESTING)[0] == 200
     refused, message = status(NESTING + 1)
     assert refused == 400
-    assert f"at most {NESTING} levels" in message
+    assert f"the text is nested more than {NESTING} levels deep" in message

@@ -215,3 +215,28 @@ def test_arguments_of_calls_are_named_as_they_were_sent(client: openai.OpenAI) -
     with pytest.raises(openai.BadRequestError) as caught:
         client.responses.create(model="scripted", input=items)
     assert (caught.value.code, caught.value.param) == ("invalid_value", "input.2.arguments")
+    assert "the text is not a JSON text: Expecting value" in caught.value.message
+
+
+def test_reasoning_is_asked_for_and_given_back_as_with_openai() -> None:
+    """Thoughts are neither encrypted nor summed up here: what asks for that is taken, and what has it is read."""
+    seen: list[Any] = []
+    with serving() as server, server.openai() as client:
+        encode = server.engine.encode
+        server.engine.encode = lambda messages, *rest: seen.extend(messages) or encode(messages, *rest)  # type: ignore
+        items: Any = [
+            {"role": "user", "content": "a"},
+            {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "e"},
+            {"role": "assistant", "content": "b"},
+            {"role": "user", "content": "c"},
+            {"type": "reasoning", "id": "s", "summary": [{"type": "summary_text", "text": "d"}] * 2},
+            {"role": "assistant", "content": "f"},
+            {"role": "user", "content": "g"},
+        ]
+        for summary in ("concise", "detailed"):
+            asked: Any = {"include": ["reasoning.encrypted_content"], "reasoning": {"summary": summary}}
+            answer = client.responses.create(model="scripted", input=items, max_output_tokens=3, **asked)
+            assert [item.type for item in answer.output] == ["message"]
+    told = [(message["role"], message["content"], message.get("reasoning_content")) for message in seen]
+    turns = [("user", "a", None), ("assistant", "b", None), ("user", "c", None), ("assistant", "f", "dd")]
+    assert told == [*turns, ("user", "g", None)] * 2

@@ -95,3 +95,14 @@ def test_one_bad_tool_breaks_no_other_request(running: Running) -> None:
     bad = function(name="bad", parameters=BAD_SCHEMA)
     assert running.chat(tools=[*TOOLS, bad], max_tokens=20).status_code == 400
     assert running.chat(tools=TOOLS, max_tokens=20).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("choice", "stop", "status"),
+    [("auto", "\n\n\n\n", 400), ("required", "\n\n\n\n", 200), ("auto", "<tool_call>x", 200), ("required", "x", 400)],
+)
+def test_stops_beside_tools(running: Running, choice: str, stop: str, status: int) -> None:
+    """A stop is taken where no answer can contain it; text that is free may contain anything but a call's beginning."""
+    answer = running.chat(tools=TOOLS, tool_choice=choice, stop=stop, max_tokens=100)
+    assert answer.status_code == status
+    assert status == 200 or error_of(answer)["param"] == "stop"

@@ -67,7 +67,7 @@ TEMPLATE: Object = {
     "continue_final_message": False,
 }
 THINKING: Object = {
-    "reasoning": {"effort": "none", "enabled": False, "exclude": False, "summary": "auto"},
+    "reasoning": {"effort": "none", "enabled": False, "exclude": False, "summary": "concise"},
     "thinking": {"type": "disabled", "budget_tokens": 5, "display": "summarized"},
     "think": False,
     "thinking_budget": 5,
@@ -132,8 +132,16 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {
             **{"role": "assistant", "content": "x", "name": "n", "tool_calls": [CALL], "function_call": {"name": "f"}},
             **{"reasoning_content": "r", "reasoning": "r", "refusal": "x", "tool_call_id": "c"},
+            "reasoning_details": [],
         },
         _message,
+    ),
+    m.ReasoningDetail: (
+        {
+            **{"type": "reasoning.text", "text": "t", "summary": "s", "data": "d", "signature": "g"},
+            **{"id": "i", "format": "f", "index": 0},
+        },
+        lambda value: _message({"role": "assistant", "content": "x", "reasoning_details": [value]}),
     ),
     m.TextPart: ({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}, _part),
     m.ToolCall: (CALL, lambda value: _message({"role": "assistant", "tool_calls": [value]})),
@@ -203,12 +211,17 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         lambda value: parse_responses({"input": [value]}),
     ),
     r.ThoughtItem: (
-        {"type": "reasoning", "content": [], "summary": [], "id": "i", "status": "completed"},
+        {"type": "reasoning", "content": [], "summary": [], "encrypted_content": "e"}
+        | {"id": "i", "status": "completed"},
         lambda value: parse_responses({"input": [value]}),
     ),
     r.ThoughtPart: (
         {"type": "reasoning_text", "text": "t"},
         lambda value: parse_responses({"input": [{"type": "reasoning", "content": [value]}]}),
+    ),
+    r.SummaryPart: (
+        {"type": "summary_text", "text": "t"},
+        lambda value: parse_responses({"input": [{"type": "reasoning", "summary": [value]}]}),
     ),
     ab.RedactedBlock: (
         {"type": "redacted_thinking", "data": "x"},
