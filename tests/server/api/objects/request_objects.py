@@ -168,7 +168,10 @@ OBJECTS: dict[type[StrictModel], tuple[Object, Callable[[object], object]]] = {
         {"effort": "low", "max_tokens": 5, "enabled": True, "exclude": True, "summary": "auto"},
         lambda value: parse_chat(request(reasoning=value)),
     ),
-    th.Thinking: ({"type": "enabled", "budget_tokens": 5}, lambda value: parse_chat(request(thinking=value))),
+    th.Thinking: (
+        {"type": "enabled", "budget_tokens": 5, "display": "omitted"},
+        lambda value: parse_chat(request(thinking=value)),
+    ),
     cf.StructuredOutputs: (
         {
             **{"json": "{}", "json_object": True, "regex": "a", "choice": ["a"], "grammar": "x"},
