@@ -28,6 +28,10 @@ class StoreReadOnly(StoreError):
     """Store that can be read, and will never be written to."""
 
 
+class StoreForeign(StoreError):
+    """Place of a store that holds something of somebody else's, and is left as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
     """Limits of a store, for what it keeps and hands out. Content above a limit is dropped when written, and not

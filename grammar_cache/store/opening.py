@@ -1,6 +1,6 @@
 """Opening of a store or a database by its address: `sqlite:///path/of/the/file`, or one of `redis_address`.
 
-Nothing is asked yet: a store that is down is noticed when it is used.
+Nothing is asked yet but whether a file is a store: one that is down is noticed when it is used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from grammar_cache.limits import Limits
 from grammar_cache.store.backends.sqlite import EmbeddedStore
-from grammar_cache.store.contract import Store, StoreLimits
+from grammar_cache.store.contract import Store, StoreForeign, StoreLimits
 from grammar_cache.store.database import Database
 from grammar_cache.store.patience import Timing
 from grammar_cache.store.seals import Seals, kept_secret
@@ -45,18 +45,23 @@ def open_database(
     secret: str | None = None,
     tenant: str = "",
     timing: Timing | None = None,
+    begin: bool = True,
 ) -> Database:
-    """A file has a secret of its own beside it; who shares a server has to share one. Raises StoreAddressError."""
+    """A file has a secret of its own beside it; who shares a server has to share one.
+
+    `begin`: whether a file that isn't there is begun. Raises StoreAddressError, for somebody else's file too.
+    """
     store = open_store(address, timing=timing)
     try:
-        if secret is not None:
-            key = secret.encode()
-        elif isinstance(store, EmbeddedStore):
-            key = kept_secret(_file(address).with_suffix(".secret"))
-        else:
+        if isinstance(store, EmbeddedStore):
+            if not begin and not _file(address).exists():
+                raise StoreAddressError(f"there is no store at {_file(address)}")
+            store.check()
+        elif secret is None:
             raise StoreAddressError("a store on a server needs a secret: others may write there")
+        key = kept_secret(_file(address).with_suffix(".secret")) if secret is None else secret.encode()
         return Database(store, Seals(key, tenant), limits, origin, timing=timing)
-    except (OSError, ValueError) as error:
+    except (OSError, StoreForeign, ValueError) as error:
         raise StoreAddressError(str(error)) from error
 
 

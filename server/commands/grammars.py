@@ -45,7 +45,7 @@ def run(arguments: Namespace) -> int:
     """Prints what there is. Raises ValueError without a store, and where there is no such thing or no answer."""
     from server.grammars.opening import opened_store
 
-    database = opened_store(stored(arguments))
+    database = opened_store(stored(arguments), begin=False)
     if database is None:
         raise ValueError("there is no store: name one by --store")
     try:

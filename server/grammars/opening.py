@@ -9,10 +9,11 @@ from grammar_cache.store.opening import open_database
 from server.settings import Settings
 
 
-def opened_store(settings: Settings) -> Database | None:
-    """Opens the store; None where nothing is shared. Asks nothing yet.
+def opened_store(settings: Settings, *, begin: bool = True) -> Database | None:
+    """Opens the store; None where nothing is shared. `begin`: whether a file that isn't there is begun.
 
-    Raises ValueError for an address that is none, a server's without a secret, and a file that can't have one.
+    Raises ValueError for an address that is none, a server's without a secret, a file that can't have one, and a file
+    of somebody else's.
     """
     if settings.store is None:
         return None
@@ -23,6 +24,7 @@ def opened_store(settings: Settings) -> Database | None:
         secret=settings.store_secret,
         tenant=settings.store_tenant,
         timing=settings.store_timing,
+        begin=begin,
     )
 
 

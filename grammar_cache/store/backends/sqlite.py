@@ -47,6 +47,10 @@ class EmbeddedStore(Store):
         self._limits = limits
         self._file = SqliteFile(path, wait)
 
+    def check(self) -> None:
+        """Raises StoreForeign for a file that is there and no store, OSError."""
+        self._file.check()
+
     def look(self, names: Sequence[str]) -> list[Held | Size]:
         with self._file.reading() as connection:
             sizes = [self._size(connection, name) for name in names]

@@ -1,7 +1,7 @@
 """The file of an embedded store: connections to it, kept for the next call; a damaged file, and one that is only read.
 
 A damaged file is put aside and a new one begun; one that was removed is begun anew by whoever asks next. A file that
-can't be written is read as it is.
+can't be written is read as it is. A file of somebody else's is refused before anything in it has changed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
-from grammar_cache.store.contract import SCHEMA, StoreError, StoreReadOnly, StoreTimeout
+from grammar_cache.store.contract import SCHEMA, StoreError, StoreForeign, StoreReadOnly, StoreTimeout
 
 RETRY_SECONDS = 0.005
 
@@ -24,6 +25,10 @@ _TABLES = (
     "CREATE TABLE entries (name TEXT, key BLOB, value BLOB, PRIMARY KEY (name, key)) WITHOUT ROWID",
     "CREATE TABLE leases (name TEXT PRIMARY KEY, token TEXT, ends REAL)",
 )
+_OWN = {"infos", "artefacts", "entries", "leases"}
+_APPLICATION = int.from_bytes(b"SWYB")
+"""SQLite's `application_id` of a store. Files from before it was set are known by their tables."""
+_HEADER = b"SQLite format 3\0"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CLOSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -42,6 +47,20 @@ class SqliteFile:
         self._idle: list[tuple[sqlite3.Connection, int]] = []  # with the number of the file that each has open
         self._closed = False
         self._read_only = False
+
+    def check(self) -> None:
+        """Raises StoreForeign for a file that is there and no store, OSError. What else is wrong with it is told by the
+        next call.
+        """
+        if not _number(self._path):
+            return
+        try:
+            with self.reading():
+                return
+        except StoreForeign:
+            raise
+        except StoreError as error:
+            _log.debug("%s: %s", self._path, error)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -90,6 +109,8 @@ class SqliteFile:
             connection.close()  # somebody has put that file aside, or removed it
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            if file:
+                _check_header(self._path)
             connection = self._opened()
             self._read_only = False
         except sqlite3.OperationalError as error:
@@ -102,8 +123,10 @@ class SqliteFile:
     def _opened(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, self._wait, isolation_level=None, check_same_thread=False)
         try:
+            begun = _is_store(connection, self._path)
             _use_log(connection, self._wait)
-            _prepare(connection)
+            if not begun:
+                _begin(connection)
         except BaseException:
             connection.close()
             raise
@@ -122,7 +145,8 @@ class SqliteFile:
     def _readable(self, address: str) -> sqlite3.Connection:
         connection = sqlite3.connect(address, self._wait, isolation_level=None, check_same_thread=False, uri=True)
         try:
-            _check(connection)
+            if not _is_store(connection, self._path):
+                raise StoreError(f"{self._path} is empty, and can only be read")
         except BaseException:
             connection.close()
             raise
@@ -148,11 +172,15 @@ class SqliteFile:
         return StoreError(str(error))
 
     def _put_aside(self) -> None:
-        """Makes room for a new file, unless somebody else has been faster. Raises OSError."""
+        """Makes room for a new file, unless somebody else has been faster. Files that were put aside before stay.
+
+        Raises OSError.
+        """
         for end in ("-wal", "-shm"):
             Path(f"{self._path}{end}").unlink(missing_ok=True)
+        names = (f"{self._path}.damaged{number or ''}" for number in count())
         with suppress(FileNotFoundError):
-            self._path.replace(f"{self._path}.damaged")
+            self._path.replace(next(name for name in names if not Path(name).exists()))
             _log.warning("%s was damaged: it is put aside, and a new one begun", self._path)
 
 
@@ -179,24 +207,44 @@ def _use_log(connection: sqlite3.Connection, wait: float) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Makes the tables of an empty file. Raises sqlite3.Error, StoreError for a file of another make."""
-    if _schema(connection) == SCHEMA:
-        return
+def _check_header(path: Path) -> None:
+    """Raises StoreForeign for what is there and no database, OSError."""
+    if path.exists() and not path.is_file():
+        raise StoreForeign(f"{path} is no store of this program, nor a file")
+    with path.open("rb") as file:
+        begin = file.read(len(_HEADER))
+    if not _HEADER.startswith(begin):  # an empty file is begun
+        raise StoreForeign(f"{path} is no store of this program")
+
+
+def _is_store(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is a store, or else an empty one.
+
+    Raises StoreForeign for a database of somebody else's, StoreError for a store of another version, sqlite3.Error.
+    """
+    connection.execute("BEGIN")  # all answers are of one moment
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+    version, application = _pragma(connection, "user_version"), _pragma(connection, "application_id")
+    connection.execute("COMMIT")
+    if not tables and (version, application) == (0, 0):
+        return False
+    if application != _APPLICATION and not tables >= _OWN:
+        raise StoreForeign(f"{path} is no store of this program")
+    if version != SCHEMA:
+        raise StoreError(f"the file has version {version}, and {SCHEMA} is read")
+    return True
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Makes the tables of an empty file. Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
-    if _schema(connection) == 0:  # nobody was faster
-        for statement in (*_TABLES, f"PRAGMA user_version = {SCHEMA}"):
+    if _pragma(connection, "user_version") == 0:  # nobody was faster
+        numbers = (f"PRAGMA user_version = {SCHEMA}", f"PRAGMA application_id = {_APPLICATION}")
+        for statement in (*_TABLES, *numbers):
             connection.execute(statement)
     connection.execute("COMMIT")
-    _check(connection)
 
 
-def _check(connection: sqlite3.Connection) -> None:
-    """Raises StoreError for a file of another make."""
-    if _schema(connection) != SCHEMA:
-        raise StoreError(f"the file has version {_schema(connection)}, and {SCHEMA} is read")
-
-
-def _schema(connection: sqlite3.Connection) -> int:
-    [version] = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    [number] = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(number)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from grammar_cache import Limits
+from grammar_cache.store.backends.sqlite import EmbeddedStore
 from grammar_cache.store.contract import StoreLimits
 from grammar_cache.store.database import Database
 from grammar_cache.store.opening import open_store
@@ -36,6 +38,14 @@ def database(
         yield opened
     finally:
         opened.close(LONGEST)
+
+
+def begun_store(path: Path) -> str:
+    """Address of an empty store in a file."""
+    store = EmbeddedStore(path, StoreLimits(), LONGEST)
+    store.infos()
+    store.close()
+    return f"sqlite://{path}"
 
 
 def until(ask: Callable[[], T], seconds: float = 60) -> T:

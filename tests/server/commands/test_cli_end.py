@@ -13,6 +13,7 @@ import pytest
 from server.cli import parse
 from server.commands.serve import configuration, settings_of
 from server.settings import Settings
+from tests.grammar_cache.store.databases import begun_store
 
 
 def given(*words: str) -> tuple[float, float, str]:
@@ -43,9 +44,10 @@ def test_times_are_times(value: str, monkeypatch: pytest.MonkeyPatch, capsys: py
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_ends_is_no_error(unbuffered: str, tmp_path: Path) -> None:
     """A reader may end before it has read all, as `head` does: no message, whether output waits in a buffer or not."""
+    begun_store(tmp_path / "store")
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "swyb", "grammars", "list", "--store", f"sqlite:///{tmp_path / 'store'}"]
+    command = [sys.executable, "-m", "swyb", "grammars", "list", "--store", f"sqlite://{tmp_path / 'store'}"]
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment) as process:
         os.close(write)

@@ -21,6 +21,7 @@ from server.commands.serve import configuration, settings_of
 from server.console.options import stored
 from server.settings import Settings
 from tests.grammar_cache.store.backends.redis_server import running
+from tests.grammar_cache.store.databases import begun_store
 from tests.server.commands.test_cli import tokenizer, told, write
 from tests.server.commands.test_cli_model import model
 
@@ -58,7 +59,7 @@ def test_all_commands_mean_the_same_limits(
         return name(self, grammar_id, limits)
 
     monkeypatch.setattr(Seals, "name", noting)
-    store = ["--store", f"sqlite://{tmp_path}/store.sqlite3"]
+    store = ["--store", begun_store(tmp_path / "store.sqlite3")]
     constraint = ["--grammar", write("g", NESTED), "--model", str(tokenizer)]
     if place == "grammars":
         assert main(["grammars", "rm", "nothing", *store]) == 1

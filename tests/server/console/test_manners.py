@@ -21,6 +21,7 @@ from server.console.table import table
 from server.grammars.opening import opened_store
 from server.settings import Settings
 from tests.documents import ROOT
+from tests.grammar_cache.store.databases import begun_store
 
 SLOW = ("numpy", "numba", "lark", "pydantic", "fastapi", "uvicorn", "torch", "transformers", "vllm", "huggingface_hub")
 LOADED = """
@@ -158,7 +159,7 @@ def test_tables_have_columns_as_wide_as_needed() -> None:
 
 def test_the_list_of_a_store_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The list is a table for people; `--json` has the same for programs."""
-    address = f"sqlite://{tmp_path}/store.sqlite3"
+    address = begun_store(tmp_path / "store.sqlite3")
     assert main(["grammars", "list", "--store", address]) == 0
     assert capsys.readouterr().out.splitlines() == ["registered: none", "no grammars"]
     database = opened_store(Settings(store=address))
@@ -181,8 +182,21 @@ def test_the_list_of_a_store_is_a_table(tmp_path: Path, capsys: pytest.CaptureFi
     assert shown[4:] == [grammar["used"], grammar["origin"]]
 
 
+@pytest.mark.parametrize("action", [["list"], ["show", "city"], ["rm", "city"]], ids=" ".join)
+def test_no_store_is_begun_to_look_into_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], action: list[str]
+) -> None:
+    """A path that was mistyped is told; no folder, file or secret is made there, nor in a file of somebody else's."""
+    assert main(["grammars", *action, "--store", f"sqlite://{tmp_path}/new/store"]) == 1
+    assert capsys.readouterr().err == f"swyb grammars: error: there is no store at {tmp_path}/new/store\n"
+    (tmp_path / "notes").write_text("{}")
+    assert main(["grammars", *action, "--store", f"sqlite://{tmp_path}/notes"]) == 1
+    assert capsys.readouterr().err == f"swyb grammars: error: {tmp_path}/notes is no store of this program\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+
+
 def test_a_name_that_no_store_has_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    address = f"sqlite://{tmp_path}/store.sqlite3"
+    address = begun_store(tmp_path / "store.sqlite3")
     for action in ("show", "rm"):
         assert main(["grammars", action, "nobody", "--store", address]) == 1
         assert capsys.readouterr().err == "swyb grammars: error: there is no 'nobody'\n"
